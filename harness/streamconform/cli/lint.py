@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from streamconform.cli import options
+from streamconform.errors import Problem, UsageError
 from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths
+from streamconform.suite.lint_shapes import lint_shapes
+from streamconform.suite.load import Sources, collect, list_spec_files
+
+GROUNDS: Final = {
+    "seen": "have only what real streams have",
+    "documented": "also what the provider's types describe",
+    "explained": "also what specs/shapes explains",
+}
 
 
 @click.command("lint")
@@ -21,22 +31,55 @@ from streamconform.suite.lint import lint_all, lint_paths
     default=False,
     help="Also reject drafts, cases without tags, each `must` without evidence, and bugs nobody looked up.",
 )
+@click.option(
+    "--shapes",
+    is_flag=True,
+    help="Instead, compare the fields and the order of events of authored streams with those of real ones.",
+)
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[Path, ...], strict: bool, **arguments: Any) -> None:  # noqa: FBT001
+def command(
+    ctx: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    strict: bool,  # noqa: FBT001
+    shapes: bool,  # noqa: FBT001
+    **arguments: Any,
+) -> None:
     """Check specs and cassettes; without PATHS, all of them.
 
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as
     `path:line: message`, and the exit code is 2.
     """
     sources = options.find_sources(options.merge_settings(arguments))
+    if shapes:
+        _lint_shapes(ctx, sources, paths)
+        return
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:
         cases, problems = lint_all(sources, strict=strict)
+    _show(ctx, problems, format_count(cases, "case"))
+
+
+def _lint_shapes(ctx: click.Context, sources: Sources, paths: tuple[Path, ...]) -> None:
+    if paths:
+        raise UsageError("--shapes looks at all streams; leave the paths out")
+    loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
+    report = lint_shapes(sources, loaded)
+    counts = ", ".join(
+        f"{report.streams[ground]:,} {words}"
+        for ground, words in GROUNDS.items()
+        if report.streams.get(ground)
+    )
+    total = format_count(sum(report.streams.values()), "authored stream")
+    _show(ctx, [*loaded.problems, *report.problems], f"{total} ({counts})")
+
+
+def _show(ctx: click.Context, problems: Iterable[Problem], checked: str) -> None:
     problems = list(dict.fromkeys(problems))  # PATHS may name both a spec and its cassette
     for problem in problems:
         click.echo(str(problem))
     if problems:
         click.echo(format_count(len(problems), "problem"), err=True)
         ctx.exit(Exit.USAGE)
-    click.echo(f"{format_count(cases, 'case')}, no problems", err=True)
+    click.echo(f"{checked}, no problems", err=True)

@@ -95,6 +95,8 @@ class Case(CaseHead):
     pricing: Mapping[str, Any] | None = None
     usage_seen: tuple[Usage, ...] = ()
     models_seen: tuple[str, ...] = ()
+    seen_in: str | None = None
+    """The id of a case over a real stream that has every field of this one."""
     skip: Skip | None = None
     stream: bool = True
     """False for an answer without streaming: the body of the cassette is then the whole document."""

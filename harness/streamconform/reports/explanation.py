@@ -139,6 +139,7 @@ def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
     content_type = cassette.content_type or "no content type"
     return {
         "cassette": f"{cassette.api}/{cassette.name}, {describe_provenance(cassette)}",
+        "seen in": trial.case.seen_in or "",
         "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
         "response": f"status {cassette.status}, {content_type}, {size:,} bytes",
     }

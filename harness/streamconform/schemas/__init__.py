@@ -37,6 +37,7 @@ NAMES = (
     "conversation.v1",
     "profile.v1",
     "evidence.v1",
+    "shapes.v1",
 )
 
 MAX_PROBLEMS = 20

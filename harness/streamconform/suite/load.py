@@ -317,6 +317,7 @@ def _build_stream_case(entry: Mapping[str, Any], cassette: Cassette, head: Mappi
         pricing=entry.get("pricing"),
         usage_seen=tuple(Usage(**usage) for usage in entry.get("usage_seen", ())),
         models_seen=tuple(entry.get("models_seen", ())),
+        seen_in=entry.get("seen_in"),
         skip=None if skip is None else _parse_skip(skip),
         **head,
     )

@@ -1,0 +1,143 @@
+"""Find what authored streams have and real ones do not, and counterparts that are none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamconform.apis import APIS
+from streamconform.errors import Problem
+from streamconform.model.case import Case
+from streamconform.model.cassette import Cassette
+from streamconform.suite.evidence import read_evidence
+from streamconform.suite.load import LoadResult, Sources
+from streamconform.suite.shapes import (
+    DOCUMENTED,
+    FOLDER,
+    ORDER,
+    Explanation,
+    Known,
+    Shape,
+    read_known,
+    read_shapes,
+)
+
+MAX_SHOWN: Final = 3
+"""Unknown shapes of a stream that are listed; the others are only counted."""
+REAL: Final = ("recorded", "pulled")
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeReport:
+    """What was found, and how many authored streams there are of each kind."""
+
+    problems: tuple[Problem, ...]
+    streams: Mapping[str, int] = field(default_factory=dict)
+    """Authored streams by the weakest ground of their shapes: seen, documented, explained or unknown."""
+
+
+def lint_shapes(sources: Sources, loaded: LoadResult) -> ShapeReport:
+    """Compare every authored stream with the known shapes, and every `seen_in` with its recording.
+
+    Raises:
+        SourceError: known shapes or evidence cannot be read.
+
+    """
+    cases = [case for case in loaded.cases if isinstance(case, Case) and is_stream(case.cassette)]
+    problems = list(_check_counterparts(loaded.cases, cases))
+    streams: Counter[str] = Counter()
+    for api in sorted({case.api for case in cases}):
+        known = read_known(sources.specs, api)
+        used: set[Explanation] = set()
+        authored = {
+            case.cassette.name: case.cassette
+            for case in cases
+            if case.api == api and case.cassette.provenance.kind == "authored"
+        }
+        for cassette in authored.values():
+            ground, unknown, explanations = _judge(known, read_shapes(cassette))
+            streams[ground] += 1
+            used |= explanations
+            if unknown:
+                problems.append(_report_unknown(sources, cassette, unknown))
+        problems += _check_explanations(sources, api, known, used)
+    return ShapeReport(tuple(problems), streams)
+
+
+def is_stream(cassette: Cassette) -> bool:
+    """Return whether the bytes are there and are a stream."""
+    framing = (
+        APIS[cassette.api].detect_framing(cassette.status, cassette.body) if cassette.body else "document"
+    )
+    return framing != "document"
+
+
+def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
+    """Return those that are no orders."""
+    return frozenset(shape for shape in shapes if shape.type != ORDER)
+
+
+def _judge(known: Known, shapes: frozenset[Shape]) -> tuple[str, list[Shape], set[Explanation]]:
+    """Return the weakest ground, the shapes without any, and the explanations that were needed."""
+    unknown: list[Shape] = []
+    needed: set[Explanation] = set()
+    for shape in sorted(shapes - known.origins.keys()):
+        explanation = next((each for each in known.explanations if each.explains(shape)), None)
+        if explanation is None:
+            unknown.append(shape)
+        else:
+            needed.add(explanation)
+    if unknown:
+        return "unknown", unknown, needed
+    if needed:
+        return "explained", unknown, needed
+    is_documented = any(known.origins[shape] == DOCUMENTED for shape in shapes)
+    return "documented" if is_documented else "seen", unknown, needed
+
+
+def _report_unknown(sources: Sources, cassette: Cassette, unknown: list[Shape]) -> Problem:
+    shown = ", ".join(f"`{shape}`" for shape in unknown[:MAX_SHOWN])
+    rest = len(unknown) - MAX_SHOWN
+    more = f" and {rest} more" if rest > 0 else ""
+    table = sources.specs / FOLDER / f"{cassette.api}.yaml"
+    message = (
+        f"no real stream and no official type has {shown}{more}; correct the stream, or explain it in"
+        f" `{table}`"
+    )
+    return Problem(str(sources.cassettes / cassette.api / f"{cassette.name}.yaml"), None, message)
+
+
+def _check_explanations(
+    sources: Sources, api: str, known: Known, used: set[Explanation]
+) -> Iterator[Problem]:
+    facts = read_evidence(sources.specs, api).facts
+    for explanation in known.explanations:
+        at = explanation.path, explanation.line
+        for name in explanation.facts:
+            if name not in facts:
+                yield Problem(*at, f"no fact `{name}` in the evidence of {api}")
+        if explanation not in used:
+            yield Problem(*at, "explains no shape of any authored stream; delete it")
+
+
+def _check_counterparts(everything: Iterable[object], cases: Iterable[Case]) -> Iterator[Problem]:
+    """Yield a problem for each `seen_in` that names no real stream with the fields of the case's stream."""
+    by_id = {case.id: case for case in everything if isinstance(case, Case)}
+    for case in cases:
+        if case.seen_in is None:
+            continue
+        real = by_id.get(case.seen_in)
+        if real is None or real.api != case.api or real.cassette.provenance.kind not in REAL:
+            message = f"`seen_in`: no case `{case.seen_in}` over a real stream of {case.api}"
+        elif not real.cassette.body:
+            continue  # the recording was not pulled
+        else:
+            missing = sorted(find_fields(read_shapes(case.cassette)) - read_shapes(real.cassette))
+            if not missing:
+                continue
+            message = (
+                f"`seen_in`: `{case.seen_in}` has no `{missing[0]}`; choose another one, or leave it out"
+            )
+        yield Problem(case.path, case.line, f"case `{case.id}`: {message}")

@@ -1,0 +1,194 @@
+"""The shapes of streams: which events, fields and types they have, and in which order the events come.
+
+Values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists those of
+real streams, and of those that authored streams have the ones that the provider's own types describe; it is
+written by `python -m tests.corpus.write_shapes`. `specs/shapes/<api>.yaml` explains the other ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from streamconform.apis import APIS
+from streamconform.errors import Problem, SourceError
+from streamconform.model.cassette import Cassette
+from streamconform.schemas import check_document
+from streamconform.wire import framings
+from streamconform.yaml_text import reader
+
+FOLDER: Final = "shapes"
+REWRITE: Final = "`python -m tests.corpus.write_shapes` writes it"
+MAX_DEPTH: Final = 12
+"""Deeper values are not looked at; no provider nests as deep."""
+OPAQUE: Final = frozenset(
+    {
+        "args",
+        "arguments",
+        "input",
+        "inputAssessment",
+        "input_schema",
+        "metadata",
+        "outputAssessments",
+        "parameters",
+        "schema",
+    }
+)
+"""Members whose objects have keys that a program or a user chose, not the API."""
+NO_EVENT: Final = "chunk"
+"""The event of a payload that names none."""
+ORDER: Final = "then"
+DOCUMENTED: Final = "documented"
+"""The origin of a shape that no recording has, but the types that the provider publishes describe."""
+_TYPES: Final[Mapping[type, str]] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    type(None): "null",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Shape:
+    """Something that a stream has: a field of a type in an event, or one event after another."""
+
+    event: str
+    path: str
+    """Members from the payload down, as `choices[].delta.content`; the type of an object is in `<>`."""
+    type: str
+    """A JSON type; or `ORDER`, with the event that follows as the path."""
+
+    def __str__(self) -> str:
+        """Return `event path type`, or `event > event` for an order."""
+        return (
+            f"{self.event} > {self.path}" if self.type == ORDER else f"{self.event} {self.path} {self.type}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why authored streams of an API have shapes that no real stream has and no official type describes."""
+
+    patterns: tuple[str, ...]
+    """Each is compared with the whole of a shape, as it is printed; `*` stands for any text."""
+    facts: tuple[str, ...]
+    """Names in the evidence of the API."""
+    path: str
+    line: int
+
+    def explains(self, shape: Shape) -> bool:
+        """Return whether it is about `shape`."""
+        return any(_compile(pattern).fullmatch(str(shape)) for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The shapes of an API that are known from elsewhere than our authored streams."""
+
+    origins: Mapping[Shape, str]
+    """The recording that first had a shape, or `DOCUMENTED`."""
+    explanations: tuple[Explanation, ...]
+
+
+def read_shapes(cassette: Cassette) -> frozenset[Shape]:
+    """Return the shapes of the frames of a stream; frames without a JSON object have none."""
+    framing = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
+    shapes: set[Shape] = set()
+    last = None
+    for frame in framings.split(framing, cassette.body):
+        try:
+            payload = json.loads(frame.payload)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(payload, dict):
+            continue
+        event = _name_event(payload, frame.event)
+        shapes.update(Shape(event, path, kind) for path, kind in _walk(payload, "", 0))
+        if event != last and last is not None:
+            shapes.add(Shape(last, event, ORDER))
+        last = event
+    return frozenset(shapes)
+
+
+def _name_event(payload: Mapping[str, Any], name: str | None) -> str:
+    for key in ("type", "event_type"):
+        if isinstance(payload.get(key), str):
+            return str(payload[key])
+    return name or NO_EVENT
+
+
+def _walk(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield path and type of each member of `value`, down to `MAX_DEPTH`."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            kind = _TYPES[type(item)]
+            at = f"{path}[]{_name_type(item)}"
+            yield at, kind
+            yield from _walk(item, at, depth + 1)
+        return
+    if not isinstance(value, dict):
+        return
+    for key, member in value.items():
+        at = f"{path}.{key}" if path else key
+        kind = _TYPES[type(member)]
+        yield f"{at}{_name_type(member)}", kind
+        if not (key in OPAQUE and kind == "object"):
+            yield from _walk(member, f"{at}{_name_type(member)}", depth + 1)
+
+
+def _name_type(value: Any) -> str:
+    kind = value.get("type") if isinstance(value, dict) else None
+    return f"<{kind}>" if isinstance(kind, str) else ""
+
+
+def read_known(specs: Path, api: str) -> Known:
+    """Return what is known about the shapes of an API.
+
+    Raises:
+        SourceError: a file is missing or damaged.
+
+    """
+    generated = specs / FOLDER / f"{api}.json"
+    try:
+        entries = json.loads(generated.read_text("utf-8"))["events"]
+    except (OSError, ValueError, KeyError) as error:
+        raise _report(generated, f"no known shapes ({error}); {REWRITE}") from None
+    origins = {
+        Shape(event, path, kind): origin
+        for event, fields in entries.items()
+        for path, kinds in fields.items()
+        for kind, origin in kinds.items()
+    }
+    document = reader.read(specs / FOLDER / f"{api}.yaml")
+    problems = check_document("shapes.v1", document)
+    if problems:
+        raise SourceError(problems)
+    explanations = tuple(
+        Explanation(
+            tuple(entry["at"]),
+            tuple(entry.get("evidence", ())),
+            document.path,
+            document.line(("explained", number)) or 0,
+        )
+        for number, entry in enumerate(document.value["explained"])
+    )
+    return Known(origins, explanations)
+
+
+@lru_cache(maxsize=1024)
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))))
+
+
+def _report(path: Path, message: str) -> SourceError:
+    return SourceError((Problem(str(path), None, message),))
