@@ -56,6 +56,11 @@ def asked(run, conversation):
         answer = CLIENT.post(run.base_url + built["path"], json=built["body"], headers=built["headers"])
         answer.raise_for_status()
         return {"status": "complete", "stop": {"reason": "stop"}, "content": []}
+    return post(run, built)
+
+
+def post(run, built):
+    """Return the outcome of the answer to a request."""
     reading = streamed(run, built["path"], built["body"], built["headers"])
     while True:
         try:

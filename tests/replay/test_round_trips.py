@@ -315,3 +315,57 @@ def test_every_verb_handles_round_trips(sources, words):
     ran = Project(Path.cwd()).run(*words, *where)
     code, says = VERBS[words]
     assert (ran.code, says in ran.out + ran.err) == (code, True), ran.out + ran.err
+
+
+STATEFUL = """
+import over_http
+from over_http import asked, continued, post
+from streamconform_reference.adapter import build_request
+
+NAMES = {"openai-responses": "previous_response_id", "google-interactions": "previous_interaction_id"}
+
+def adapter(run):
+    first = asked(run, run.conversation)
+    built = build_request(run.api, continued(run.conversation, first, run.results))
+    body = built["body"]
+    body["input"] = body["input"][-len(run.results):]
+    body[NAMES[run.api]] = first["response_id"] + ("1" if run.model == "wrong" else "")
+    return {"first": first, "outcome": post(run, {**built, "body": body})}
+
+adapter.inputs = ["http"]
+adapter.capabilities = [*over_http.adapter.capabilities, "stateful"]
+
+def unclaimed(run):
+    return adapter(run)
+
+unclaimed.inputs = ["http"]
+unclaimed.capabilities = over_http.adapter.capabilities
+"""
+
+
+@pytest.mark.usefixtures("sources")
+def test_a_client_that_leaves_the_history_to_the_server_is_judged_by_the_results(tmp_path):
+    (tmp_path / "stateful.py").write_text(STATEFUL, "utf-8")
+    cases = [case for case in bundled_round_trips() if case.results and APIS[case.api].requests.kept_answer]
+    made = tuple(expand(cases, ("whole",), "http", 0))
+    assert {trial.case.api for trial in made} == {"openai-responses", "google-interactions"}
+    finished = run(tmp_path, made, connect("python:stateful:adapter"))
+    assert {result.id: result.checks for result in finished.results.trials if result.verdict != "pass"} == {}
+    finished = run(tmp_path, made, connect("python:stateful:unclaimed"))
+    passed = {result.case for result in finished.results.trials if result.verdict == "pass"}
+    assert passed == {"google-interactions/round-trips/settings-are-per-request"}  # judges no history
+
+
+@pytest.mark.usefixtures("sources")
+def test_such_a_client_names_the_answer_that_it_got(tmp_path):
+    (tmp_path / "stateful.py").write_text(STATEFUL, "utf-8")
+    case = next(case for case in bundled_round_trips() if case.api == "openai-responses")
+    (trial,) = expand([case], ("whole",), "http", 0)
+    wrong = replace(
+        trial, case=replace(trial.case, conversation={**trial.case.conversation, "model": "wrong"})
+    )
+    finished = run(tmp_path, (wrong,), connect("python:stateful:adapter"))
+    (result,) = finished.results.trials
+    assert [check.path for check in result.checks] == ["request.body.previous_response_id"]
+    paths = get_checked_paths(wrong, CAPABILITIES).certain
+    assert "request.body.previous_response_id" in paths

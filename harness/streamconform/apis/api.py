@@ -168,6 +168,8 @@ class RequestForm:
     """The member of a body that holds its messages."""
     previous: tuple[str, ...] = ()
     """The members of a body that name the answer which the server is to continue, or its token."""
+    kept_answer: str | None = None
+    """The member of a body with the id of an answer that the server has kept, so that it is not sent back."""
     call_ids: tuple[Path, ...]
     """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
     of the item."""

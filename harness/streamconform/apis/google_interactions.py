@@ -166,6 +166,7 @@ API: Final = Api(
         canonical=_canonical,
         messages="input",
         previous=("previous_interaction_id", "continuation_token"),
+        kept_answer="previous_interaction_id",
         call_ids=(("input", "*", "function_call", "id"),),
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),

@@ -184,6 +184,7 @@ API: Final = Api(
         canonical=_canonical,
         messages="input",
         previous=("previous_response_id",),
+        kept_answer="previous_response_id",
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),

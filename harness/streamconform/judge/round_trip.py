@@ -6,7 +6,8 @@ of requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from streamconform.judge.request import compare_request, list_check_paths
 from streamconform.model.capability import Claims
 from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Outcome
+from streamconform.model.request import Fields, Items, RequestExpectation
 from streamconform.model.trial import RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit
 from streamconform.schemas import find_problems
@@ -46,7 +48,7 @@ def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tup
     checks = [check_leaf("requests.length", Literally(_REQUEST_COUNT), len(seen.requests), trial.level)]
     if first is not None:
         checks += _prefix_paths("first", _compare_answer(trial.first, first, claims))
-    checks += _prefix_paths("request", _compare_second_request(trial, seen.requests))
+    checks += _prefix_paths("request", _compare_second_request(trial, seen.requests, claims))
     checks += _prefix_paths("outcome", _compare_answer(trial.second, outcome, claims))
     return checks, "implementation"
 
@@ -61,7 +63,9 @@ def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
         for check in _prefix_paths(name, _compare_answer(answer, _EMPTY_OUTCOME, claims))
     )
     request_paths = (f"request.{path}" for path in list_check_paths(trial.case.request))
-    return frozenset(("requests.length", *answer_paths, *request_paths))
+    form = APIS[trial.case.api].requests
+    kept = (f"request.body.{form.kept_answer}",) if "stateful" in claims and form.kept_answer else ()
+    return frozenset(("requests.length", *answer_paths, *request_paths, *kept))
 
 
 def _compare_answer(answer: Trial, outcome: Outcome, claims: Claims) -> Iterator[Check]:
@@ -72,12 +76,42 @@ def _compare_answer(answer: Trial, outcome: Outcome, claims: Claims) -> Iterator
     yield check_rule("invariant.unique-ids", answer.level, invariants.check_unique_ids(outcome))
 
 
-def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...]) -> Iterator[Check]:
+def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims: Claims) -> Iterator[Check]:
     if len(requests) < _REQUEST_COUNT:
         message = "no second request was received: the tool results were not sent back"
         yield check_rule("body", trial.level, message, expected={})
         return
-    yield from compare_request(trial.case.api, trial.case.request, requests[1], trial.level)
+    expect, kept = trial.case.request, APIS[trial.case.api].requests.kept_answer
+    body = requests[1].get("body")
+    if (
+        "stateful" in claims
+        and kept
+        and trial.case.results
+        and isinstance(body, Mapping)
+        and body.get(kept) is not None
+    ):
+        yield _check_kept_answer(trial, kept, body[kept])
+        expect = _expect_results_only(trial, kept)
+    yield from compare_request(trial.case.api, expect, requests[1], trial.level)
+
+
+def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
+    """Return the check that a request names the first answer, whose stream has its id."""
+    body = trial.first.case.cassette.body
+    is_named = isinstance(name, str) and json.dumps(name).encode() in body
+    message = None if is_named else "names no answer that the server gave"
+    return check_rule(f"body.{kept}", trial.level, message, got=name)
+
+
+def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
+    """Return what a client sends that leaves the history to the server: the results, after a known answer."""
+    expect, messages = trial.case.request, APIS[trial.case.api].requests.messages
+    fields = dict(expect.must.fields)
+    history = fields.get(messages)
+    if isinstance(history, Items):
+        fields[messages] = Items(history.items[-len(trial.case.results) :])
+    must_not = tuple(path for path in expect.must_not if path != kept)
+    return replace(expect, must=Fields(fields), must_not=must_not)
 
 
 def _prefix_paths(name: str, checks: Iterable[Check]) -> Iterator[Check]:

@@ -22,6 +22,7 @@ Capability = Literal[
     "provider_tools",
     "raw_stop",
     "documents",
+    "stateful",
     "requests",
     "heal",
     "partial_json",
@@ -41,12 +42,12 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
 }
 """For each kind of case without bytes: the adapter function it calls and the capability it needs."""
 CLAIMED_BY_NAME: Final[Claims] = frozenset(
-    {"documents", "requests", "heal", "partial_json", "assemble", "count_tokens"}
+    {"documents", "stateful", "requests", "heal", "partial_json", "assemble", "count_tokens"}
 )
 """Capabilities that must be claimed by name.
 
 A program that does not know `call` could not disclaim functions, and one that does not know `stream` would
-read a document as a stream.
+read a document as a stream. A client that leaves the history to the server is an exception.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that names no capabilities."""
