@@ -1,7 +1,7 @@
 """Print the fields of the payloads that classes describe: `python sdk_types.py MODULE:NAME…`.
 
 Runs in the environment of a provider's SDK, without this project: a line `["event", "path", "type"]` for each
-field of each payload, as `streamconform.suite.shapes` names them. `bedrock:OPERATION` reads botocore's model.
+field of each payload and each word that it may have, as `streamconform.suite.shapes` names them. `bedrock:OPERATION` reads botocore's model.
 """
 
 import enum
@@ -71,6 +71,7 @@ def walk(annotation: Any, path: str, depth: int, inside: tuple[Any, ...] = ()) -
             yield path, "null"
         elif origin is Literal:
             yield path, name_type(type(get_args(variant)[0]))
+            yield from ((path, f"= {word}") for word in get_args(variant) if isinstance(word, str))
         elif origin in (list, tuple, set, Sequence) or variant is list:
             yield path, "array"
             for item in get_args(variant)[:1]:
@@ -81,6 +82,8 @@ def walk(annotation: Any, path: str, depth: int, inside: tuple[Any, ...] = ()) -
             yield from ((path, kind) for kind in ANYTHING)
         elif isinstance(variant, type):
             yield path, name_type(variant)
+            if issubclass(variant, enum.Enum):
+                yield from ((path, f"= {member.value}") for member in variant)
 
 
 def name_type(kind: type) -> str:
@@ -125,6 +128,7 @@ def walk_aws(shape: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
         yield from ((path, kind) for kind in ANYTHING)
         return
     yield path, AWS_TYPES[shape.type_name]
+    yield from ((path, f"= {word}") for word in getattr(shape, "enum", ()))
     if shape.type_name == "structure":
         for name, member in shape.members.items():
             yield from walk_aws(member, f"{path}.{name}" if path else name, depth + 1)

@@ -36,6 +36,11 @@ def test_fields_have_paths_with_the_types_of_objects():
     }
 
 
+def test_each_word_of_a_member_that_has_words_is_a_shape():
+    shapes = read_shapes(make({"type": "end", "status": "done", "note": "done", "reason": "it broke"}))
+    assert {str(shape) for shape in shapes if shape.type.startswith("=")} == {"end status = done"}
+
+
 def test_what_a_program_or_a_user_chose_is_no_shape():
     shapes = read_shapes(make({"type": "call", "arguments": {"city": "Paris"}}))
     assert {str(shape) for shape in shapes} == {"call type string", "call arguments object"}

@@ -1,6 +1,6 @@
-"""The shapes of streams: which events, fields and types they have, and in which order the events come.
+"""The shapes of streams: which events, fields, types and words they have, and in which order events come.
 
-Values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists those of
+Other values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists those of
 real streams, and of those that authored streams have the ones that the provider's own types describe; it is
 written by `python -m tests.corpus.write_shapes`. `specs/shapes/<api>.yaml` explains the other ones.
 """
@@ -40,11 +40,29 @@ OPAQUE: Final = frozenset(
     }
 )
 """Members whose objects have keys that a program or a user chose, not the API."""
+WORDS: Final = frozenset(
+    {
+        "blockReason",
+        "done_reason",
+        "finishReason",
+        "finish_reason",
+        "object",
+        "phase",
+        "reason",
+        "role",
+        "service_tier",
+        "status",
+        "stopReason",
+        "stop_reason",
+    }
+)
+"""Members whose values are words of the API, so that each value is a shape."""
 NO_EVENT: Final = "chunk"
 """The event of a payload that names none."""
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
 """The origin of a shape that no recording has, but the types that the provider publishes describe."""
+_WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _TYPES: Final[Mapping[type, str]] = {
     dict: "object",
     list: "array",
@@ -64,7 +82,7 @@ class Shape:
     path: str
     """Members from the payload down, as `choices[].delta.content`; the type of an object is in `<>`."""
     type: str
-    """A JSON type; or `ORDER`, with the event that follows as the path."""
+    """A JSON type; `= word` for a word of the API; or `ORDER`, with the event that follows as the path."""
 
     def __str__(self) -> str:
         """Return `event path type`, or `event > event` for an order."""
@@ -142,6 +160,8 @@ def _walk(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
         at = f"{path}.{key}" if path else key
         kind = _TYPES[type(member)]
         yield f"{at}{_name_type(member)}", kind
+        if key in WORDS and kind == "string" and _WORD.fullmatch(member):
+            yield at, f"= {member}"
         if not (key in OPAQUE and kind == "object"):
             yield from _walk(member, f"{at}{_name_type(member)}", depth + 1)
 
