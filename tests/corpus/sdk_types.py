@@ -1,7 +1,8 @@
 """Print the fields of the payloads that classes describe: `python sdk_types.py MODULE:NAME…`.
 
 Runs in the environment of a provider's SDK, without this project: a line `["event", "path", "type"]` for each
-field of each payload and each word that it may have, as `streamconform.suite.shapes` names them. `bedrock:OPERATION` reads botocore's model.
+field of each payload and each word that it may have, as `streamconform.suite.shapes` names them.
+`bedrock:OPERATION` reads botocore's model.
 """
 
 import enum

@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, str]] = {
     "proxy": "Translate between two APIs: one for clients, another for the server.",
     "import": "Turn captured streams into cassettes and draft specs.",
     "compare": "Run implementations over recordings and show where they differ.",
+    "drift": "Find what streams have that the suite has never seen.",
     "corpus": "Pull recordings that other projects publish, for `compare`.",
     "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",

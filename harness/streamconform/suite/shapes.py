@@ -1,8 +1,8 @@
 """The shapes of streams: which events, fields, types and words they have, and in which order events come.
 
-Other values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists those of
-real streams, and of those that authored streams have the ones that the provider's own types describe; it is
-written by `python -m tests.corpus.write_shapes`. `specs/shapes/<api>.yaml` explains the other ones.
+Other values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists
+those of real streams, and of those that authored streams have the ones that the provider's own types
+describe; `python -m tests.corpus.write_shapes` writes it. `specs/shapes/<api>.yaml` explains the other ones.
 """
 
 from __future__ import annotations
