@@ -86,7 +86,7 @@ def compare(project, *words):
 def causes(project, *words):
     ran = compare(project, *words, "--report", "json=-")
     return ran.code, [
-        (each["about"], each["what"], each["how"], each["recordings"], each["trials"])
+        (each["about"], each["what"], each["recordings"], each["trials"])
         for each in json.loads(ran.out)["causes"]
     ]
 
@@ -106,25 +106,26 @@ def test_every_ending_is_counted_with_its_reason(project):
     ]
 
 
-def test_an_implementation_that_differs_is_told_by_leaf_and_kind(project):
+def test_an_implementation_that_differs_is_told_by_its_cause(project):
     code, found = causes(project, "reference", "python:mine:loses_emoji")
     assert code == 1
-    assert found == [("implementations", "content.*.text", "the end is lost", 2, 2)]
+    assert found == [("implementations", "Truncates text", 2, 2)]
 
 
 def test_equal_differences_are_one_cause_with_examples(project):
     ran = compare(project, "reference", "mutant:usage-summed", "--examples", "1")
     assert ran.code == 1
-    assert "reference -> mutant:usage-summed  usage.output: larger  2 recordings, 2 trials" in ran.out
+    assert "reference -> mutant:usage-summed: Reports too many tokens" in ran.out
+    assert "2 recordings, 2 trials; harm: bills wrong" in ran.out
     assert "reference 9, mutant:usage-summed 10" in ran.out
-    assert ran.out.count("a/whole.sse@whole usage.output") == 1
-    assert "a/cut.sse@whole usage.output" not in ran.out
+    assert ran.out.count("a/cut.sse@whole usage.output") == 1, "the smallest recording is the example"
+    assert "a/whole.sse@whole usage.output" not in ran.out
 
 
 def test_an_outcome_that_depends_on_the_cuts_is_told(project):
     code, found = causes(project, "python:mine:by_chunks", "--deliver", "whole,bytewise")
     assert code == 1
-    assert found == [("deliveries", "content.*.text", "characters became U+FFFD", 2, 2)]
+    assert found == [("deliveries", "Breaks characters of text", 2, 2)]
     ran = compare(project, "python:mine:by_chunks", "--deliver", "whole,bytewise")
     assert "a/whole.sse@bytewise content.0.text" in ran.out
     assert 'whole "Grüß dich 🌍", bytewise "Gr' in ran.out
@@ -133,19 +134,19 @@ def test_an_outcome_that_depends_on_the_cuts_is_told(project):
 def test_a_broken_invariant_is_told(project):
     code, found = causes(project, "python:mine:two_ends", "--deliver", "whole")
     assert code == 1
-    assert found == [("invariant", "one-terminal", None, 3, 3)]
+    assert found == [("invariant", "Sends events that contradict each other (`invariant.one-terminal`)", 3, 3)]
 
 
 def test_an_implementation_that_does_not_answer_is_told(project):
     code, found = causes(project, "python:mine:raises", "--deliver", "whole")
     assert code == 1
-    assert found == [("no answer", "faulted: RuntimeError", None, 3, 3)]
+    assert found == [("no answer", "faulted: RuntimeError", 3, 3)]
 
 
 def test_an_answer_that_is_not_in_the_normal_form_is_told(project):
     code, found = causes(project, "python:mine:ends_badly", "--deliver", "whole")
     assert code == 1
-    assert found == [("invariant", "outcome-schema", None, 3, 3)]
+    assert found == [("invariant", "Returns an outcome that is not in the normal form", 3, 3)]
 
 
 def test_an_api_that_is_not_claimed_is_counted(project):
@@ -180,7 +181,7 @@ def test_what_was_recorded_is_in_no_report_that_is_committed(project, words):
 def test_the_markdown_holds_every_part(project):
     ran = compare(project, "reference", "python:mine:by_chunks", "--report", "markdown=-")
     assert "| anthropic-messages | complete | stop | 1 | 1 |" in ran.out
-    assert "- python:mine:by_chunks, `content.*.text: characters became U+FFFD`: 2 recordings" in ran.out
+    assert "- python:mine:by_chunks: Breaks characters of text: 2 recordings" in ran.out
     assert "| future-api | the api future-api is not known to this version | 1 |" in ran.out
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import pytest
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import NOTHING_EXPECTED, Case
+from streamconform.model.cassette import Cassette, Derived, Request
 from streamconform.model.outcome import Error, Other, Outcome, Stop, Text, Thinking, ToolCall, Usage
-from streamconform.tools.compare.differences import find_differences
+from streamconform.tools.compare.findings import Answers, find_findings
 
 CALL = ToolCall(id="toolu_1", name="f", arguments={"a": 1}, arguments_text='{"a": 1}', complete=True)
 OUTCOME = Outcome(
@@ -17,7 +20,6 @@ OUTCOME = Outcome(
     usage=Usage(input=10, output=5),
     model="m",
 )
-BODY = b'{"id": "toolu_1"}'
 
 
 def content(*blocks):
@@ -32,58 +34,105 @@ def text(given):
     return content(OUTCOME.content[0], Text(given), CALL)
 
 
+CASE = Case(
+    id="a.sse",
+    api="anthropic-messages",
+    title="a.sse",
+    cassette=Cassette(
+        api="anthropic-messages",
+        name="a",
+        request=Request(method="POST", path="/", headers={}, body={}),
+        status=200,
+        headers={},
+        body=b'{"id": "toolu_1"}',
+        suffix="sse",
+        marks=(),
+        provenance=Derived("a.sse", "made up"),
+    ),
+    expect=NOTHING_EXPECTED,
+)
+
+
 @dataclass(frozen=True)
 class Parted:
     other: Outcome
     found: list[tuple[str, str]]
+    """Path and headline."""
     between: bool = True
     """Whether two implementations may be told apart by it; deliveries of one always are."""
 
 
 PARTED = {
     "nothing": Parted(OUTCOME, []),
-    "status": Parted(replace(OUTCOME, status="incomplete"), [("status", "complete -> incomplete")]),
-    "reason": Parted(replace(OUTCOME, stop=Stop("stop", "tool_use")), [("stop.reason", "tool_use -> stop")]),
-    "text cut": Parted(text("Hello"), [("content.1.text", "the end is lost")]),
-    "text empty": Parted(text(""), [("content.length", "lacks text")]),
-    "text doubled": Parted(text("Hello thereHello there"), [("content.1.text", "more at the end")]),
-    "text without start": Parted(text("there"), [("content.1.text", "the beginning is lost")]),
-    "text with a lead": Parted(text("> Hello there"), [("content.1.text", "more at the beginning")]),
-    "white space": Parted(text("Hello\nthere"), [("content.1.text", "other white space")]),
-    "broken character": Parted(text("Hello the\ufffde"), [("content.1.text", "characters became U+FFFD")]),
-    "text": Parted(text("Good bye"), [("content.1.text", "another text")]),
+    "status": Parted(replace(OUTCOME, status="incomplete"), [("status", "Reports a whole stream as cut")]),
+    "reason": Parted(
+        replace(OUTCOME, stop=Stop("stop", "tool_use")),
+        [("stop.reason", "Reports stop reason `stop` for `tool_use`")],
+    ),
+    "text cut": Parted(text("Hello"), [("content.1.text", "Truncates text")]),
+    "text empty": Parted(text(""), [("content.length", "Loses text")]),
+    "text doubled": Parted(text("Hello thereHello there"), [("content.1.text", "Repeats text")]),
+    "text without start": Parted(text("there"), [("content.1.text", "Loses the beginning of text")]),
+    "text with a lead": Parted(text("> Hello there"), [("content.1.text", "Adds something to text")]),
+    "white space": Parted(text("Hello\nthere"), [("content.1.text", "Changes text")]),
+    "broken character": Parted(text("Hello the\ufffde"), [("content.1.text", "Breaks characters of text")]),
+    "text": Parted(text("Good bye"), [("content.1.text", "Changes text")]),
     "text in two blocks": Parted(content(OUTCOME.content[0], Text("Hello "), Text("there"), CALL), []),
-    "no call": Parted(content(*OUTCOME.content[:2]), [("content.length", "lacks tool_call")]),
+    "no call": Parted(content(*OUTCOME.content[:2]), [("content.length", "Loses tool calls")]),
     "order": Parted(
         content(OUTCOME.content[0], CALL, Text("Hello there")),
-        [("content.1.text", "the blocks come in another order")],
+        [("content.1.text", "Reports the blocks in another order")],
     ),
-    "arguments": Parted(call(arguments={"a": 2}), [("content.2.tool_call.arguments", "another value")]),
+    "arguments": Parted(
+        call(arguments={"a": 2}), [("content.2.tool_call.arguments", "Hands out a call with wrong arguments")]
+    ),
     "arguments as text": Parted(
-        call(arguments='{"a": 1}'), [("content.2.tool_call.arguments", "object -> text")]
+        call(arguments='{"a": 1}'),
+        [("content.2.tool_call.arguments", "Hands out arguments as text that is not parsed")],
     ),
-    "no arguments": Parted(call(arguments=None), [("content.2.tool_call.arguments", "a value -> null")]),
+    "no arguments": Parted(
+        call(arguments=None), [("content.2.tool_call.arguments", "Loses the arguments of a call")]
+    ),
     "numbers by value": Parted(call(arguments={"a": 1.0}), []),
     "a boolean is no number": Parted(
-        call(arguments={"a": True}), [("content.2.tool_call.arguments", "another value")]
+        call(arguments={"a": True}),
+        [("content.2.tool_call.arguments", "Hands out a call with wrong arguments")],
     ),
-    "incomplete": Parted(call(complete=False), [("content.2.tool_call.complete", "true -> false")]),
-    "id": Parted(call(id="call_9"), [("content.2.tool_call.id", "another text")]),
-    "usage": Parted(replace(OUTCOME, usage=Usage(input=10, output=9)), [("usage.output", "larger")]),
-    "usage lost": Parted(replace(OUTCOME, usage=Usage(output=5)), [("usage.input", "a value -> null")]),
-    "error": Parted(replace(OUTCOME, error=Error("x")), [("error", "null -> a value")]),
-    "model hidden": Parted(replace(OUTCOME, model=None), [("model", "a value -> null")], between=False),
+    "incomplete": Parted(
+        call(complete=False), [("content.2.tool_call.complete", "Does not mark a finished call as complete")]
+    ),
+    "id": Parted(call(id="call_9"), [("content.2.tool_call.id", "Changes the id of a call")]),
+    "usage": Parted(
+        replace(OUTCOME, usage=Usage(input=10, output=9)), [("usage.output", "Reports too many tokens")]
+    ),
+    "usage lost": Parted(replace(OUTCOME, usage=Usage(output=5)), [("usage.input", "Loses usage")]),
+    "error": Parted(
+        replace(OUTCOME, error=Error("x")), [("error", "Reports an error beside a complete answer")]
+    ),
+    "model hidden": Parted(
+        replace(OUTCOME, model=None), [("model", "Does not expose `model`")], between=False
+    ),
     "raw reason hidden": Parted(
-        replace(OUTCOME, stop=Stop("tool_use")), [("stop.raw", "a value -> null")], between=False
+        replace(OUTCOME, stop=Stop("tool_use")),
+        [("stop.raw", "Does not expose the provider's own stop reason")],
+        between=False,
     ),
     "arguments text hidden": Parted(call(arguments_text=None), []),
     "another kind of block": Parted(content(*OUTCOME.content, Other("image", {})), [], between=False),
 }
 
 
-def parted(one, other, claims=CAPABILITIES, body=BODY, *, same):
-    found = find_differences(one, other, claims, body, same_implementation=same)
-    return [(each.path, each.how) for each in found]
+def answers(claims, **outcomes):
+    return Answers(claims, (), outcomes, len(outcomes), Counter())
+
+
+def parted(one, other, claims=CAPABILITIES, case=CASE, *, same):
+    given = (
+        [answers(claims, whole=one, random=other)]
+        if same
+        else [answers(claims, whole=one), answers(claims, whole=other)]
+    )
+    return [(each.path, each.what) for each in find_findings(case, given, ("one", "two"))]
 
 
 @pytest.mark.parametrize("name", PARTED)
@@ -102,16 +151,14 @@ def test_only_what_both_claim_is_compared():
     other = replace(content(Text("Hello there")), usage=Usage())
     assert parted(OUTCOME, other, frozenset(), same=False) == []
     assert parted(OUTCOME, other, frozenset({"tool_calls"}), same=False) == [
-        ("content.length", "lacks tool_call")
+        ("content.length", "Loses tool calls")
     ]
 
 
 def test_ids_that_the_recording_does_not_have_may_differ():
     one, other = call(id="call_1"), call(id="call_f00")
-    assert parted(one, other, body=b"{}", same=False) == []
-    assert parted(one, other, body=b'{"id": "call_1"}', same=False) != []
-
-
-def test_a_kind_has_no_positions():
-    (found,) = find_differences(OUTCOME, text("Hi"), CAPABILITIES, BODY, same_implementation=False)
-    assert (found.path, found.kind) == ("content.1.text", "content.*.text")
+    without, with_id = (
+        replace(CASE, cassette=replace(CASE.cassette, body=body)) for body in (b"{}", b'{"id": "call_1"}')
+    )
+    assert parted(one, other, case=without, same=False) == []
+    assert parted(one, other, case=with_id, same=False) != []

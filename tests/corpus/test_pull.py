@@ -12,7 +12,7 @@ import pytest
 from streamconform.apis import APIS
 from streamconform.cli import corpus as verb
 from streamconform.errors import SourceError
-from streamconform.tools.compare.recordings import read
+from streamconform.tools.compare.inputs import read
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.download import PullFailed
 from streamconform.tools.corpus.pull import NOT_ASKED, SAME_BYTES, pull

@@ -10,7 +10,7 @@ from streamconform.apis import APIS
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.suite import cassettes
-from streamconform.tools.compare.recordings import read
+from streamconform.tools.compare.inputs import read
 from streamconform.wire import eventstream
 
 from ..harness.builders import ANTHROPIC, TEXT_FRAMES, cassette, sse_body
@@ -141,7 +141,7 @@ def test_a_folder_without_recordings_is_a_mistake(tmp_path):
     place(tmp_path, {f"{ANTHROPIC}/a.sse": BODY})
     with pytest.raises(UsageError, match="holds no recording of openai-chat"):
         read(tmp_path, ("openai-chat",), None)
-    with pytest.raises(UsageError, match="is not a folder"):
+    with pytest.raises(UsageError, match="is no folder, and no file with one of the suffixes"):
         read(tmp_path / "nowhere", (), None)
 
 

@@ -121,6 +121,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one(LENGTH, 1, 2, TWO_CALLS, observation=outcome(call(), call())),
     ),
     ("Reports a tool call as text", one(LENGTH, 1, 1, "expected 1 block [tool_call], got 1 [text]")),
+    ("Reports the blocks in another order", one(f"{CALL}.name", "f", None, BLOCK_MISSING)),
     ("Loses tool calls", one(LENGTH, 1, 0, NO_CALL)),
     ("Loses the arguments of a call", one(f"{CALL}.arguments", {"a": 1}, None)),
     ("Hands out a call with empty arguments", one(f"{CALL}.arguments", {"a": 1}, {})),

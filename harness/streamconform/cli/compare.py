@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import tempfile
+import signal
+import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import click
 from rich.text import Text
 
-from streamconform import reports
+from streamconform import __version__, reports
 from streamconform.adapters.connect import connect
 from streamconform.cli import options
 from streamconform.cli.corpus import cache_option
+from streamconform.cli.examine_progress import ExamineProgress
 from streamconform.errors import UsageError
+from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
-from streamconform.reports.terminal import Terminal
-from streamconform.run.exits import Exit, select_exit
-from streamconform.run.plan import Settings
-from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
-from streamconform.suite.expand import expand
-from streamconform.tools.compare import recordings
+from streamconform.reports.style import make_console
+from streamconform.reports.terminal import describe_implementation
+from streamconform.run.exits import Exit, RunSummary, choose_exit
+from streamconform.tools.compare import drive, store
 from streamconform.tools.compare.comparison import Comparison, to_json
-from streamconform.tools.compare.gather import OutcomeCollector, count_endings, find_causes
+from streamconform.tools.compare.engines import Engine
+from streamconform.tools.compare.engines.local import InlineEngine, ProcessEngine
+from streamconform.tools.compare.examiner import Examiner
+from streamconform.tools.compare.inputs import describe_nothing, measure_input
+from streamconform.tools.compare.inputs.partition import PARTITION_BYTES
+from streamconform.tools.compare.job import Job
+from streamconform.tools.compare.part import Part
 from streamconform.tools.compare.report import format_lines, format_markdown
+from streamconform.tools.compare.sample import SampleRequest
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
 
@@ -45,9 +52,10 @@ DEFAULT_EXAMPLES: Final = 3
 @click.option(
     "--corpus",
     required=True,
-    metavar="FOLDER|NAME",
-    help="Folder of recordings: with a manifest.jsonl, or <api>/<name>.sse, .ndjson, .json, .jsonl. "
-    "Or the name of a source that `conform corpus pull` fetched.",
+    multiple=True,
+    metavar="PATH|URL|NAME",
+    help="Recordings: a folder, a tar, zip, JSONL, Parquet or WARC file, the URL of one, or the name of a "
+    "source that `conform corpus pull` fetched. Repeatable.",
 )
 @cache_option
 @click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
@@ -57,13 +65,20 @@ DEFAULT_EXAMPLES: Final = 3
     show_default=True,
     help="Deliveries or sets of them (fast, standard, full), separated by commas.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="At most this many recordings of each API.")
+@click.option("--sample", type=click.IntRange(min=1), help="Examine this many recordings only.")
+@click.option(
+    "--by",
+    type=click.Choice(["random", "shape"]),
+    default="random",
+    show_default=True,
+    help="With --sample: at random, or as many different shapes as possible.",
+)
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
     default=DEFAULT_EXAMPLES,
     show_default=True,
-    help="Recordings listed per cause.",
+    help="Recordings listed per cause, the smallest ones.",
 )
 @click.option(
     "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."
@@ -72,6 +87,19 @@ DEFAULT_EXAMPLES: Final = 3
     "--text/--no-text",
     default=None,
     help="Show recorded values. [default: on the terminal and in json, not in markdown]",
+)
+@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Dask scheduler, as tcp://host:8786. [default: a local one]"
+)
+@click.option("--results", metavar="PATH|URL", help="Keep every finding in this folder, as Parquet files.")
+@click.option("--resume", is_flag=True, help="Continue the run whose findings --results holds.")
+@click.option(
+    "--partition-size",
+    type=click.FloatRange(min=0.001),
+    default=PARTITION_BYTES / 2**20,
+    show_default=True,
+    help="MiB that a worker reads at a time.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
@@ -85,87 +113,136 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform compare mypkg --corpus recordings             against itself: deliveries, invariants
     conform compare reference mypkg --corpus recordings   against each other; the first is the baseline
     conform compare mypkg --corpus mirascope              after `conform corpus pull mirascope`
+    conform compare mypkg --corpus s3://bucket/a.parquet --engine dask --scheduler tcp://host:8786
 
     No expectation is needed: two implementations that differ cannot both be right, and one whose outcome
     depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1 otherwise, 2
-    usage or input error, 3 implementation unusable.
+    usage or input error, 3 implementation unusable, 130 interrupted.
     """
     started = time.perf_counter()
     settings = options.merge_settings({key: arguments[key] for key in ("seed", "workers", "timeout")})
     report_targets = [_parse_report(option) for option in arguments["report"]]
     names = arguments["impls"] or tuple(settings.get("impl", ())) or ("reference",)
-    deliveries = _parse_deliveries(arguments["deliver"])
-    folder = recordings.read(
-        _find_corpus(arguments["corpus"], arguments["where"]), arguments["api"], arguments["limit"]
-    )
-    order = RunRequest(
+    if arguments["resume"] and arguments["results"] is None:
+        raise UsageError("`--resume` needs the `--results` of the run to continue")
+    if arguments["scheduler"] is not None and arguments["engine"] != "dask":
+        raise UsageError("`--scheduler` needs `--engine dask`")
+    job = Job(
         connections=tuple(connect(name) for name in names),
-        trials=tuple(expand(folder.cases, deliveries, "bytes", settings.get("seed", 0))),
-        settings=Settings(
-            workers=settings.get("workers") or options.count_default_workers(),
-            timeout=float(settings.get("timeout", 10)),
-            seed=settings.get("seed", 0),
-        ),
-        selection={},
+        deliveries=_parse_deliveries(arguments["deliver"]),
+        seed=settings.get("seed", 0),
+        timeout=float(settings.get("timeout", 10)),
+        examples=arguments["examples"],
+        apis=frozenset(arguments["api"]),
+        results=arguments["results"],
     )
+    urls = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
+    size = int(arguments["partition_size"] * 2**20)
+    total = sum(map(measure_input, urls))
+    if job.results is not None:
+        store.prepare(job, resume=arguments["resume"])
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
-    gathered = OutcomeCollector()
-    with Terminal(quiet=min(quiet, 1), verbose=0, strict=False) as terminal:
-        finished = _run(order, Progress(terminal.start, terminal.advance, gathered.collect))
-    comparison = _make_comparison(folder, gathered, finished, deliveries, arguments["examples"])
-    text = arguments["text"]
+    console = make_console(sys.stdout)
+    implementations = _start_once(job)
+    if not quiet:
+        console.print(f"streamconform {__version__}, seed {job.seed}")
+    for info in () if quiet else implementations:
+        console.print(Text(f"  {describe_implementation(info)}"), style="bold")
+    workers = settings.get("workers") or options.count_default_workers()
+    found, complete = Part(), True
+    with ExamineProgress(None if quiet else console, total) as progress:
+        try:
+            with _sigterm_as_ctrl_c(), _make_engine(arguments, workers, total, size) as engine:
+                only = None
+                if arguments["sample"] is not None:
+                    request = SampleRequest(arguments["sample"], arguments["by"], job.seed, job.apis)
+                    only = drive.choose_sample(request, engine, drive.split_inputs(urls, size))
+                partitions = drive.split_inputs(urls, size, only)
+                found = drive.examine_inputs(
+                    job, engine, partitions, progress.advance, resume=arguments["resume"]
+                )
+        except KeyboardInterrupt:
+            found, complete = progress.found, False
+    if complete and not found.read and not found.unread:
+        raise UsageError(describe_nothing(urls[0], arguments["api"]))
+    comparison = Comparison(
+        version=__version__,
+        implementations=implementations,
+        deliveries=job.deliveries,
+        seed=job.seed,
+        found=found,
+        complete=complete,
+        minimised={},
+    )
+    _report(comparison, report_targets, arguments["text"], quiet, time.perf_counter() - started)
+    if not complete and job.results is not None and quiet < 2:
+        click.echo("`--resume` continues this run.", err=True)
+    ctx.exit(_choose_exit(comparison))
+
+
+def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
+    """Return what the implementations say of themselves; raises `ImplementationError` for an unusable one."""
+    with Examiner(job) as examiner:
+        return examiner.implementations
+
+
+def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: int) -> Engine:
+    if arguments["engine"] == "dask":
+        from streamconform.tools.compare.engines.dask import DaskEngine  # an extra
+
+        return DaskEngine(arguments["scheduler"], workers)
+    # For a single partition, starting a process takes longer than it saves.
+    return InlineEngine() if workers == 1 or total <= size else ProcessEngine(workers)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _report(
+    comparison: Comparison,
+    targets: Sequence[tuple[str, str]],
+    text: bool | None,  # noqa: FBT001 - an option with three values
+    quiet: int,
+    seconds: float,
+) -> None:
+    console = make_console(sys.stdout)
     if quiet < 2:
         *details, summary = format_lines(comparison, text=text is not False)
         for line in (summary,) if quiet else details:
-            terminal.console.print(Text(escape_line(line, 400)))
+            console.print(Text(escape_line(line, 400)))
         if not quiet:
-            terminal.console.print(Text(f"{summary} in {time.perf_counter() - started:.1f} s"))
-    for kind, path in report_targets:
+            console.print(Text(f"{summary} in {seconds:.1f} s"))
+    for kind, path in targets:
         with_text = kind not in WITHOUT_TEXT if text is None else text
         reports.write_text(path, REPORTS[kind](comparison, with_text))
-    ctx.exit(select_exit(finished.exit, Exit.UNEXPECTED if comparison.causes else Exit.EXPECTED))
 
 
-def _find_corpus(name: str, cache_folder: str | None) -> Path:
-    """Return the folder of recordings: of a pulled source, else the path itself.
+def _choose_exit(comparison: Comparison) -> Exit:
+    found = comparison.found
+    return choose_exit(
+        RunSummary(
+            interrupted=not comparison.complete,
+            unexpected=bool(found.causes),
+            attempted=frozenset(index for index, count in found.attempted.items() if count),
+            answered=frozenset(index for index, count in found.answered.items() if count),
+        )
+    )
+
+
+def _find_corpus(name: str, cache_folder: str | None) -> str:
+    """Return the path or URL of recordings: of a pulled source, else what was given.
 
     A source's name wins; a folder of the same name is reached as `./NAME`.
     """
     if name in SOURCES:
-        return cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name])
-    return Path(name)
-
-
-def _run(order: RunRequest, progress: Progress) -> FinishedRun:
-    with tempfile.TemporaryDirectory() as folder:
-        return execute_run(order, Path(folder) / "results.jsonl", progress)
-
-
-def _make_comparison(
-    folder: recordings.RecordingFolder,
-    gathered: OutcomeCollector,
-    finished: FinishedRun,
-    deliveries: tuple[str, ...],
-    examples: int,
-) -> Comparison:
-    header, trials, footer = finished.results.header, finished.results.trials, finished.results.footer
-    count = len(header.implementations)
-    return Comparison(
-        version=header.version,
-        implementations=header.implementations,
-        deliveries=deliveries,
-        seed=header.seed,
-        read=Counter(case.api for case in folder.cases),
-        trials=len(trials),
-        unread=folder.unread,
-        skipped=Counter(
-            (trial.implementation, trial.reason or "") for trial in trials if trial.verdict == "skipped"
-        ),
-        rows=count_endings(folder.cases, gathered, count),
-        causes=find_causes(folder.cases, gathered, trials, [info.impl for info in header.implementations]),
-        examples=examples,
-        complete=footer is not None and footer.complete,
-    )
+        return str(cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name]))
+    return name
 
 
 def _parse_deliveries(option: str) -> tuple[str, ...]:

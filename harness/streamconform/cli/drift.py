@@ -16,7 +16,7 @@ from streamconform.cli.server import check_key_is_private, parse_base_url, parse
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
-from streamconform.tools.compare import recordings
+from streamconform.tools.compare import inputs
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
 from streamconform.tools.drift.find import Drift, Stream, find_drift
@@ -74,7 +74,7 @@ def _read(name: str, sources: Sources, arguments: Mapping[str, Any]) -> Drift:
         path = cache.locate_recordings(cache.locate_root(arguments["where"]), SOURCES[name])
     else:
         path = Path(name)
-    folder = recordings.read(path, arguments["api"], arguments["limit"])
+    folder = inputs.read(str(path), arguments["api"], arguments["limit"])
     streams = [Stream(case.id, case.cassette) for case in folder.cases]
     known = {api: collect_known(sources, api) for api in {case.api for case in folder.cases}}
     return find_drift(streams, known, ((each.file, each.reason) for each in folder.unread))

@@ -86,6 +86,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(CALL, "merged", "Merges several tool calls into one", RUNS),
     Row(CALL, "split", "Splits a tool call into several", RUNS),
     Row(CALL, "extra", "Reports a tool call that is not in the stream", RUNS),
+    Row(f"{CONTENT}|{CALL}", "elsewhere", "Reports the blocks in another order", LOSES),
     Row(CALL, "as-other", "Reports a tool call as {other}", LOSES),
     Row(CALL, "", "Loses tool calls", LOSES),
     Row(rf"{CALL}\.arguments", "null", "Loses the arguments of a call", LOSES),
@@ -193,7 +194,7 @@ BLOCK_NAMES: Final = {
 }
 """How headlines name block types whose name is not a word for content."""
 
-WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|different"
+WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere|different"
 
 FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("status", "complete-.*", r"(?!content\.).*"),

@@ -13,7 +13,7 @@ from typing import Final
 from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
-from streamconform.model.verdict import Check, Culprit
+from streamconform.model.verdict import Check, CheckVerdict, Culprit
 from streamconform.printable import escape_line
 from streamconform.reports.cause_table import (
     CRASHES,
@@ -21,6 +21,7 @@ from streamconform.reports.cause_table import (
     RAISED,
     RAISED_ON_BROKEN,
     Harm,
+    Row,
     find_row,
     follows_from,
     format_row,
@@ -197,16 +198,7 @@ def _find_root(result: TrialResult) -> _Root:
     if worst is None:
         return _explain_missing_answer(result)
     raised = read_raised(result)
-    candidates = [
-        (check, _add_exception(check, classify_check(check, result), raised))
-        for check in result.checks
-        if check.verdict == worst
-    ]
-    roots = [
-        (check, difference, find_row(difference))
-        for check, difference in candidates
-        if not any(follows_from(difference, other) for _, other in candidates)
-    ]
+    roots = _list_roots(result, worst)
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
     is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
     title = format_row(row, difference, raised.type if raised else "")
@@ -221,6 +213,28 @@ def _find_root(result: TrialResult) -> _Root:
         raised.key if raised and is_raised else None,
         difference.path,
     )
+
+
+def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
+    """Return the failed checks that do not follow from another one, each with its headline and harm."""
+    return tuple(
+        (check, format_row(row, difference), row.harm)
+        for check, difference, row in _list_roots(result, "fail")
+    )
+
+
+def _list_roots(result: TrialResult, worst: CheckVerdict) -> list[tuple[Check, Difference, Row]]:
+    raised = read_raised(result)
+    candidates = [
+        (check, _add_exception(check, classify_check(check, result), raised))
+        for check in result.checks
+        if check.verdict == worst
+    ]
+    return [
+        (check, difference, find_row(difference))
+        for check, difference in candidates
+        if not any(follows_from(difference, other) for _, other in candidates)
+    ]
 
 
 def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:

@@ -140,6 +140,9 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
         missing = {-1 - i: type_ for i, type_ in enumerate((expected - got).elements())}
     if missing:
         type_ = min(missing.values(), key=_rank_type)
+        if not any(other.path.endswith("content.length") for other in result.checks):
+            # As many blocks as expected came, of the same types.
+            return Difference(f"content.*.{type_}", "elsewhere", {"block": type_})
         kind = "merged" if _is_merged(type_, result) else "missing"
         if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
             return Difference(f"content.*.{type_}", "as-other", {"block": type_, "other": extra[0]})

@@ -5,46 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from streamconform.tools.compare.comparison import (
-    Comparison,
-    count_unread,
-    describe_place,
-    format_summary,
-    format_title,
-    select_examples,
-)
-from streamconform.tools.compare.gather import ABOUT, DifferenceCause
+from streamconform.reports.describe import format_count
+from streamconform.tools.compare.comparison import Comparison, format_summary
+from streamconform.tools.compare.findings import ABOUT, Finding
+from streamconform.tools.compare.part import Cause
 
 
-def format_markdown(found: Comparison, *, text: bool) -> str:
+def format_markdown(comparison: Comparison, *, text: bool) -> str:
     """Return the comparison as Markdown; without `text`, it contains no recorded text."""
-    return "\n".join(_markdown(found, text=text))
+    return "\n".join(_markdown(comparison, text=text))
 
 
-def format_lines(found: Comparison, *, text: bool) -> Iterator[str]:
+def format_lines(comparison: Comparison, *, text: bool) -> Iterator[str]:
     """Yield the lines of the comparison; the last one is the summary."""
-    yield from _table(found)
-    for about, group in groupby(found.causes, key=lambda cause: cause.about):
+    yield from _table(comparison)
+    for about, group in groupby(comparison.found.causes, key=lambda cause: cause.about):
         yield ""
         yield ABOUT[about]
         for cause in group:
-            yield f"  {found.who(cause)}  {format_title(cause)}  {_extent(cause)}"
-            for place, more in select_examples(cause, found.examples):
-                where = f" {place.path}" if place.path else ""
-                yield f"      {place.file}@{place.delivery}{where}{_more(more)}"
+            yield f"  {comparison.who(cause)}: {cause.what}"
+            yield f"      {_extent(cause)}"
+            for example in cause.examples:
+                yield f"      {_place(example)}"
                 if text:
-                    yield from (f"          {each}" for each in describe_place(place))
+                    yield from (f"          {each}" for each in example.words)
+                if example.file in comparison.minimised:
+                    yield f"          minimised: {comparison.minimised[example.file]}"
     yield ""
-    for (api, reason), count in count_unread(found.unread).items():
-        yield f"not read: {count} of {api}: {reason}"
-    for (index, reason), count in found.skipped.items():
-        yield f"not asked: {count} trials of {found.name(index)}: {reason}"
-    yield format_summary(found)
+    for unread in comparison.found.unread:
+        yield f"not read: {unread.recordings} of {unread.api}: {unread.reason}"
+    for (index, reason), count in comparison.found.skipped.items():
+        yield f"not asked: {count} trials of {comparison.name(index)}: {reason}"
+    yield format_summary(comparison)
 
 
-def _table(found: Comparison) -> Iterator[str]:
-    head = ("api", "status", "reason", *(each.impl for each in found.implementations))
-    rows = [head, *((row.api, row.status, row.reason, *map(str, row.counts)) for row in found.rows)]
+def _table(comparison: Comparison) -> Iterator[str]:
+    head = ("api", "status", "reason", *(each.impl for each in comparison.implementations))
+    rows = [
+        head,
+        *(
+            (api, status, reason, *(f"{n:,}" for n in counts))
+            for api, status, reason, counts in comparison.list_endings()
+        ),
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     for row in rows:
         left = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
@@ -52,37 +55,43 @@ def _table(found: Comparison) -> Iterator[str]:
         yield f"  {'  '.join([*left, *right])}".rstrip()
 
 
-def _markdown(found: Comparison, *, text: bool) -> Iterator[str]:
+def _markdown(comparison: Comparison, *, text: bool) -> Iterator[str]:
+    found = comparison.found
     yield "# Implementations over recordings"
     yield ""
-    yield f"{format_summary(found)}. Deliveries: {', '.join(found.deliveries)}; seed {found.seed}."
+    yield (
+        f"{format_summary(comparison)}. Deliveries: {', '.join(comparison.deliveries)}; "
+        f"seed {comparison.seed}."
+    )
     yield ""
     yield from _rows(
         ("implementation", "name", "version", "language"),
-        ((each.impl, each.name, each.version or "", each.language or "") for each in found.implementations),
+        (
+            (each.impl, each.name, each.version or "", each.language or "")
+            for each in comparison.implementations
+        ),
     )
     yield "## How the recordings end"
     yield ""
-    names = (each.impl for each in found.implementations)
-    counts = ((row.api, row.status, row.reason, *map(str, row.counts)) for row in found.rows)
-    yield from _rows(("api", "status", "reason", *names), counts)
+    names = (each.impl for each in comparison.implementations)
+    endings = ((*words, *map(str, counts)) for *words, counts in comparison.list_endings())
+    yield from _rows(("api", "status", "reason", *names), endings)
     for about, group in groupby(found.causes, key=lambda cause: cause.about):
         yield f"## {ABOUT[about]}"
         yield ""
         for cause in group:
-            yield f"- {found.who(cause)}, `{format_title(cause)}`: {_extent(cause)}"
-            for place, more in select_examples(cause, found.examples):
-                where = f" `{place.path}`" if place.path else ""
-                yield f"  - `{place.file}@{place.delivery}`{where}{_more(more)}"
+            yield f"- {comparison.who(cause)}: {_plain(cause.what)}: {_extent(cause)}"
+            for example in cause.examples:
+                yield f"  - `{_place(example)}`"
                 if text:
-                    yield from (f"    - {_plain(each)}" for each in describe_place(place))
+                    yield from (f"    - {_plain(each)}" for each in example.words)
         yield ""
     if found.unread or found.skipped:
         yield "## Not compared"
         yield ""
-        refusals = ((api, reason, str(count)) for (api, reason), count in count_unread(found.unread).items())
-        left = ((found.name(i), reason, f"{n} trials") for (i, reason), n in found.skipped.items())
-        yield from _rows(("api or implementation", "reason", "count"), (*refusals, *left))
+        unread = ((each.api, each.reason, str(each.recordings)) for each in found.unread)
+        skipped = ((comparison.name(i), reason, f"{n} trials") for (i, reason), n in found.skipped.items())
+        yield from _rows(("api or implementation", "reason", "count"), (*unread, *skipped))
 
 
 def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -102,11 +111,10 @@ def _plain(given: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_<>[]" else c for c in given.replace("\n", " "))
 
 
-def _extent(cause: DifferenceCause) -> str:
-    trials = len({(place.file, place.delivery) for place in cause.places})
-    count = len(cause.files)
-    return f"{count} recording{'' if count == 1 else 's'}, {trials} trial{'' if trials == 1 else 's'}"
+def _place(example: Finding) -> str:
+    return f"{example.file}@{example.delivery}{f' {example.path}' if example.path else ''}"
 
 
-def _more(count: int) -> str:
-    return f" and {count} more" if count else ""
+def _extent(cause: Cause) -> str:
+    extent = f"{format_count(cause.recordings, 'recording')}, {format_count(cause.trials, 'trial')}"
+    return f"{extent}; harm: {cause.harm}" if cause.harm else extent

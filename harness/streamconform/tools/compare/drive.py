@@ -1,0 +1,184 @@
+"""Give the partitions of the inputs to an engine, and add up what its workers find."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from streamconform.errors import UsageError
+from streamconform.tools.compare import store, work
+from streamconform.tools.compare.engines import Death, Engine, Work
+from streamconform.tools.compare.inputs import split_input
+from streamconform.tools.compare.inputs.partition import Partition
+from streamconform.tools.compare.job import Job
+from streamconform.tools.compare.part import Part, add_parts
+from streamconform.tools.compare.sample import SampleRequest, merge_samples
+
+MAX_DEATHS: Final = 2
+"""Deaths of a partition before the recording is searched that ends its worker."""
+MAX_DEADLY: Final = 10
+"""Recordings of one partition that may end their worker; with more, the others are not worth the time."""
+MAX_LOSSES: Final = 20
+"""Times that a partition may be lost with the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far a run is."""
+
+    done: int
+    """Bytes."""
+    found: Part
+    """The sum so far."""
+
+
+def examine_inputs(
+    job: Job,
+    engine: Engine,
+    partitions: Iterable[Partition],
+    on_advance: Callable[[Advance], None],
+    *,
+    resume: bool = False,
+) -> Part:
+    """Return what all `partitions` show; the caller gets the sum so far each time that one is done.
+
+    With `resume`, partitions whose results an earlier run has kept are not examined again.
+    """
+    found = Part()
+    done = 0
+
+    def add(partition: Partition, part: Part) -> None:
+        nonlocal found, done
+        found = add_parts((found, part), job.examples)
+        done += partition.size
+        on_advance(Advance(done, found))
+
+    def list_pending() -> Iterator[Partition]:
+        for partition in partitions:
+            kept = store.read_part(job, partition.id) if resume else None
+            if kept is None:
+                yield partition
+            else:
+                add(partition, kept)
+
+    for partition, part in _run(engine, work.examine_partition, job, list_pending()):
+        add(partition, part)
+    return found
+
+
+def choose_sample(request: SampleRequest, engine: Engine, partitions: Iterable[Partition]) -> frozenset[str]:
+    """Return the names of the recordings in the sample."""
+    sample = merge_samples(request, ())
+    for _, each in _run(engine, work.sample_partition, request, iter(partitions)):
+        sample = merge_samples(request, (sample, each))
+    return sample.names
+
+
+def split_inputs(urls: Iterable[str], size: int, only: frozenset[str] | None = None) -> Iterator[Partition]:
+    """Yield the partitions of the inputs."""
+    for url in urls:
+        for partition in split_input(url, size):
+            yield replace(partition, only=only)
+
+
+def _run(
+    engine: Engine, function: Work, request: Any, partitions: Iterator[Partition]
+) -> Iterator[tuple[Partition, Any]]:
+    """Yield every partition with its result, in any order.
+
+    A partition whose worker dies is given to another one. If it dies again, the recordings that end a worker
+    are searched, and the partition is examined without them.
+    """
+    losses: Counter[str] = Counter()
+    deaths: Counter[str] = Counter()
+    arrived: deque[tuple[Partition, Any]] = deque()
+    pending = 0
+    exhausted = False
+    while True:
+        while not exhausted and pending < engine.slots:
+            following = next(partitions, None)
+            exhausted = following is None
+            if following is not None:
+                engine.submit(function, request, following)
+                pending += 1
+        if not pending:
+            return
+        if not arrived:
+            arrived.extend(engine.wait())
+        partition, result = arrived.popleft()
+        if isinstance(result, Death):
+            counter = deaths if result.counts else losses
+            counter[partition.id] += 1
+            if losses[partition.id] > MAX_LOSSES:
+                raise UsageError(f"the scheduler lost a partition {MAX_LOSSES} times: {result.reason}")
+            if deaths[partition.id] >= MAX_DEATHS:
+                search = _Search(engine, function, request, partition, arrived)
+                partition = search.exclude_deadly(result)
+                deaths[partition.id] = 0
+            engine.submit(function, request, partition)
+        else:
+            pending -= 1
+            yield partition, result
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for the recordings of a partition that end their worker."""
+
+    engine: Engine
+    function: Work
+    request: Any
+    partition: Partition
+    arrived: deque[tuple[Partition, Any]]
+    """Gets the results of other partitions that arrive meanwhile."""
+
+    def exclude_deadly(self, death: Death) -> Partition:
+        """Return the partition without the recordings that end their worker, each with a reason."""
+        names = self._ask(work.list_recordings, None, self.partition)
+        if isinstance(names, Death):
+            # Reading alone ends the worker, so nothing of it can be examined.
+            return replace(self.partition, unreadable=names.reason)
+        wanted = tuple(name for name in names if self.partition.only is None or name in self.partition.only)
+        deadly = tuple(self._find_deadly(wanted, death))
+        if len(deadly) > MAX_DEADLY:
+            return replace(
+                self.partition, unreadable=f"more than {MAX_DEADLY} of its recordings: {death.reason}"
+            )
+        return replace(self.partition, without=(*self.partition.without, *deadly))
+
+    def _find_deadly(self, names: tuple[str, ...], death: Death) -> Iterator[tuple[str, str]]:
+        pending = [names]
+        found = 0
+        while pending and found <= MAX_DEADLY:
+            part = pending.pop()
+            request = replace(self.request, results=None) if isinstance(self.request, Job) else self.request
+            result = self._ask(self.function, request, replace(self.partition, only=frozenset(part)))
+            if not isinstance(result, Death):
+                continue
+            if len(part) == 1:
+                found += 1
+                yield part[0], result.reason
+            else:
+                middle = len(part) // 2
+                pending += [part[middle:], part[:middle]]
+
+    def _ask(self, function: Work, request: Any, partition: Partition) -> Any:
+        """Return the result for one partition, or the second `Death` of its worker."""
+        deaths = 0
+        self.engine.submit(function, request, partition)
+        while True:
+            answer = None
+            for other, result in list(self.engine.wait()):
+                if other == partition:
+                    answer = result
+                else:
+                    self.arrived.append((other, result))
+            if isinstance(answer, Death):
+                deaths += answer.counts
+                if deaths >= MAX_DEATHS:
+                    return answer
+                self.engine.submit(function, request, partition)
+            elif answer is not None:
+                return answer

@@ -1,0 +1,45 @@
+"""Where partitions are examined: in this process, in processes of this machine, or on a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from streamconform.tools.compare.inputs.partition import Partition
+
+Work = Callable[[Any, Partition, str | None], Any]
+"""A function of `work.py`: takes what to do, a partition, and the file whose presence stops it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """The worker ended, or the work raised."""
+
+    reason: str
+    """In one line."""
+    counts: bool = True
+    """Whether the partition may be to blame; otherwise only the connection was lost."""
+
+
+class Engine(Protocol):
+    """Runs a function over partitions in its workers. Any worker may die at any time."""
+
+    @property
+    def slots(self) -> int:
+        """Return how many partitions may be submitted at a time, so that no worker is ever idle."""
+
+    def __enter__(self) -> Self:
+        """Start or reach the workers; raises `UsageError`."""
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what was started."""
+
+    def submit(self, work: Work, request: Any, partition: Partition) -> None:
+        """Have a worker call `work`."""
+
+    def wait(self) -> Iterator[tuple[Partition, Any]]:
+        """Wait for at least one submitted partition; yield those that are done, with result or `Death`.
+
+        Exceptions that concern the whole run are raised: `ImplementationError`, `UsageError`.
+        """

@@ -1,0 +1,144 @@
+"""The engine on a Dask cluster: one that runs already, or one of this machine.
+
+Dask repeats a partition whose worker died. What it cannot know is added here: a partition whose result was
+lost together with the connection to the scheduler is submitted again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any, Final, Self
+
+from streamconform.errors import ConformError, UsageError
+from streamconform.printable import escape_line
+from streamconform.tools.compare import work
+from streamconform.tools.compare.engines import Death, Work
+from streamconform.tools.compare.engines.local import describe_exception
+from streamconform.tools.compare.inputs.partition import Partition
+
+RECONNECT_SECONDS: Final = 120.0
+"""How long the scheduler may be unreachable before the run ends."""
+PER_WORKER: Final = 2
+"""Partitions submitted for each thread of a worker, so that the next one is there when one is done."""
+WAIT_SECONDS: Final = 5.0
+"""How often the connection to the scheduler is looked at while nothing is done."""
+
+
+class DaskEngine:
+    """Examines partitions on the workers of a scheduler."""
+
+    def __init__(self, scheduler: str | None, workers: int) -> None:
+        """Use the cluster at `scheduler`, or start one with `workers` processes if it is None."""
+        try:
+            import distributed
+        except ImportError as error:
+            raise UsageError("`--engine dask` needs Dask: pip install 'streamconform[dask]'") from error
+        self._distributed: Any = distributed
+        self._address = scheduler
+        self._workers = workers
+        self._cluster: Any = None
+        self._client: Any = None
+        self._pending: dict[Any, tuple[Work, Any, Partition]] = {}
+
+    def __enter__(self) -> Self:
+        """Connect; raises `UsageError` if no scheduler answers."""
+        if self._address is None:
+            self._cluster = self._distributed.LocalCluster(
+                n_workers=self._workers, threads_per_worker=1, dashboard_address=None, processes=True
+            )
+            self._address = self._cluster.scheduler_address
+        self._connect(10.0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the implementations on the workers, and a cluster that was started here."""
+        try:
+            if self._client.status == "running":
+                self._client.cancel(list(self._pending))
+                closing = [
+                    self._client.submit(work.close_examiners, workers=[address], pure=False)
+                    for address in self._client.scheduler_info(n_workers=-1)["workers"]
+                ]
+                with self._client.as_current():
+                    self._distributed.wait(closing, timeout=10)
+        except (OSError, TimeoutError, asyncio.TimeoutError):
+            pass  # the cluster is gone, and the implementations with it
+        finally:
+            self._client.close(timeout=5)
+            if self._cluster is not None:
+                self._cluster.close()
+
+    @property
+    def slots(self) -> int:
+        """Return how many partitions may be submitted."""
+        return PER_WORKER * max(1, sum(map(int, self._client.nthreads().values())))
+
+    def submit(self, work: Work, request: Any, partition: Partition) -> None:
+        """Submit a partition."""
+        # Dask's own retries are for exceptions; a death of the worker is repeated up to
+        # `distributed.scheduler.allowed-failures` times.
+        future = self._client.submit(work, request, partition, None, pure=False)
+        self._pending[future] = work, request, partition
+
+    def wait(self) -> Iterator[tuple[Partition, Any]]:
+        """Yield what the workers have done."""
+        distributed = self._distributed
+        done: list[Any] = []
+        while not done:
+            try:
+                with self._client.as_current():
+                    ended = distributed.wait(
+                        list(self._pending), timeout=WAIT_SECONDS, return_when="FIRST_COMPLETED"
+                    )
+            except (TimeoutError, asyncio.TimeoutError):
+                pass
+            except (OSError, asyncio.CancelledError, distributed.CancelledError):
+                yield from self._lose()
+                return
+            else:
+                done = list(ended.done)
+            if not done and self._client.status not in ("running", "connecting"):
+                yield from self._lose()
+                return
+        for future in done:
+            _, _, partition = self._pending.pop(future)
+            yield partition, self._read(future)
+
+    def _read(self, future: Any) -> Any:
+        distributed = self._distributed
+        if future.status in ("cancelled", "lost"):
+            return Death("the scheduler lost it", counts=False)
+        try:
+            return future.result()
+        except distributed.KilledWorker:
+            return Death("it ended the worker")
+        except (OSError, asyncio.CancelledError, distributed.CancelledError) as error:
+            return Death(f"the connection was lost: {escape_line(str(error), 100)}", counts=False)
+        except ConformError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one recording must not end the run
+            return describe_exception(error)
+
+    def _lose(self) -> Iterator[tuple[Partition, Any]]:
+        """Connect again, and yield everything that was submitted as lost."""
+        lost = [partition for _, _, partition in self._pending.values()]
+        self._pending.clear()
+        self._client.close(timeout=1)
+        self._connect(RECONNECT_SECONDS)
+        for partition in lost:
+            yield partition, Death("the connection to the scheduler was lost", counts=False)
+
+    def _connect(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                self._client = self._distributed.Client(self._address, timeout=5, set_as_default=False)
+            except (OSError, ValueError) as error:
+                if isinstance(error, ValueError) or time.monotonic() > end:
+                    reason = escape_line(str(error), 200)
+                    raise UsageError(f"no Dask scheduler answers at `{self._address}`: {reason}") from error
+                time.sleep(0.5)
+            else:
+                return

@@ -1,0 +1,42 @@
+"""A partition: the part of an input that one worker reads at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+
+from streamconform.tools.compare.inputs.recording import Entry
+
+PARTITION_BYTES = 4 * 1024 * 1024
+"""The default size of a partition. A worker holds one recording at a time, so it does not bound memory; a
+partition is what is repeated when a worker dies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """Where a worker starts and stops to read, and in which input."""
+
+    url: str
+    """The input: a path, or an fsspec URL."""
+    format: str
+    """A name of `inputs.READERS`."""
+    start: int = 0
+    stop: int | None = None
+    """Positions in units of the format (bytes, members, row groups); None is the end."""
+    size: int = 0
+    """Bytes, for the progress."""
+    entries: tuple[Entry, ...] = ()
+    """The recordings, if the input is a folder."""
+    only: frozenset[str] | None = None
+    """The recordings to examine; None for all."""
+    without: tuple[tuple[str, str], ...] = ()
+    """Recordings that are not examined, each with the reason: they end the worker."""
+    unreadable: str | None = None
+    """Why nothing of it can be examined; None for every usual partition."""
+
+    @property
+    def id(self) -> str:
+        """Return a name that is the same whenever the same input is divided in the same way."""
+        fields = asdict(replace(self, only=None, without=(), unreadable=None))
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

@@ -1,0 +1,112 @@
+"""A recording as a case without expectations, built from the bytes and whatever is known of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from streamconform.apis import APIS, find_api
+from streamconform.model.case import NOTHING_EXPECTED, Case
+from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.model.trial import Framing
+from streamconform.suite.cassettes import MAX_BODY
+from streamconform.wire.framings import MEDIA_TYPES
+from streamconform.wire.reframe import NotPayloadError, restore_framing
+
+PAYLOADS: Final = ".jsonl"
+"""The suffix of a body without its framing: one payload per line."""
+FRAMINGS: Final[Mapping[str, Framing]] = {
+    ".sse": "sse",
+    ".ndjson": "ndjson",
+    ".json": "json_array",
+    ".eventstream": "eventstream",
+}
+"""The framing of a body without a content type, by its suffix; payloads get the usual one of their API."""
+SUFFIXES: Final = (*FRAMINGS, PAYLOADS)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRecording:
+    """A recording that is not compared, and the reason."""
+
+    file: str
+    api: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A recording in an input, and what is known of it before it is read."""
+
+    file: str
+    """How reports name it: a path, or a file and the position in it."""
+    api: str
+    status: int = 200
+    media_type: str | None = None
+    sha256: str | None = None
+    request: Mapping[str, Any] = field(default_factory=dict)
+    suffix: str = ".sse"
+
+
+class UnreadableRecordingError(ValueError):
+    """The reason why one recording cannot be read."""
+
+
+def name_api(name: str) -> str:
+    """Return the name of the API that a corpus calls `name`; `name` itself if it is unknown."""
+    api = find_api(name)
+    return name if api is None else api.name
+
+
+def make_case(entry: Entry, body: bytes) -> Case:
+    """Return the case for `body`; raises `UnreadableRecordingError`."""
+    check_entry(entry)
+    if len(body) > MAX_BODY:
+        raise UnreadableRecordingError(f"it is larger than {MAX_BODY} bytes")
+    if entry.sha256 is not None and hashlib.sha256(body).hexdigest() != entry.sha256:
+        raise UnreadableRecordingError("its bytes are not those that the manifest names")
+    stripped = entry.suffix == PAYLOADS
+    if stripped:
+        try:
+            body = restore_framing(body, APIS[entry.api].write)
+        except NotPayloadError as error:
+            raise UnreadableRecordingError(str(error)) from error
+    guessed = MEDIA_TYPES[APIS[entry.api].framing if stripped else FRAMINGS.get(entry.suffix, "sse")]
+    cassette = Cassette(
+        api=entry.api,
+        name=entry.file.rpartition("/")[2].removesuffix(entry.suffix),
+        request=Request(method="POST", path="/", headers={}, body=entry.request),
+        status=entry.status,
+        headers={"content-type": guessed if stripped else entry.media_type or guessed},
+        body=body,
+        suffix=entry.suffix.removeprefix("."),
+        marks=(),
+        provenance=Derived(entry.file, "read from a collection of recordings"),
+    )
+    return wrap_cassette(entry, cassette)
+
+
+def wrap_cassette(entry: Entry, cassette: Cassette) -> Case:
+    """Return the case for a cassette of our own format."""
+    return Case(id=entry.file, api=entry.api, title=entry.file, cassette=cassette, expect=NOTHING_EXPECTED)
+
+
+def check_entry(entry: Entry) -> None:
+    """Raise `UnreadableRecordingError` for a recording of an unknown API."""
+    if entry.api not in APIS:
+        raise UnreadableRecordingError(f"the api {entry.api} is not known to this version")
+
+
+def read_case(entry: Entry, body: bytes) -> Case | UnreadRecording:
+    """Return the case for `body`, or why there is none."""
+    try:
+        return make_case(entry, body)
+    except UnreadableRecordingError as error:
+        return UnreadRecording(entry.file, entry.api, str(error))
+
+
+def read_status(value: object) -> int:
+    """Return an HTTP status; 200 if `value` is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 200

@@ -1,0 +1,49 @@
+"""Open files and folders by path or URL, with fsspec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any
+
+import fsspec
+
+from streamconform.errors import UsageError
+
+
+def open_storage(url: str) -> tuple[Any, str]:
+    """Return the file system of `url` and the path in it; raises `UsageError` for an unknown protocol."""
+    try:
+        storage, path = fsspec.core.url_to_fs(url)
+    except (ValueError, ImportError, OSError) as error:
+        raise UsageError(f"`{url}` cannot be opened: {str(error).splitlines()[0]}") from error
+    return storage, path
+
+
+def open_file(url: str) -> IO[bytes]:
+    """Return `url` opened for reading, seekable; raises `OSError`."""
+    if is_local(url):
+        return Path(url).open("rb")
+    storage, path = open_storage(url)
+    file: IO[bytes] = storage.open(path, "rb")
+    return file
+
+
+def measure_file(url: str) -> int:
+    """Return the size of `url` in bytes, 0 if the server does not tell it; raises `OSError`."""
+    if is_local(url):
+        return Path(url).stat().st_size
+    storage, path = open_storage(url)
+    return int(storage.size(path) or 0)
+
+
+def is_folder(url: str) -> bool:
+    """Return whether `url` is a folder."""
+    if is_local(url):
+        return Path(url).is_dir()
+    storage, path = open_storage(url)
+    return bool(storage.isdir(path))
+
+
+def is_local(url: str) -> bool:
+    """Return whether `url` is a path of this machine."""
+    return "://" not in url

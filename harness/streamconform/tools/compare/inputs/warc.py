@@ -1,0 +1,64 @@
+"""WARC files: the responses whose address belongs to a known API.
+
+One worker reads a whole file, because the records of a compressed one have no index.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from streamconform.apis import APIS
+from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.model.case import Case
+from streamconform.suite.cassettes import MAX_BODY
+from streamconform.tools.compare.inputs.partition import Partition
+from streamconform.tools.compare.inputs.recording import Entry, UnreadRecording, read_case
+from streamconform.tools.compare.inputs.storage import measure_file, open_file
+
+
+def split_warc(url: str, size: int) -> Iterator[Partition]:
+    """Yield one partition."""
+    del size
+    yield Partition(url=url, format="warc", size=measure_file(url))
+
+
+def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
+    """Yield the recordings of `partition`, named after the byte at which their record starts."""
+    try:
+        from warcio.archiveiterator import ArchiveIterator
+        from warcio.exceptions import ArchiveLoadFailed
+    except ImportError as error:
+        raise UsageError(f"`{partition.url}` needs warcio: pip install 'streamconform[corpora]'") from error
+    name = posixpath.basename(partition.url)
+    with open_file(partition.url) as file:
+        records = ArchiveIterator(file)
+        try:
+            for record in records:
+                if record.rec_type != "response":
+                    continue
+                address = record.rec_headers.get_header("WARC-Target-URI") or ""
+                found = _read_record(f"{name}#{records.get_record_offset()}", address, record)
+                if found is not None:
+                    yield found
+        except (ArchiveLoadFailed, OSError, EOFError) as error:
+            raise SourceError((Problem(partition.url, None, f"the archive is broken: {error}"),)) from error
+
+
+def _read_record(file: str, address: str, record: Any) -> Case | UnreadRecording | None:
+    """Return the recording in a response; None if its address belongs to no API."""
+    path = urlsplit(address).path
+    api = next((name for name, each in APIS.items() if each.importing.stream.search(path)), None)
+    if api is None:
+        return None
+    headers = record.http_headers
+    body = record.content_stream().read(MAX_BODY + 1)
+    entry = Entry(
+        file=file,
+        api=api,
+        status=int(headers.get_statuscode()) if headers and headers.get_statuscode().isdigit() else 200,
+        media_type=headers.get_header("content-type") if headers else None,
+    )
+    return read_case(entry, body)

@@ -1,0 +1,32 @@
+"""What a worker has to know to examine recordings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from streamconform.adapters.connect import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The implementations to run, and how."""
+
+    connections: tuple[Connection, ...]
+    deliveries: tuple[str, ...]
+    seed: int
+    timeout: float
+    """Seconds per trial."""
+    examples: int
+    """Recordings that are named of each cause."""
+    apis: frozenset[str] = frozenset()
+    """Only these APIs; every one if it is empty."""
+    results: str | None = None
+    """The folder in which each finding is kept, a path or an fsspec URL."""
+
+    @property
+    def digest(self) -> str:
+        """Return a digest that is the same for runs whose results can be added up."""
+        fields = asdict(self) | {"apis": sorted(self.apis), "results": None}
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

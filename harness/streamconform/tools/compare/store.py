@@ -1,0 +1,106 @@
+"""The results folder: for each partition a Parquet file with every finding, and in its metadata the part.
+
+A file appears under its final name only when it is whole, so its presence says that the partition is done.
+A partition that two workers examine is written twice under one name, with the same contents.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.tools.compare import part
+from streamconform.tools.compare.findings import Finding
+from streamconform.tools.compare.inputs.storage import open_storage
+from streamconform.tools.compare.job import Job
+from streamconform.tools.compare.part import Part
+
+METADATA: Final = b"streamconform"
+
+
+class PartWriter:
+    """Writes the findings of one partition."""
+
+    def __init__(self, job: Job, partition: str) -> None:
+        """Write into the results folder of `job`; raises `UsageError` if pyarrow is not installed."""
+        assert job.results is not None, "the job keeps its findings"
+        self._arrow, self._parquet = import_arrow()
+        self._job = job
+        self._storage, folder = open_storage(job.results)
+        self._path = posixpath.join(folder, f"{partition}.parquet")
+        self._rows: list[Finding] = []
+
+    def keep(self, findings: Sequence[Finding]) -> None:
+        """Keep the findings of a recording."""
+        self._rows.extend(findings)
+
+    def finish(self, found: Part) -> None:
+        """Write the file."""
+        document = {"job": self._job.digest, "part": part.to_json(found)}
+        columns = self._arrow.schema(
+            [
+                ("about", self._arrow.string()),
+                ("who", self._arrow.list_(self._arrow.int32())),
+                ("what", self._arrow.string()),
+                ("harm", self._arrow.string()),
+                ("file", self._arrow.string()),
+                ("size", self._arrow.int64()),
+                ("delivery", self._arrow.string()),
+                ("path", self._arrow.string()),
+                ("words", self._arrow.list_(self._arrow.string())),
+            ],
+            metadata={METADATA: json.dumps(document).encode()},
+        )
+        table = self._arrow.Table.from_pylist([asdict(each) for each in self._rows], schema=columns)
+        temporary = f"{self._path}.{uuid.uuid4().hex}"
+        with self._storage.open(temporary, "wb") as file:
+            self._parquet.write_table(table, file)
+        self._storage.mv(temporary, self._path)
+
+
+def prepare(job: Job, *, resume: bool) -> None:
+    """Make the results folder; raises `UsageError` if it holds results and `resume` is not set."""
+    assert job.results is not None, "the job keeps its findings"
+    import_arrow()
+    storage, folder = open_storage(job.results)
+    storage.makedirs(folder, exist_ok=True)
+    if not resume and any(name.endswith(".parquet") for name in storage.ls(folder, detail=False)):
+        raise UsageError(f"`{job.results}` holds results; `--resume` continues that run")
+
+
+def read_part(job: Job, partition: str) -> Part | None:
+    """Return the part that an earlier run of `job` wrote, or None.
+
+    Raises `SourceError` if it is broken, or of a run with other implementations or settings.
+    """
+    assert job.results is not None, "the job keeps its findings"
+    arrow, parquet = import_arrow()
+    storage, folder = open_storage(job.results)
+    path = posixpath.join(folder, f"{partition}.parquet")
+    if not storage.exists(path):
+        return None
+    try:
+        with storage.open(path, "rb") as file:
+            document = json.loads(parquet.read_schema(file).metadata[METADATA])
+        found = part.from_json(document["part"])
+    except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        raise SourceError((Problem(path, None, "it is no part of a run; delete it"),)) from error
+    if document["job"] != job.digest:
+        message = "it is of a run with other implementations, deliveries or settings"
+        raise SourceError((Problem(path, None, message),))
+    return found
+
+
+def import_arrow() -> tuple[Any, Any]:
+    """Return pyarrow and its Parquet module; raises `UsageError` if it is not installed."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UsageError("`--results` needs pyarrow: pip install 'streamconform[corpora]'") from error
+    return pyarrow, parquet

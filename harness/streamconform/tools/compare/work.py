@@ -1,0 +1,60 @@
+"""What a worker does with one partition. An engine calls these functions in its workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Final
+
+from streamconform.model.case import Case
+from streamconform.tools.compare.examiner import Examiner, Stopped
+from streamconform.tools.compare.inputs import read_partition
+from streamconform.tools.compare.inputs.partition import Partition
+from streamconform.tools.compare.job import Job
+from streamconform.tools.compare.part import Part
+from streamconform.tools.compare.sample import Sample, SampleRequest, take_sample
+from streamconform.tools.compare.store import PartWriter
+
+EXAMINERS: Final[dict[tuple[str, int], Examiner]] = {}
+"""The started implementations of this process by job and thread: a worker may examine in several threads."""
+
+
+def examine_partition(job: Job, partition: Partition, stop_file: str | None = None) -> Part:
+    """Return what `partition` shows, and write its findings if the job keeps them.
+
+    Raises `ImplementationError` if an implementation cannot be started, and `Stopped` once `stop_file`
+    exists.
+    """
+    key = job.digest, threading.get_ident()
+    if key not in EXAMINERS:
+        EXAMINERS[key] = Examiner(job).__enter__()
+
+    def check(_recording: str) -> None:
+        if stop_file is not None and os.path.exists(stop_file):  # noqa: PTH110 - asked for every recording
+            raise Stopped
+
+    writer = PartWriter(job, partition.id) if job.results is not None else None
+    keep = writer.keep if writer is not None else None
+    found = EXAMINERS[key].examine(read_partition(partition), keep=keep, before=check)
+    if writer is not None:
+        writer.finish(found)
+    return found
+
+
+def sample_partition(request: SampleRequest, partition: Partition, stop_file: str | None = None) -> Sample:
+    """Return the recordings of `partition` that may be in the sample."""
+    del stop_file  # reading takes a moment only
+    recordings = (each for each in read_partition(partition) if isinstance(each, Case))
+    return take_sample(request, recordings)
+
+
+def list_recordings(_nothing: None, partition: Partition, stop_file: str | None = None) -> tuple[str, ...]:
+    """Return the names of the recordings of `partition`."""
+    del stop_file
+    return tuple(each.id for each in read_partition(partition) if isinstance(each, Case))
+
+
+def close_examiners() -> None:
+    """Stop the implementations that this process has started."""
+    while EXAMINERS:
+        EXAMINERS.popitem()[1].close()
