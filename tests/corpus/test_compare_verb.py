@@ -134,7 +134,9 @@ def test_an_outcome_that_depends_on_the_cuts_is_told(project):
 def test_a_broken_invariant_is_told(project):
     code, found = causes(project, "python:mine:two_ends", "--deliver", "whole")
     assert code == 1
-    assert found == [("invariant", "Sends events that contradict each other (`invariant.one-terminal`)", 3, 3)]
+    assert found == [
+        ("invariant", "Sends events that contradict each other (`invariant.one-terminal`)", 3, 3)
+    ]
 
 
 def test_an_implementation_that_does_not_answer_is_told(project):

@@ -13,7 +13,7 @@ from typing import Final
 from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
-from streamconform.model.verdict import Check, CheckVerdict, Culprit
+from streamconform.model.verdict import Check, Culprit
 from streamconform.printable import escape_line
 from streamconform.reports.cause_table import (
     CRASHES,
@@ -198,7 +198,7 @@ def _find_root(result: TrialResult) -> _Root:
     if worst is None:
         return _explain_missing_answer(result)
     raised = read_raised(result)
-    roots = _list_roots(result, worst)
+    roots = _list_roots(result, [check for check in result.checks if check.verdict == worst])
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
     is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
     title = format_row(row, difference, raised.type if raised else "")
@@ -219,17 +219,14 @@ def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
     """Return the failed checks that do not follow from another one, each with its headline and harm."""
     return tuple(
         (check, format_row(row, difference), row.harm)
-        for check, difference, row in _list_roots(result, "fail")
+        for check, difference, row in _list_roots(result, result.checks)
     )
 
 
-def _list_roots(result: TrialResult, worst: CheckVerdict) -> list[tuple[Check, Difference, Row]]:
+def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Check, Difference, Row]]:
+    """Return those of `checks` that do not follow from another one."""
     raised = read_raised(result)
-    candidates = [
-        (check, _add_exception(check, classify_check(check, result), raised))
-        for check in result.checks
-        if check.verdict == worst
-    ]
+    candidates = [(check, _add_exception(check, classify_check(check, result), raised)) for check in checks]
     return [
         (check, difference, find_row(difference))
         for check, difference in candidates
