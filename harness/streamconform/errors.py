@@ -5,6 +5,7 @@
 * selecting cases: `SelectionError`
 * starting implementations: `ImplementationError`
 * running trials: no error; a misbehaving implementation or adapter becomes a verdict
+* examining recordings in workers that die: `WorkerError`
 * writing reports: `ReportError`
 
 Each class has the exit code of its kind (`exit_code`). Any other exception that escapes is a bug of
@@ -58,6 +59,10 @@ class ImplementationError(ConformError):
     """The implementation cannot be used: not installed, does not start, or rejects the protocol."""
 
     exit_code = 3
+
+
+class WorkerError(ConformError):
+    """The workers of a comparison die, and no recording is to blame."""
 
 
 class ReportError(ConformError):

@@ -1,8 +1,8 @@
 """Write many varied streams into a JSONL file: `python -m tests.bench.many_streams COUNT FILE`.
 
-Each stream is an answer of its own, encoded by the reference for one of the APIs: texts, thinking and calls of
-random words, with usage; one in twenty is cut, one in fifty ends with an error. Stream number N is the same
-whatever the count.
+Each stream is an answer of its own, encoded by the reference for one of the APIs: texts, thinking and calls
+of random words, with usage; one in twenty is cut, one in fifty ends with an error. Stream number N is the
+same whatever the count.
 """
 
 from __future__ import annotations

@@ -213,3 +213,14 @@ def test_a_mistake_is_one_message(project, name):
     ran = compare(project, *words)
     assert (ran.code, "Traceback" in ran.err) == (code, False)
     assert said in ran.err
+
+
+def test_examples_are_made_smaller_and_fail_again(project):
+    ran = compare(project, "reference", "mutant:usage-summed", "--deliver", "whole", "--minimise", "small")
+    assert ran.code == 1
+    assert "minimised: small/cassettes/anthropic-messages/" in ran.out
+    again = project.run(
+        *("run", "-i", "mutant:usage-summed", "--specs", "small/specs", "--cassettes", "small/cassettes")
+    )
+    assert again.code == 1
+    assert "Reports too many tokens" in again.out

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -18,6 +19,7 @@ from streamconform.cli import options
 from streamconform.cli.corpus import cache_option
 from streamconform.cli.examine_progress import ExamineProgress
 from streamconform.errors import UsageError
+from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
@@ -31,7 +33,9 @@ from streamconform.tools.compare.engines.local import InlineEngine, ProcessEngin
 from streamconform.tools.compare.examiner import Examiner
 from streamconform.tools.compare.inputs import describe_nothing, measure_input
 from streamconform.tools.compare.inputs.partition import PARTITION_BYTES
+from streamconform.tools.compare.inputs.storage import make_absolute
 from streamconform.tools.compare.job import Job
+from streamconform.tools.compare.minimise_examples import list_examples, minimise_examples
 from streamconform.tools.compare.part import Part
 from streamconform.tools.compare.report import format_lines, format_markdown
 from streamconform.tools.compare.sample import SampleRequest
@@ -93,6 +97,11 @@ DEFAULT_EXAMPLES: Final = 3
     "--scheduler", metavar="ADDRESS", help="Dask scheduler, as tcp://host:8786. [default: a local one]"
 )
 @click.option("--results", metavar="PATH|URL", help="Keep every finding in this folder, as Parquet files.")
+@click.option(
+    "--minimise",
+    metavar="FOLDER",
+    help="Make the examples smaller, and write cassettes and draft specs here.",
+)
 @click.option("--resume", is_flag=True, help="Continue the run whose findings --results holds.")
 @click.option(
     "--partition-size",
@@ -134,11 +143,12 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         timeout=float(settings.get("timeout", 10)),
         examples=arguments["examples"],
         apis=frozenset(arguments["api"]),
-        results=arguments["results"],
+        results=make_absolute(arguments["results"]) if arguments["results"] else None,
     )
-    urls = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
+    given = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
     size = int(arguments["partition_size"] * 2**20)
-    total = sum(map(measure_input, urls))
+    total = sum(map(measure_input, given))
+    urls = [make_absolute(url) for url in given]
     if job.results is not None:
         store.prepare(job, resume=arguments["resume"])
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
@@ -150,6 +160,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         console.print(Text(f"  {describe_implementation(info)}"), style="bold")
     workers = settings.get("workers") or options.count_default_workers()
     found, complete = Part(), True
+    cases: Mapping[str, Case] = {}
     with ExamineProgress(None if quiet else console, total) as progress:
         try:
             with _sigterm_as_ctrl_c(), _make_engine(arguments, workers, total, size) as engine:
@@ -161,10 +172,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
                 found = drive.examine_inputs(
                     job, engine, partitions, progress.advance, resume=arguments["resume"]
                 )
+                if arguments["minimise"] is not None:
+                    names = list_examples(found)
+                    cases = drive.fetch_recordings(names, engine, drive.split_inputs(urls, size))
         except KeyboardInterrupt:
             found, complete = progress.found, False
     if complete and not found.read and not found.unread:
-        raise UsageError(describe_nothing(urls[0], arguments["api"]))
+        raise UsageError(describe_nothing(given[0], arguments["api"]))
     comparison = Comparison(
         version=__version__,
         implementations=implementations,
@@ -172,10 +186,10 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         seed=job.seed,
         found=found,
         complete=complete,
-        minimised={},
+        minimised=minimise_examples(found, cases, job, Path(arguments["minimise"] or ".")),
     )
     _report(comparison, report_targets, arguments["text"], quiet, time.perf_counter() - started)
-    if not complete and job.results is not None and quiet < 2:
+    if not complete and job.results is not None and arguments["quiet"] < 2:
         click.echo("`--resume` continues this run.", err=True)
     ctx.exit(_choose_exit(comparison))
 

@@ -241,6 +241,8 @@ def _judge_answer(
 def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claims) -> tuple[str, ...]:
     if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
         return ()
+    if not trial.expect.fields and not trial.expect.content:
+        return ()  # as for each of the recordings that are compared, of which there may be millions
     try:
         return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
     except decode.MalformedError:

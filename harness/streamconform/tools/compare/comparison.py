@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from streamconform.model.result import ImplementationInfo
 from streamconform.reports.describe import format_count
-from streamconform.tools.compare.findings import ABOUT, About
+from streamconform.tools.compare.findings import ABOUT, About, Finding
 from streamconform.tools.compare.part import Cause, Part
 
 
@@ -24,8 +24,8 @@ class Comparison:
     seed: int
     found: Part
     complete: bool
-    minimised: Mapping[str, str]
-    """For examples that were made smaller: the cassette, by the recording's name."""
+    minimised: Mapping[Finding, str]
+    """For examples that were made smaller: the cassette."""
 
     def name(self, index: int) -> str:
         """Return the name of an implementation as given on the command line."""
@@ -113,7 +113,7 @@ def _cause(comparison: Comparison, cause: Cause, *, text: bool) -> dict[str, Any
                 "bytes": each.size,
                 "delivery": each.delivery,
                 "path": each.path,
-                "minimised": comparison.minimised.get(each.file),
+                "minimised": comparison.minimised.get(each),
             }
             | ({"words": list(each.words)} if text else {})
             for each in cause.examples

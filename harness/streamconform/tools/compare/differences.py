@@ -7,13 +7,9 @@ reason, the response's model and id, an error's message) only if both report the
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from streamconform.judge import align
-from streamconform.judge.compare import BLOCK_MISSING, compare_outcome, is_claimed
+from streamconform.judge.compare import compare_outcome, is_claimed
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import Leaf, Literally
@@ -38,7 +34,7 @@ def find_differences(
     """
     if same_implementation and one == other:
         return ()
-    expect = _build_expectation(one, claims, others=same_implementation)
+    expect = build_expectation(one, claims, others=same_implementation)
     failed = [each for each in compare_outcome(expect, other, claims, "must") if each.verdict != "pass"]
     return tuple(
         check
@@ -47,8 +43,8 @@ def find_differences(
     )
 
 
-def _build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Expectation:
-    """Return the expectation that `outcome` fulfils exactly."""
+def build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Expectation:
+    """Return the expectation that `outcome` fulfils exactly; `others` says whether `other` blocks count."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
         "stop.reason": Literally(outcome.stop.reason),

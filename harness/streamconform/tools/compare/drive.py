@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from streamconform.errors import UsageError
+from streamconform.errors import UsageError, WorkerError
+from streamconform.model.case import Case
 from streamconform.tools.compare import store, work
 from streamconform.tools.compare.engines import Death, Engine, Work
 from streamconform.tools.compare.inputs import split_input
@@ -76,6 +77,14 @@ def choose_sample(request: SampleRequest, engine: Engine, partitions: Iterable[P
     return sample.names
 
 
+def fetch_recordings(
+    names: frozenset[str], engine: Engine, partitions: Iterable[Partition]
+) -> Mapping[str, Case]:
+    """Return the recordings `names`."""
+    found = _run(engine, work.fetch_recordings, names, iter(partitions)) if names else ()
+    return {case.id: case for _, cases in found for case in cases}
+
+
 def split_inputs(urls: Iterable[str], size: int, only: frozenset[str] | None = None) -> Iterator[Partition]:
     """Yield the partitions of the inputs."""
     for url in urls:
@@ -89,10 +98,12 @@ def _run(
     """Yield every partition with its result, in any order.
 
     A partition whose worker dies is given to another one. If it dies again, the recordings that end a worker
-    are searched, and the partition is examined without them.
+    are searched, and the partition is examined without them. Raises `WorkerError` if workers die without
+    them too.
     """
     losses: Counter[str] = Counter()
     deaths: Counter[str] = Counter()
+    searched: set[str] = set()
     arrived: deque[tuple[Partition, Any]] = deque()
     pending = 0
     exhausted = False
@@ -114,6 +125,9 @@ def _run(
             if losses[partition.id] > MAX_LOSSES:
                 raise UsageError(f"the scheduler lost a partition {MAX_LOSSES} times: {result.reason}")
             if deaths[partition.id] >= MAX_DEATHS:
+                if partition.id in searched:
+                    raise WorkerError(f"{partition.url}: {result.reason}")
+                searched.add(partition.id)
                 search = _Search(engine, function, request, partition, arrived)
                 partition = search.exclude_deadly(result)
                 deaths[partition.id] = 0
@@ -141,20 +155,21 @@ class _Search:
             # Reading alone ends the worker, so nothing of it can be examined.
             return replace(self.partition, unreadable=names.reason)
         wanted = tuple(name for name in names if self.partition.only is None or name in self.partition.only)
-        deadly = tuple(self._find_deadly(wanted, death))
+        deadly = tuple(self._find_deadly(wanted))
         if len(deadly) > MAX_DEADLY:
             return replace(
                 self.partition, unreadable=f"more than {MAX_DEADLY} of its recordings: {death.reason}"
             )
         return replace(self.partition, without=(*self.partition.without, *deadly))
 
-    def _find_deadly(self, names: tuple[str, ...], death: Death) -> Iterator[tuple[str, str]]:
+    def _find_deadly(self, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         pending = [names]
         found = 0
         while pending and found <= MAX_DEADLY:
             part = pending.pop()
             request = replace(self.request, results=None) if isinstance(self.request, Job) else self.request
-            result = self._ask(self.function, request, replace(self.partition, only=frozenset(part)))
+            probe = replace(self.partition, only=frozenset(part))
+            result = self._ask(self.function, request, probe, MAX_DEATHS if len(part) == 1 else 1)
             if not isinstance(result, Death):
                 continue
             if len(part) == 1:
@@ -164,8 +179,8 @@ class _Search:
                 middle = len(part) // 2
                 pending += [part[middle:], part[:middle]]
 
-    def _ask(self, function: Work, request: Any, partition: Partition) -> Any:
-        """Return the result for one partition, or the second `Death` of its worker."""
+    def _ask(self, function: Work, request: Any, partition: Partition, limit: int = MAX_DEATHS) -> Any:
+        """Return the result for one partition, or the `Death` of its worker after `limit` of them."""
         deaths = 0
         self.engine.submit(function, request, partition)
         while True:
@@ -177,7 +192,7 @@ class _Search:
                     self.arrived.append((other, result))
             if isinstance(answer, Death):
                 deaths += answer.counts
-                if deaths >= MAX_DEATHS:
+                if deaths >= limit:
                     return answer
                 self.engine.submit(function, request, partition)
             elif answer is not None:

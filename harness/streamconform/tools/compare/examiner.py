@@ -154,12 +154,12 @@ class Examiner:
                 if keep is not None:
                     keep(findings)
         return Part(
-            read=read,
+            read=dict(read),
             trials=trials,
-            skipped=skipped,
-            endings=endings,
-            attempted=attempted,
-            answered=answered,
+            skipped=dict(skipped),
+            endings=dict(endings),
+            attempted=dict(attempted),
+            answered=dict(answered),
             unread=tuple(
                 Unread(api, reason, len(files), tuple(sorted(files)[:MAX_UNREAD]))
                 for (api, reason), files in unread.items()
@@ -223,9 +223,9 @@ class _Running:
     dispatcher: Dispatcher
     tally: Tally
 
-    async def restart(self, timeout: float) -> None:
+    async def restart(self, seconds: float) -> None:
         """Start a new program if the last one ended; raises `ImplementationError`."""
         if self.program.dead:
             await self.program.stop()
             self.program = Program(self.plan.connection)
-            await self.program.start(timeout)
+            await self.program.start(seconds)

@@ -15,8 +15,8 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
-from streamconform.reports.causes import explain_checks
 from streamconform.reports.cause_table import Harm
+from streamconform.reports.causes import explain_checks
 from streamconform.reports.describe import describe_difference
 from streamconform.tools.compare.differences import find_differences
 

@@ -142,7 +142,7 @@ def to_json(part: Part) -> dict[str, Any]:
 
 
 def from_json(document: Mapping[str, Any]) -> Part:
-    """Return the part that `to_json` gave; raises `KeyError`, `TypeError` or `ValueError` for anything else."""
+    """Return the part that `to_json` gave; raises `KeyError`, `TypeError` or `ValueError` otherwise."""
     causes = (
         Cause(**{**each, "who": tuple(each["who"]), "examples": tuple(map(_make_finding, each["examples"]))})
         for each in document["causes"]

@@ -29,8 +29,8 @@ def format_lines(comparison: Comparison, *, text: bool) -> Iterator[str]:
                 yield f"      {_place(example)}"
                 if text:
                     yield from (f"          {each}" for each in example.words)
-                if example.file in comparison.minimised:
-                    yield f"          minimised: {comparison.minimised[example.file]}"
+                if example in comparison.minimised:
+                    yield f"          minimised: {comparison.minimised[example]}"
     yield ""
     for unread in comparison.found.unread:
         yield f"not read: {unread.recordings} of {unread.api}: {unread.reason}"

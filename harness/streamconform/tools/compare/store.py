@@ -99,8 +99,8 @@ def read_part(job: Job, partition: str) -> Part | None:
 def import_arrow() -> tuple[Any, Any]:
     """Return pyarrow and its Parquet module; raises `UsageError` if it is not installed."""
     try:
-        import pyarrow
+        import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise UsageError("`--results` needs pyarrow: pip install 'streamconform[corpora]'") from error
-    return pyarrow, parquet
+    return pa, parquet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from typing import Final
 
 from streamconform.model.case import Case
@@ -46,6 +47,15 @@ def sample_partition(request: SampleRequest, partition: Partition, stop_file: st
     del stop_file  # reading takes a moment only
     recordings = (each for each in read_partition(partition) if isinstance(each, Case))
     return take_sample(request, recordings)
+
+
+def fetch_recordings(
+    names: frozenset[str], partition: Partition, stop_file: str | None = None
+) -> tuple[Case, ...]:
+    """Return the recordings `names` of `partition`."""
+    del stop_file
+    wanted = read_partition(replace(partition, only=names))
+    return tuple(each for each in wanted if isinstance(each, Case))
 
 
 def list_recordings(_nothing: None, partition: Partition, stop_file: str | None = None) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from streamconform.tools.compare.engines import Death, Work
 from streamconform.tools.compare.engines.local import describe_exception
 from streamconform.tools.compare.inputs.partition import Partition
 
+CONNECT_SECONDS: Final = 3
 RECONNECT_SECONDS: Final = 120.0
 """How long the scheduler may be unreachable before the run ends."""
 PER_WORKER: Final = 2
@@ -45,11 +46,15 @@ class DaskEngine:
     def __enter__(self) -> Self:
         """Connect; raises `UsageError` if no scheduler answers."""
         if self._address is None:
-            self._cluster = self._distributed.LocalCluster(
-                n_workers=self._workers, threads_per_worker=1, dashboard_address=None, processes=True
-            )
+            import dask
+
+            # A partition whose worker dies is repeated by the caller, who counts.
+            with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+                self._cluster = self._distributed.LocalCluster(
+                    n_workers=self._workers, threads_per_worker=1, dashboard_address=None, processes=True
+                )
             self._address = self._cluster.scheduler_address
-        self._connect(10.0)
+        self._connect(0.0)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -63,7 +68,7 @@ class DaskEngine:
                 ]
                 with self._client.as_current():
                     self._distributed.wait(closing, timeout=10)
-        except (OSError, TimeoutError, asyncio.TimeoutError):
+        except (OSError, TimeoutError):
             pass  # the cluster is gone, and the implementations with it
         finally:
             self._client.close(timeout=5)
@@ -92,7 +97,7 @@ class DaskEngine:
                     ended = distributed.wait(
                         list(self._pending), timeout=WAIT_SECONDS, return_when="FIRST_COMPLETED"
                     )
-            except (TimeoutError, asyncio.TimeoutError):
+            except TimeoutError:
                 pass
             except (OSError, asyncio.CancelledError, distributed.CancelledError):
                 yield from self._lose()
@@ -134,7 +139,9 @@ class DaskEngine:
         end = time.monotonic() + seconds
         while True:
             try:
-                self._client = self._distributed.Client(self._address, timeout=5, set_as_default=False)
+                self._client = self._distributed.Client(
+                    self._address, timeout=CONNECT_SECONDS, set_as_default=False
+                )
             except (OSError, ValueError) as error:
                 if isinstance(error, ValueError) or time.monotonic() > end:
                     reason = escape_line(str(error), 200)

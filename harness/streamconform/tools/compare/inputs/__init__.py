@@ -25,7 +25,7 @@ from streamconform.tools.compare.inputs.lines import UNKNOWN, read_lines, split_
 from streamconform.tools.compare.inputs.parquet import read_parquet, split_parquet
 from streamconform.tools.compare.inputs.partition import PARTITION_BYTES, Partition
 from streamconform.tools.compare.inputs.recording import UnreadRecording
-from streamconform.tools.compare.inputs.storage import is_folder, measure_file
+from streamconform.tools.compare.inputs.storage import is_folder, is_local, measure_file
 from streamconform.tools.compare.inputs.warc import read_warc, split_warc
 
 Recordings = Iterator[Case | UnreadRecording]
@@ -65,11 +65,12 @@ def split_input(url: str, size: int = PARTITION_BYTES) -> Iterator[Partition]:
 
 def find_format(url: str) -> str:
     """Return the format of the input `url`; raises `UsageError` if it does not exist, or has no known one."""
+    suffixes = {end: name for name, reader in READERS.items() for end in reader.suffixes}
+    found = next((name for end, name in suffixes.items() if url.lower().endswith(end)), None)
     try:
-        if is_folder(url):
+        # To learn that a URL is no folder, a web server is asked for the whole file.
+        if (found is None or is_local(url)) and is_folder(url):
             return "folder"
-        suffixes = {end: name for name, reader in READERS.items() for end in reader.suffixes}
-        found = next((name for end, name in suffixes.items() if url.lower().endswith(end)), None)
         if found is None:
             raise UsageError(
                 f"`{url}` is no folder, and no file with one of the suffixes {', '.join(suffixes)}"

@@ -1,4 +1,4 @@
-"""Parquet files with the columns of `lines`: `api`, `body`, and if known `status`, `content_type`, `request`."""
+"""Parquet files with the columns `api` and `body`, and if known `status`, `content_type` and `request`."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ FRAMINGS: Final[Mapping[str, Framing]] = {
 }
 """The framing of a body without a content type, by its suffix; payloads get the usual one of their API."""
 SUFFIXES: Final = (*FRAMINGS, PAYLOADS)
+_SUFFIX_OF: Final = {framing: suffix for suffix, framing in FRAMINGS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def make_case(entry: Entry, body: bytes) -> Case:
     if entry.sha256 is not None and hashlib.sha256(body).hexdigest() != entry.sha256:
         raise UnreadableRecordingError("its bytes are not those that the manifest names")
     stripped = entry.suffix == PAYLOADS
+    suffix = _SUFFIX_OF.get(APIS[entry.api].framing, ".eventstream") if stripped else entry.suffix
     if stripped:
         try:
             body = restore_framing(body, APIS[entry.api].write)
@@ -81,7 +83,7 @@ def make_case(entry: Entry, body: bytes) -> Case:
         status=entry.status,
         headers={"content-type": guessed if stripped else entry.media_type or guessed},
         body=body,
-        suffix=entry.suffix.removeprefix("."),
+        suffix=suffix.removeprefix("."),
         marks=(),
         provenance=Derived(entry.file, "read from a collection of recordings"),
     )

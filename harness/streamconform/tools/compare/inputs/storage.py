@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import fsspec
 
 from streamconform.errors import UsageError
+
+BUFFER: Final = 256 * 1024
 
 
 def open_storage(url: str) -> tuple[Any, str]:
@@ -24,8 +28,8 @@ def open_file(url: str) -> IO[bytes]:
     if is_local(url):
         return Path(url).open("rb")
     storage, path = open_storage(url)
-    file: IO[bytes] = storage.open(path, "rb")
-    return file
+    # Of remote files, `readline` has no limit.
+    return io.BufferedReader(storage.open(path, "rb"), BUFFER)
 
 
 def measure_file(url: str) -> int:
@@ -42,6 +46,11 @@ def is_folder(url: str) -> bool:
         return Path(url).is_dir()
     storage, path = open_storage(url)
     return bool(storage.isdir(path))
+
+
+def make_absolute(url: str) -> str:
+    """Return `url` as a worker in another folder has to call it."""
+    return os.path.abspath(url) if is_local(url) else url  # noqa: PTH100 - links stay as they are
 
 
 def is_local(url: str) -> bool:

@@ -40,21 +40,19 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 if record.rec_type != "response":
                     continue
                 address = record.rec_headers.get_header("WARC-Target-URI") or ""
-                found = _read_record(f"{name}#{records.get_record_offset()}", address, record)
-                if found is not None:
-                    yield found
+                path = urlsplit(address).path
+                api = next((api for api, each in APIS.items() if each.importing.stream.search(path)), None)
+                if api is None:
+                    continue
+                body = record.content_stream().read(MAX_BODY + 1)
+                # To tell the offset, the iterator reads to the end of the record.
+                yield _make_recording(f"{name}#{records.get_record_offset()}", api, record, body)
         except (ArchiveLoadFailed, OSError, EOFError) as error:
             raise SourceError((Problem(partition.url, None, f"the archive is broken: {error}"),)) from error
 
 
-def _read_record(file: str, address: str, record: Any) -> Case | UnreadRecording | None:
-    """Return the recording in a response; None if its address belongs to no API."""
-    path = urlsplit(address).path
-    api = next((name for name, each in APIS.items() if each.importing.stream.search(path)), None)
-    if api is None:
-        return None
+def _make_recording(file: str, api: str, record: Any, body: bytes) -> Case | UnreadRecording:
     headers = record.http_headers
-    body = record.content_stream().read(MAX_BODY + 1)
     entry = Entry(
         file=file,
         api=api,

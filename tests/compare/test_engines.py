@@ -1,0 +1,208 @@
+"""Engines: wherever partitions are examined and whatever dies meanwhile, the report is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ..cli.project import CONFORM, ROOT, Project
+from .cluster import Cluster
+from .collections import encode_lines, make_streams
+
+PLANTED = "python:planted_bugs:adapter"
+ENVIRONMENT = {"PLANTED_BUGS": "400000", "PYTHONWARNINGS": "ignore"}
+STREAMS = make_streams(120)
+
+DEADLY = '''
+import os
+
+from streamconform_reference import adapter as reference
+from streamconform.tools.compare import examiner
+
+_expand = examiner.expand
+
+
+def expand(cases, *words):
+    """Ends the worker at one recording, as running out of memory does."""
+    for case in cases:
+        if b"r_7b9dc4a9c8" in case.cassette.body or os.environ.get("DEADLY") == case.id:
+            os._exit(9)
+    return _expand(cases, *words)
+
+
+examiner.expand = expand
+'''
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path).with_file(
+        "planted_bugs.py", (ROOT / "tests/programs/planted_bugs.py").read_text("utf-8")
+    )
+    (tmp_path / "a.jsonl").write_bytes(encode_lines(STREAMS))
+    return made
+
+
+def command(*words, size="0.02"):
+    options = ("--corpus", "a.jsonl", "--deliver", "whole,random", "--partition-size", size)
+    return ("compare", "reference", PLANTED, *options, *words, "--report", "json=-", "-n", "2")
+
+
+def report(project, *words, size="0.02"):
+    """Return the JSON of a comparison."""
+    ran = project.run(*command(*words, size=size), environment=ENVIRONMENT)
+    assert ran.code == 1, ran.err
+    return ran.out
+
+
+@pytest.fixture
+def undisturbed(project):
+    return report(project, size="100")
+
+
+def test_six_planted_bugs_are_six_causes(undisturbed):
+    found = json.loads(undisturbed)
+    assert {each["what"] for each in found["causes"]} == {
+        "Reports too many tokens",
+        "Truncates text",
+        "Loses tool calls",
+        "Reports stop reason `pause` for `tool_use`",
+        "Hands out arguments as text that is not parsed",
+        "faulted: IndexError",
+    }
+    assert found["differing"] == sum(each["recordings"] for each in found["causes"]), "one bug each"
+
+
+def test_processes_report_what_one_process_reports(project, undisturbed):
+    assert report(project) == undisturbed
+
+
+def test_dask_reports_what_one_process_reports(project, undisturbed):
+    assert report(project, "--engine", "dask") == undisturbed
+
+
+def start(project, *words):
+    """Start a comparison in a process of its own."""
+    project.write()
+    return subprocess.Popen(
+        (*CONFORM, *command(*words)),
+        cwd=project.folder,
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_parts(folder, count):
+    """Wait until some partitions are done."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if folder.is_dir() and len(list(folder.glob("*.parquet"))) >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("no partition was done in a minute")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_changes_nothing(project, undisturbed):
+    with Cluster({**ENVIRONMENT, "PYTHONPATH": str(project.folder)}) as cluster:
+        victim = cluster.add_worker()
+        cluster.add_worker()
+        words = ("--engine", "dask", "--scheduler", cluster.address, "--results", "kept")
+        with start(project, *words) as running:
+            wait_for_parts(project.folder / "kept", 2)
+            victim.kill()
+            cluster.add_worker()
+            out, err = running.communicate(timeout=90)
+    assert running.returncode == 1, err
+    assert out == undisturbed
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_stops_answering_for_a_while_changes_nothing(project, undisturbed):
+    with Cluster({**ENVIRONMENT, "PYTHONPATH": str(project.folder)}) as cluster:
+        cluster.add_worker()
+        words = ("--engine", "dask", "--scheduler", cluster.address, "--results", "kept")
+        with start(project, *words) as running:
+            wait_for_parts(project.folder / "kept", 2)
+            cluster.scheduler.send_signal(signal.SIGSTOP)
+            time.sleep(2)
+            cluster.scheduler.send_signal(signal.SIGCONT)
+            out, err = running.communicate(timeout=90)
+    assert running.returncode == 1, err
+    assert out == undisturbed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_a_recording_that_ends_its_worker_is_named_and_the_others_are_examined(project, engine, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(DEADLY)
+    positions = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    start_of_line = sum(len(json.dumps(each)) + 1 for each in positions[:50])
+    victim = f"a.jsonl#{start_of_line}"
+    environment = {**ENVIRONMENT, "DEADLY": victim, "PYTHONPATH": str(tmp_path)}
+    ran = project.run(*command("--engine", engine, size="0.01"), environment=environment)
+    found = json.loads(ran.out)
+    assert [each["files"] for each in found["not_read"]] == [[victim]], ran.err
+    assert sum(found["recordings"].values()) == len(STREAMS) - 1
+
+
+def test_an_interrupted_run_is_continued(project, undisturbed):
+    with start(project, "--results", "kept") as running:
+        wait_for_parts(project.folder / "kept", 3)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    found = json.loads(out)
+    assert not found["complete"]
+    assert "`--resume` continues this run" in err
+    before = {path.name: path.stat().st_mtime_ns for path in (project.folder / "kept").glob("*.parquet")}
+    assert report(project, "--results", "kept", "--resume") == undisturbed
+    after = {path.name: path.stat().st_mtime_ns for path in (project.folder / "kept").glob("*.parquet")}
+    assert before.items() <= after.items(), "what was done is not done again"
+
+
+def test_every_finding_is_kept(project, undisturbed):
+    from pyarrow import parquet
+
+    report(project, "--results", "kept", size="0.05")
+    rows = parquet.read_table(project.folder / "kept").to_pylist()
+    found = json.loads(undisturbed)
+    assert len({row["file"] for row in rows}) == found["differing"]
+    assert {row["what"] for row in rows} == {each["what"] for each in found["causes"]}
+
+
+WRONG = {
+    "results exist": (("--results", "kept"), "holds results; `--resume` continues that run"),
+    "other settings": (("--results", "kept", "--resume", "--seed", "9"), "of a run with other"),
+    "nothing to resume": (("--resume",), "`--resume` needs the `--results`"),
+    "no engine": (("--scheduler", "tcp://127.0.0.1:1"), "`--scheduler` needs `--engine dask`"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_one_message(project, name):
+    words, message = WRONG[name]
+    (project.folder / "a.jsonl").write_bytes(encode_lines(STREAMS[:4]))
+    if "kept" in words:
+        project.run(*command("--results", "kept"), environment=ENVIRONMENT)
+    ran = project.run(*command(*words), environment=ENVIRONMENT)
+    assert (ran.code, "Traceback" in ran.err) == (2, False), ran.err
+    assert message in ran.err
+
+
+def test_no_scheduler_is_a_mistake(project):
+    words = ("--engine", "dask", "--scheduler", "tcp://127.0.0.1:9")
+    ran = project.run(*command(*words), environment=ENVIRONMENT)
+    assert (ran.code, "Traceback" in ran.err) == (2, False), ran.err
+    assert "no Dask scheduler answers at `tcp://127.0.0.1:9`" in ran.err
+
+
+assert sys.platform != "win32", "processes are stopped with signals"

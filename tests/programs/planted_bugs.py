@@ -1,0 +1,60 @@
+"""The reference with six bugs, each in the few streams whose digest says so.
+
+`PLANTED_BUGS` is how many streams of a million have one; the bug follows from the digest too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from streamconform_reference import adapter as reference
+
+STREAMS = 1_000_000
+PER_MILLION = int(os.environ.get("PLANTED_BUGS", "200"))
+BUGS = ("usage twice", "text cut", "call lost", "stop reason", "arguments as text", "crash")
+
+
+def find_bug(body: bytes, outcome: dict[str, Any], per_million: int) -> str | None:
+    """Return the bug of a stream, if it has one: only complete answers with a text and a call do."""
+    digest = hashlib.sha256(body).digest()
+    types = {block["type"] for block in outcome["content"]}
+    suited = outcome["status"] == "complete" and {"text", "tool_call"} <= types
+    if not suited or int.from_bytes(digest[:8], "big") % STREAMS >= per_million:
+        return None
+    return BUGS[digest[8] % len(BUGS)]
+
+
+def adapter(run: Any) -> Any:
+    """Read a stream."""
+    body = b"".join(run.chunks)
+    run.chunks._chunks, run.chunks.taken = [body], 0
+    *_, last = reference(run)
+    outcome = last["outcome"]
+    plant(find_bug(body, outcome, PER_MILLION), outcome)
+    return outcome
+
+
+def plant(bug: str | None, outcome: dict[str, Any]) -> None:
+    """Change an outcome as `bug` does."""
+    blocks = outcome["content"]
+    match bug:
+        case "usage twice":
+            outcome["usage"]["output"] = 2 * (outcome["usage"]["output"] or 1)
+        case "text cut":
+            text = next(block for block in blocks if block["type"] == "text")
+            text["text"] = text["text"][:-1]
+        case "call lost":
+            blocks.remove(next(block for block in blocks if block["type"] == "tool_call"))
+        case "stop reason":
+            outcome["stop"]["reason"] = "pause"
+        case "arguments as text":
+            call = next(block for block in blocks if block["type"] == "tool_call")
+            call["arguments"] = json.dumps(call["arguments"])
+        case "crash":
+            raise IndexError("list index out of range")
+
+
+adapter.capabilities = ["tool_calls", "thinking", "usage", "errors"]  # type: ignore[attr-defined]
