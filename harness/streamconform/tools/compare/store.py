@@ -69,7 +69,9 @@ def prepare(job: Job, *, resume: bool) -> None:
     import_arrow()
     storage, folder = open_storage(job.results)
     storage.makedirs(folder, exist_ok=True)
-    if not resume and any(name.endswith(".parquet") for name in storage.ls(folder, detail=False)):
+    # In a bucket, a folder exists only once there is something in it.
+    names = storage.ls(folder, detail=False) if storage.exists(folder) else ()
+    if not resume and any(name.endswith(".parquet") for name in names):
         raise UsageError(f"`{job.results}` holds results; `--resume` continues that run")
 
 

@@ -21,6 +21,12 @@ from streamconform.tools.compare.inputs.partition import Partition
 CONNECT_SECONDS: Final = 3
 RECONNECT_SECONDS: Final = 120.0
 """How long the scheduler may be unreachable before the run ends."""
+LOCAL_CLUSTER: Final = {
+    # A partition whose worker dies is repeated by the caller, who counts.
+    "distributed.scheduler.allowed-failures": 0,
+    # Dask looks at the stack of each worker a hundred times a second.
+    "distributed.worker.profile.enabled": False,
+}
 PER_WORKER: Final = 2
 """Partitions submitted for each thread of a worker, so that the next one is there when one is done."""
 WAIT_SECONDS: Final = 5.0
@@ -48,8 +54,7 @@ class DaskEngine:
         if self._address is None:
             import dask
 
-            # A partition whose worker dies is repeated by the caller, who counts.
-            with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+            with dask.config.set(LOCAL_CLUSTER):
                 self._cluster = self._distributed.LocalCluster(
                     n_workers=self._workers, threads_per_worker=1, dashboard_address=None, processes=True
                 )
