@@ -48,6 +48,13 @@ DEFAULT_FOLDER: Final = "minimised"
 )
 @click.option("--no-write", is_flag=True, help="Print only, write nothing.")
 @click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="FIELD|FINGERPRINT",
+    help="Ignore a possible secret. Repeatable.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(("text", "markdown")),
@@ -81,6 +88,7 @@ def command(
     check: str | None,
     out: str,
     no_write: bool,  # noqa: FBT001 - click's flag
+    allowed: tuple[str, ...],
     form: str,
     max_trials: int,
     time_limit: float,
@@ -129,7 +137,7 @@ def command(
     written = None
     if not no_write:
         search_command = format_command(search, option_text)
-        written = write_result(Path(out), search, search.best, search_command)
+        written = write_result(Path(out), search, search.best, search_command, allowed)
     click.echo(_render_result(form, search, written))
     if interrupted:
         ctx.exit(Exit.INTERRUPTED)
