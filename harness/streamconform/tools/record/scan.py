@@ -26,18 +26,27 @@ class SecretKind:
 
     looks_like: str
     pattern: str
-    """Matches the value. Its first character begins a word, or a piece of a joined text."""
+    """Matches the value."""
     hints: tuple[bytes, ...]
     """Lower-case texts of which every match contains one; looking for them first is 50 times faster."""
+    word: bool = True
+    """Whether its first character begins a word, or a piece of a joined text: `task-…` is no key."""
     personal: bool = False
     """Whether it identifies a person but is no key. Such values are looked for in readable text only."""
 
     def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
         """Return the pattern, with or without the condition that a word begins there."""
-        return re.compile((r"(?<![A-Za-z0-9])" if word else "").encode() + self.pattern.encode())
+        before = r"(?<![A-Za-z0-9])" if word and self.word else ""
+        return re.compile((before + self.pattern).encode())
 
 
 KINDS: Final = (
+    SecretKind(
+        "an API key",
+        r"(?i:sk-(?:ant|proj|svcacct|admin|or-v1|lf)-)[A-Za-z0-9_-]{16,}",
+        (b"sk-ant-", b"sk-proj-", b"sk-svcacct-", b"sk-admin-", b"sk-or-v1-", b"sk-lf-"),
+        word=False,
+    ),
     SecretKind(
         "an API key",
         r"(?:(?i:(?:sk|pk|rk|csk)-)[A-Za-z0-9_-]{16,}"
@@ -45,7 +54,7 @@ KINDS: Final = (
         r"|(?i:xai-)[A-Za-z0-9]{20,}|(?i:nvapi-|pplx-)[A-Za-z0-9_-]{20,}|(?i:tgp_v1_)[A-Za-z0-9_-]{20,})",
         (b"k-", b"k_", b"xai", b"hf_", b"r8_", b"nvapi", b"fw_", b"jina_", b"pplx-", b"tgp_v1_"),
     ),
-    SecretKind("an AWS key", r"(?i:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])", (b"akia", b"asia")),
+    SecretKind("an AWS key", r"(?i:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])", (b"akia", b"asia"), word=False),
     SecretKind(
         "a Bedrock key",
         r"(?:ABSK[A-Za-z0-9+/]{60,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{40,})",
@@ -56,11 +65,13 @@ KINDS: Final = (
         "a Google key",
         r"(?:(?i:AIza)[0-9A-Za-z_-]{35}|(?i:ya29\.)[0-9A-Za-z_-]{20,}|AQ\.A[0-9A-Za-z_-]{30,})",
         (b"aiza", b"ya29.", b"aq.a"),
+        word=False,
     ),
     SecretKind(
         "a GitHub or GitLab token",
         r"(?i:gh[opsur]_|github_pat_|glpat-)[A-Za-z0-9_-]{20,}",
         (b"gho_", b"ghp_", b"ghs_", b"ghu_", b"ghr_", b"github_pat_", b"glpat-"),
+        word=False,
     ),
     SecretKind("a Slack token", r"(?i:xox[abeoprs]-)[A-Za-z0-9-]{10,}", (b"xox",)),
     SecretKind("a bearer token", r"(?i:bearer\s+)[A-Za-z0-9._~+/=-]{16,}", (b"bearer",)),
@@ -176,6 +187,8 @@ def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[Secret
         for kind, match in _find_keys(form):
             finding = _make_finding(part, form, match, kind.looks_like)
             if not form.removed:
+                if rest[match.start()] == ord(" "):
+                    continue  # a more specific kind has it
                 rest[match.start() : match.end()] = b" " * len(match[0])
             elif finding.fingerprint in reported:
                 continue
