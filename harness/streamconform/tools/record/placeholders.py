@@ -118,7 +118,7 @@ class Placeholders:
                 if (
                     value in EXAMPLES
                     or value in self._in_place
-                    or (value.islower() and kind == "key in a URL")
+                    or (kind == "key in a URL" and not re.search(rb"[0-9A-Z]", value))
                 ):
                     continue  # a key has digits or capitals; `?key=your-api-key` is text
                 if kind != "Azure deployment" and _is_distinctive(value):
