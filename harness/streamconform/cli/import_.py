@@ -13,6 +13,7 @@ from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
+from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
@@ -20,6 +21,8 @@ from streamconform.tools.record import draft, importers, save
 from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writing
 from streamconform.wire.framings import split
 
+MAX_REASON: Final = 400
+"""Characters printed of why an exchange is not imported."""
 STDIN: Final = Path("-")
 TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -85,7 +88,7 @@ def command(
         click.echo(_write_cassette(scanned, specs, store, topic))
     for result in imports:
         for left in result.skipped:
-            click.echo(f"not imported: {left.origin}: {left.why}", err=True)
+            click.echo(escape_line(f"not imported: {left.origin}: {left.why}", MAX_REASON), err=True)
     if not imported:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
@@ -146,7 +149,7 @@ def _write_cassette(scanned: Scanned, specs: Path, store: Path, topic: str) -> s
         format_count(frames, "frame") if frames else f"status {cassette.status}, no frames of {cassette.api}"
     )
     outcome = draft.decode_cassette(cassette)
-    reason = outcome.error.type if outcome.error else outcome.stop.reason
+    reason = escape_line((outcome.error.type if outcome.error else outcome.stop.reason) or "")
     return (
         f"{path}: {len(cassette.body):,} bytes, {size}\n"
         f"{spec}: draft case `{cassette.name}` ({outcome.status}{f', {reason}' if reason else ''})"
