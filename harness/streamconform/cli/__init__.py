@@ -100,7 +100,9 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except ConformError as error:
-        message = escape_lines(str(error))  # it may quote a server or a file
+        from streamconform.tools.record.scan import redact
+
+        message = escape_lines(redact(str(error)))  # it may quote a server or a file
         click.echo(message if "\n" in message else f"error: {message}", err=True)
         code = error.exit_code
     except KeyboardInterrupt:

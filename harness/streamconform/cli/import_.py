@@ -17,7 +17,8 @@ from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
-from streamconform.tools.record import draft, importers, save
+from streamconform.tools.record import draft, importers, save, scrub
+from streamconform.tools.record.scan import redact
 from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writing
 from streamconform.wire.framings import split
 
@@ -88,7 +89,8 @@ def command(
         click.echo(_write_cassette(scanned, specs, store, topic))
     for result in imports:
         for left in result.skipped:
-            click.echo(escape_line(f"not imported: {left.origin}: {left.why}", MAX_REASON), err=True)
+            why = scrub.blank(left.why.encode("utf-8", "replace"), secrets).decode("utf-8", "replace")
+            click.echo(f"not imported: {left.origin}: {escape_line(redact(why), MAX_REASON)}", err=True)
     if not imported:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)

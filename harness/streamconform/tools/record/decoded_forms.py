@@ -29,9 +29,16 @@ _ESCAPE: Final = re.compile(
 _SINGLE: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _NAMED: Final = {b"amp": b"&", b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">"}
 _PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
-# Tools wrap base64 at 64 or 76 characters, so a run may continue after the end of such a line.
-_BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{24,}(?:(?<=[^\n]{48})\r?\n[A-Za-z0-9+/_-]+)*")
-_HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F]{36,}")
+_BASE64: Final = bytes(byte if chr(byte).isalnum() or byte in b"+/-_" else 32 for byte in range(128)).ljust(
+    256
+)
+"""Maps all other characters to spaces."""
+SHORTEST_BASE64: Final = 24
+SHORTEST_HEXADECIMAL: Final = 36
+"""Characters in which `SHORTEST_RUN` bytes are encoded."""
+# Tools wrap base64 at 64 or 76 characters.
+_WRAPPED: Final = re.compile(rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{48,100}(?:\r?\n[A-Za-z0-9+/_-]+)+")
+_HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F]{%d,}" % SHORTEST_HEXADECIMAL)
 _PRINTABLE: Final = re.compile(rb"[\x20-\x7e]{%d,}" % SHORTEST_RUN)
 _URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
 _COMPRESSED: Final = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
@@ -99,31 +106,38 @@ def _decode_base64(data: bytes) -> bytes | None:
 
     A run of characters may begin before the base64 does, so it is decoded from each of its first four.
     """
+    runs = [word for word in data.translate(_BASE64).split() if len(word) >= SHORTEST_BASE64]
+    if any(len(run) >= 48 for run in runs):
+        runs += _WRAPPED.findall(data)
     found = []
-    for match in _BASE64.finditer(data):
-        run = match[0].translate(_URL_SAFE, b"\r\n")
+    for text in runs:
+        run = text.translate(_URL_SAFE, b"\r\n")
         for start in range(4):
-            whole = run[start : len(run) - (len(run) - start) % 4]
-            # One more character would be half a byte, so two or three are padded and one is dropped.
-            rest = run[start + len(whole) :]
-            padded = whole + (rest + b"=" * (4 - len(rest)) if len(rest) > 1 else b"")
-            raw = binascii.a2b_base64(padded)
-            found += _PRINTABLE.findall(raw)
-            if raw.startswith(_COMPRESSED) and (text := _inflate(raw)) is not None:
-                found.append(text)
+            whole = (len(run) - start) // 4 * 4
+            # Of a rest of two or three characters, one or two bytes are read; one character is half a byte.
+            rest = run[start + whole :]
+            padding = rest + b"=" * (4 - len(rest)) if len(rest) > 1 else b""
+            raw = binascii.a2b_base64(run[start : start + whole] + padding)
+            found += _read_binary(raw)
     return b"\n".join(found)
 
 
 def _decode_hexadecimal(data: bytes) -> bytes | None:
+    words = (word for word in data.translate(_BASE64).split() if len(word) >= SHORTEST_HEXADECIMAL)
     found = []
-    for match in _HEXADECIMAL.finditer(data):
-        for start in (0, 1):  # the first digit may belong to the text before
-            digits = match[0][start:]
-            raw = binascii.a2b_hex(digits[: len(digits) // 2 * 2])
-            found += _PRINTABLE.findall(raw)
-            if raw.startswith(_COMPRESSED) and (text := _inflate(raw)) is not None:
-                found.append(text)
+    for word in words:
+        for digits in _HEXADECIMAL.findall(word):
+            for start in (0, 1):  # the first digit may belong to the text before
+                even = (len(digits) - start) // 2 * 2
+                found += _read_binary(binascii.a2b_hex(digits[start : start + even]))
     return b"\n".join(found)
+
+
+def _read_binary(raw: bytes) -> list[bytes]:
+    """Return the printable runs of `raw`, or all of it decompressed."""
+    if raw.startswith(_COMPRESSED) and (text := _inflate(raw)) is not None:
+        return [text]
+    return _PRINTABLE.findall(raw)
 
 
 def _decompress(data: bytes) -> bytes | None:

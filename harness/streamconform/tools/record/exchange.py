@@ -19,6 +19,10 @@ from streamconform.tools.record.errors import UnexpectedResponse
 from streamconform.tools.record.live import RawRecording, record, to_cassette
 from streamconform.tools.record.placeholders import Placeholders
 from streamconform.tools.record.providers import RECORDINGS, build_streaming_body
+from streamconform.tools.record.scan import redact
+
+MAX_EXCERPTED = 100_000
+"""Bytes of a body from which an excerpt is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +164,8 @@ def _make_excerpt(job: RecordJob, recording: RawRecording) -> str:
     """Return the beginning of a body as printable text, without names and keys."""
     placeholders = Placeholders(job.names)
     placeholders.learn(recording.body)
-    text = placeholders.apply(recording.body).decode("utf-8", "replace")[:300]
+    # Redacted before it is cut: half of a key is not recognised.
+    text = redact(placeholders.apply(recording.body[:MAX_EXCERPTED]).decode("utf-8", "replace"))[:300]
     return f"`{' '.join(text.split())}`" if text.strip() else "empty"
 
 

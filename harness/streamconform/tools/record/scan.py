@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from streamconform.tools.record.decoded_forms import Form, iter_forms
@@ -166,6 +167,24 @@ def find_known(
         if any(_contains(joined.data, wanted) for joined in join_pieces(values)):
             return part
     return None
+
+
+def redact(text: str) -> str:
+    """Return `text`, a message for the terminal, without keys: `x` replaces those in the clear.
+
+    If decoding shows another one, the whole text is withheld.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    for kind, pattern in _IN_TEXT:
+        if not kind.personal:
+            data = pattern.sub(partial(_blank_secret, kind), data)
+    if any(not kind.personal for form in iter_forms(data) for kind, _ in _find_keys(form)):
+        return "(not shown, since it may hold a secret)"
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _blank_secret(kind: SecretKind, match: re.Match[bytes]) -> bytes:
+    return b"x" * len(match[0]) if _is_secret(kind, match[0]) else match[0]
 
 
 def _contains(data: bytes, wanted: Collection[bytes]) -> bool:
