@@ -13,6 +13,7 @@ HARNESS = Path(streamconform.__file__).parent
 
 WRITERS = {
     "tools/record/save.py": "the only writer of cassettes and drafts; it takes a `Scanned`",
+    "tools/record/committed.py": "digests of files without secrets, into the user's cache",
     "suite/cassettes.py": "writes for `tools/record/save.py`",
     "tools/corpus/pull.py": "recordings that others have published, into the user's cache, as they are",
     "tools/corpus/download.py": "a requirement for pip",

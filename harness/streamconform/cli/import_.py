@@ -77,7 +77,7 @@ def command(
         raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
     if STDIN in files and name is None:
         raise UsageError("stdin has no name; add `--name NAME`")
-    settings = options.merge_settings(arguments)
+    settings = options.merge_settings(arguments | {"allow": allow})
     specs = Path(settings.get("specs", "specs"))
     store = Path(settings.get("cassettes", "cassettes"))
     imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
@@ -85,7 +85,7 @@ def command(
     # Everything is checked before anything is written.
     drafts = _check_names(imported, specs, store, topic)
     secrets = tuple(secret for result in imports for secret in result.secrets)
-    for scanned in _check_secrets(imported, drafts, secrets, allow):
+    for scanned in _check_secrets(imported, drafts, secrets, tuple(settings.get("allow", ()))):
         click.echo(_write_cassette(scanned, specs, store, topic))
     for result in imports:
         for left in result.skipped:

@@ -112,7 +112,8 @@ def command(
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
     130 interrupted; the smallest stream found so far is written.
     """
-    settings = options.merge_settings(arguments)
+    settings = options.merge_settings(arguments | {"allow": allowed})
+    allowed = tuple(settings.get("allow", ()))
     suite_case = options.find_case(case, settings)
     job = MinimiseJob(
         connection=connect(_pick_impl(impl, settings)),

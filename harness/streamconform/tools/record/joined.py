@@ -45,6 +45,15 @@ def parse_payload(payload: bytes) -> Any:
         return None
 
 
+STRUCTURE: Final = frozenset(
+    {
+        (name,)
+        for name in ("event", "id", "item_id", "kind", "object", "response_id", "role", "status", "type")
+    }
+)
+"""Last steps of places whose strings come between the pieces of content, and are none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
     """Pieces of an answer that may belong together, joined in one text."""
@@ -94,7 +103,8 @@ def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
         _join("joining a field of all frames", texts.values()),
     ]
     if len(changing) > 1:
-        joined.append(_join("joining all frames", [[piece for key, piece in ordered if key in changing]]))
+        content = [piece for key, piece in ordered if key in changing and key[1][-1:] not in STRUCTURE]
+        joined.append(_join("joining all frames", [content]))
     return tuple(text for text in joined if text.data)
 
 

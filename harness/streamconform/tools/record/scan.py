@@ -79,6 +79,14 @@ KINDS: Final = (
     SecretKind("Basic credentials", r"(?i:basic\s+)[A-Za-z0-9+/_-]{12,}={0,2}", (b"basic",)),
     SecretKind("a JSON Web Token", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}", (b"eyj",)),
     SecretKind("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY", (b"private key",)),
+    SecretKind(
+        "an AWS account",
+        # The numbers of documentation, and those that `placeholders` writes, are no accounts.
+        r"arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:"
+        r"(?!123456789012|111122223333|444455556666|999999999999|10{6})[0-9]{12}(?=:)",
+        (b"arn:aws",),
+        personal=True,
+    ),
     SecretKind("an e-mail address", PERSONAL["e-mail address"].pattern.decode(), (b"@",), personal=True),
 )
 """Values that consist mostly of `x` are placeholders and are not reported."""
@@ -231,7 +239,7 @@ def _find_keys(form: Form) -> Iterator[tuple[SecretKind, re.Match[bytes]]]:
 
 
 def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
-    reported = set()
+    reported: set[bytes] = set()
     for joined in join_pieces(values):
         for form in iter_forms(joined.data):
             lower = form.data.lower()
@@ -244,8 +252,9 @@ def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
                 at_pieces = (pattern.match(form.data, start, start + LONGEST_VALUE) for start in starts)
                 for match in (*anywhere.finditer(form.data), *filter(None, at_pieces)):
                     finding = _make_finding(part, form, match, kind.looks_like, joined.how)
-                    if _is_secret(kind, match[0]) and finding.fingerprint not in reported:
-                        reported.add(finding.fingerprint)
+                    # Joined in another way, the same key may be followed by other text.
+                    if _is_secret(kind, match[0]) and not any(value in match[0] for value in reported):
+                        reported.add(match[0])
                         yield finding
 
 
