@@ -133,6 +133,16 @@ FORMS = (
         "a gateway moves a part of the text to another field of the same frame",
         lambda key: block({"type": "text_delta", "text": key[:12], "vendor_text": key[12:]}),
     ),
+    Form(
+        "split over two fields in turn",
+        "a gateway streams text in one field and reasoning in another",
+        lambda key: block(
+            *(
+                {"type": "text_delta", ("text", "vendor_text")[number % 2]: text}
+                for number, text in enumerate(pieces(key, 5))
+            )
+        ),
+    ),
     Form("split over blocks in turn", "blocks may interleave", in_two_blocks),
     Form("JSON escapes", "encoders may escape every character", lambda key: raw(escaped(key))),
     Form(
