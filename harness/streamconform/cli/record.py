@@ -71,7 +71,8 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
 
     The key is read from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR) and never
     stored. Keys, addresses, account and request ids are replaced by placeholders of the same length; if a
-    possible secret is left, also encoded or in pieces, nothing is written. Files go to ./cassettes and ./specs by default.
+    possible secret is left, also encoded or in pieces, nothing is written. Files go to ./cassettes and
+    ./specs by default.
     """
     for option in ("name", "topic"):
         if not SLUG.fullmatch(arguments[option]) or len(arguments[option]) > 80:
