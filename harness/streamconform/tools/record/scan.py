@@ -55,7 +55,7 @@ KINDS: Final = (
         r"|(?i:xai-)[A-Za-z0-9]{20,}|(?i:nvapi-|pplx-)[A-Za-z0-9_-]{20,}|(?i:tgp_v1_)[A-Za-z0-9_-]{20,})",
         (b"k-", b"k_", b"xai", b"hf_", b"r8_", b"nvapi", b"fw_", b"jina_", b"pplx-", b"tgp_v1_"),
     ),
-    SecretKind("an AWS key", r"(?i:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])", (b"akia", b"asia"), word=False),
+    SecretKind("an AWS key", r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])", (b"akia", b"asia"), word=False),
     SecretKind(
         "a Bedrock key",
         r"(?:ABSK[A-Za-z0-9+/]{60,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{40,})",
@@ -64,7 +64,7 @@ KINDS: Final = (
     SecretKind("an Azure key", r"[A-Za-z0-9]{20,60}(?:JQQJ99|jqqj99)[A-Za-z0-9]{16,60}", (b"jqqj99",)),
     SecretKind(
         "a Google key",
-        r"(?:(?i:AIza)[0-9A-Za-z_-]{35}|(?i:ya29\.)[0-9A-Za-z_-]{20,}|AQ\.A[0-9A-Za-z_-]{30,})",
+        r"(?:(?:AIza|AIZA)[0-9A-Za-z_-]{35}|(?:ya29|YA29)\.[0-9A-Za-z_-]{20,}|AQ\.A[0-9A-Za-z_-]{30,})",
         (b"aiza", b"ya29.", b"aq.a"),
         word=False,
     ),
