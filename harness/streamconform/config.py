@@ -47,6 +47,7 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "timeout": (_is_duration, "a number of seconds"),
     "seed": (_is_count, "an integer of 0 or more"),
     "strict": (lambda value: isinstance(value, bool), "true or false"),
+    "allow": (_is_text_or_list, "a fingerprint or a JSON field, or a list of them"),
     "specs": (_is_text, "a folder"),
     "cassettes": (_is_text, "a folder"),
 }
@@ -97,7 +98,7 @@ def load_settings(folder: Path) -> dict[str, Any]:
         elif key == "known_failures":
             names = [value] if isinstance(value, str) else value
             settings[key] = [str(path.parent / name) for name in names]
-        elif key in ("impl", "api", "select", "report") and isinstance(value, str):
+        elif key in ("impl", "api", "select", "report", "allow") and isinstance(value, str):
             settings[key] = [value]
         else:
             settings[key] = value

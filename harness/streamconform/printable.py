@@ -1,8 +1,9 @@
 r"""Make text from outside safe to show: escape what does not print, and limit its length. Pure.
 
-Every report shows text that an implementation chose. Control characters, line ends, marks that change the
-direction of text, lone surrogates and characters that XML forbids are written as escapes such as `\u202e`,
-so that this text can neither move a terminal's cursor nor imitate a line of the report.
+Every report shows text that an implementation chose, and messages quote servers and files. Control
+characters, line ends, marks that change the direction of text, lone surrogates and characters that XML
+forbids are written as escapes such as `\u202e`, so that this text can neither move a terminal's cursor nor
+imitate a line of the report.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ _TAIL_WIDTH: Final = 10
 def escape_unprintable(text: str) -> str:
     """Return `text` with every character escaped that Unicode does not class as graphic, except the space."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def escape_lines(text: str) -> str:
+    """Return `text` with its lines kept, each escaped."""
+    return "\n".join(map(escape_unprintable, text.split("\n")))
 
 
 def escape_line(text: str, width: int = LINE_WIDTH) -> str:

@@ -13,6 +13,7 @@ import click
 
 from streamconform import __version__
 from streamconform.errors import ConformError
+from streamconform.printable import escape_lines
 
 __all__ = ["VERBS", "conform", "main"]
 
@@ -99,7 +100,10 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except ConformError as error:
-        click.echo(f"error: {error}" if "\n" not in str(error) else str(error), err=True)
+        from streamconform.tools.record.scan import redact
+
+        message = escape_lines(redact(str(error)))  # it may quote a server or a file
+        click.echo(message if "\n" in message else f"error: {message}", err=True)
         code = error.exit_code
     except KeyboardInterrupt:
         code = 130

@@ -13,16 +13,17 @@ from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
+from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
-from streamconform.tools.record import draft, importers
-from streamconform.tools.record.exchange import collect_parts
-from streamconform.tools.record.scan import scan
+from streamconform.tools.record import draft, importers, save, scrub
+from streamconform.tools.record.scan import redact
+from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writing
 from streamconform.wire.framings import split
 
-RANDOM_WORD: Final = "a random word"
-"""The kind of finding that may be harmless; the other kinds look like keys."""
+MAX_REASON: Final = 400
+"""Characters printed of why an exchange is not imported."""
 STDIN: Final = Path("-")
 TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -76,19 +77,20 @@ def command(
         raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
     if STDIN in files and name is None:
         raise UsageError("stdin has no name; add `--name NAME`")
-    settings = options.merge_settings(arguments)
+    settings = options.merge_settings(arguments | {"allow": allow})
     specs = Path(settings.get("specs", "specs"))
     store = Path(settings.get("cassettes", "cassettes"))
     imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
     imported = [cassette for result in imports for cassette in result.cassettes]
     # Everything is checked before anything is written.
-    _check_names(imported, specs, store, topic)
-    _check_secrets(imported, allow)
-    for cassette in imported:
-        click.echo(_write_cassette(cassette, specs, store, topic))
+    drafts = _check_names(imported, specs, store, topic)
+    secrets = tuple(secret for result in imports for secret in result.secrets)
+    for scanned in _check_secrets(imported, drafts, secrets, tuple(settings.get("allow", ()))):
+        click.echo(_write_cassette(scanned, specs, store, topic))
     for result in imports:
         for left in result.skipped:
-            click.echo(f"not imported: {left.origin}: {left.why}", err=True)
+            why = scrub.blank(left.why.encode("utf-8", "replace"), secrets).decode("utf-8", "replace")
+            click.echo(f"not imported: {left.origin}: {escape_line(redact(why), MAX_REASON)}", err=True)
     if not imported:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
@@ -108,35 +110,40 @@ def _read_file(path: Path) -> bytes:
         raise SourceError((Problem(str(path), None, f"cannot be read: {error.strerror}"),)) from error
 
 
-def _check_names(imported: list[Cassette], specs: Path, store: Path, topic: str) -> None:
-    """Raise if a cassette or a case of the same name exists."""
+def _check_names(imported: list[Cassette], specs: Path, store: Path, topic: str) -> list[str]:
+    """Return the draft cases; raise if a cassette or a case of the same name exists."""
     seen: set[tuple[str, str]] = set()
+    drafts = []
     for cassette in imported:
         path = store / cassette.api / f"{cassette.name}.yaml"
         if path.exists() or (cassette.api, cassette.name) in seen:
             raise UsageError(f"`{path}` exists, or two imports have the same name; use `--name`")
         seen.add((cassette.api, cassette.name))
-        draft.compose_spec(specs, cassette, topic, _make_title(cassette))
+        drafts.append(draft.format_case(cassette, _make_title(cassette)))
+        draft.add_case(specs, cassette, topic, drafts[-1])
+    return drafts
 
 
-def _check_secrets(imported: list[Cassette], allowed: tuple[str, ...]) -> None:
-    """Raise if something looks like a key; print a note for each long random word."""
-    problems = []
-    for cassette in imported:
-        for finding in scan(collect_parts(cassette), allowed):
-            if finding.looks_like == RANDOM_WORD:
-                click.echo(f"check {cassette.name}: {finding}", err=True)
-            else:
-                message = f"{finding}; blank it, or use `--allow {finding.fingerprint}`"
-                problems.append(Problem(cassette.name, None, message))
-    if problems:
-        raise SourceError(tuple(problems))
+def _check_secrets(
+    imported: list[Cassette], drafts: list[str], secrets: tuple[bytes, ...], allowed: tuple[str, ...]
+) -> tuple[Scanned, ...]:
+    """Raise if a secret is left; print a note for each long random word."""
+    unscanned = (
+        Unscanned(cassette=cassette, text=text, where=_get_origin(cassette), secrets=secrets)
+        for cassette, text in zip(imported, drafts, strict=True)
+    )
+    scanned = scan_for_writing(unscanned, allowed, refuse_random_words=False)
+    for item in scanned:
+        for note in item.notes:
+            click.echo(f"check {item.cassette.name}: {note}", err=True)
+    return scanned
 
 
-def _write_cassette(cassette: Cassette, specs: Path, store: Path, topic: str) -> str:
+def _write_cassette(scanned: Scanned, specs: Path, store: Path, topic: str) -> str:
     """Write cassette and draft case, and return the lines that name them."""
-    path = cassettes.save(store, cassette)
-    spec = draft.append_draft(specs, cassette, topic, _make_title(cassette))
+    path = save.save_cassette(store, scanned)
+    spec = save.append_case(specs, scanned, topic)
+    cassette = scanned.cassette
     cassettes.load(store, cassette.api, cassette.name)  # what was written must load again
     framing_name = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     frames = len(split(framing_name, cassette.body))
@@ -144,7 +151,7 @@ def _write_cassette(cassette: Cassette, specs: Path, store: Path, topic: str) ->
         format_count(frames, "frame") if frames else f"status {cassette.status}, no frames of {cassette.api}"
     )
     outcome = draft.decode_cassette(cassette)
-    reason = outcome.error.type if outcome.error else outcome.stop.reason
+    reason = escape_line((outcome.error.type if outcome.error else outcome.stop.reason) or "")
     return (
         f"{path}: {len(cassette.body):,} bytes, {size}\n"
         f"{spec}: draft case `{cassette.name}` ({outcome.status}{f', {reason}' if reason else ''})"
@@ -152,5 +159,8 @@ def _write_cassette(cassette: Cassette, specs: Path, store: Path, topic: str) ->
 
 
 def _make_title(cassette: Cassette) -> str:
-    origin = getattr(cassette.provenance, "source", cassette.name)
-    return f"DRAFT, imported from {origin}"
+    return f"DRAFT, imported from {_get_origin(cassette)}"
+
+
+def _get_origin(cassette: Cassette) -> str:
+    return getattr(cassette.provenance, "source", cassette.name)

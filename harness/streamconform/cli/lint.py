@@ -15,6 +15,7 @@ from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
+from streamconform.tools.record.committed import list_files, start_scan
 
 GROUNDS: Final = {
     "seen": "have only what real streams have",
@@ -36,6 +37,12 @@ GROUNDS: Final = {
     is_flag=True,
     help="Instead, compare the fields and the order of events of authored streams with those of real ones.",
 )
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="FIELD|FINGERPRINT",
+    help="Ignore a possible secret. Repeatable. [default: `allow` in the config]",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -48,16 +55,20 @@ def command(
     """Check specs and cassettes; without PATHS, all of them.
 
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as
-    `path:line: message`, and the exit code is 2.
+    `path:line: message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files
+    are problems too, also if they are encoded or in pieces.
     """
-    sources = options.find_sources(options.merge_settings(arguments))
+    settings = options.merge_settings(arguments)
+    sources = options.find_sources(settings)
     if shapes:
         _lint_shapes(ctx, sources, paths)
         return
+    wait_for_secrets = start_scan(list_files(paths, sources), settings.get("allow", ()))
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:
         cases, problems = lint_all(sources, strict=strict)
+    problems += wait_for_secrets()
     _show(ctx, problems, format_count(cases, "case"))
 
 

@@ -23,7 +23,7 @@ from streamconform.suite.expand import expand, make_trial
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Candidate, SearchBudget
 from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
-from streamconform.tools.minimise.write import WrittenFiles, format_command, write_result
+from streamconform.tools.minimise.write import WrittenFiles, format_command, scan_result, write_result
 
 DEFAULT_FOLDER: Final = "minimised"
 
@@ -47,6 +47,13 @@ DEFAULT_FOLDER: Final = "minimised"
     help="Folder for specs/ and cassettes/.",
 )
 @click.option("--no-write", is_flag=True, help="Print only, write nothing.")
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="FIELD|FINGERPRINT",
+    help="Ignore a possible secret. Repeatable.",
+)
 @click.option(
     "--format",
     "form",
@@ -81,6 +88,7 @@ def command(
     check: str | None,
     out: str,
     no_write: bool,  # noqa: FBT001 - click's flag
+    allowed: tuple[str, ...],
     form: str,
     max_trials: int,
     time_limit: float,
@@ -99,12 +107,13 @@ def command(
 
     Frames, payload members and characters are removed as long as the check fails in the same way and a valid
     stream stays valid. A cassette and a draft spec are written to --out, and the command that runs them is
-    printed.
+    printed. If a possible secret is left in the stream, nothing is printed or written.
 
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
     130 interrupted; the smallest stream found so far is written.
     """
-    settings = options.merge_settings(arguments)
+    settings = options.merge_settings(arguments | {"allow": allowed})
+    allowed = tuple(settings.get("allow", ()))
     suite_case = options.find_case(case, settings)
     job = MinimiseJob(
         connection=connect(_pick_impl(impl, settings)),
@@ -126,10 +135,12 @@ def command(
         ctx.exit(Exit.INTERRUPTED)
     names = [name for name in ("input", "seed", "specs", "cassettes") if settings.get(name)]
     option_text = "".join(f" --{name} {shlex.quote(str(settings[name]))}" for name in names)
+    search_command = format_command(search, option_text)
     written = None
-    if not no_write:
-        search_command = format_command(search, option_text)
-        written = write_result(Path(out), search, search.best, search_command)
+    if no_write:
+        scan_result(search, search.best, search_command, allowed)  # what is printed may be published too
+    else:
+        written = write_result(Path(out), search, search.best, search_command, allowed)
     click.echo(_render_result(form, search, written))
     if interrupted:
         ctx.exit(Exit.INTERRUPTED)

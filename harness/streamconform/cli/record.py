@@ -71,7 +71,8 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
 
     The key is read from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR) and never
     stored. Keys, addresses, account and request ids are replaced by placeholders of the same length; if a
-    possible secret is left, nothing is written. Files go to ./cassettes and ./specs by default.
+    possible secret is left, also encoded or in pieces, nothing is written. Files go to ./cassettes and
+    ./specs by default.
     """
     for option in ("name", "topic"):
         if not SLUG.fullmatch(arguments[option]) or len(arguments[option]) > 80:
@@ -83,6 +84,9 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     model = arguments["model"] or body.get("model")
     if not (isinstance(model, str) and model):
         raise UsageError(f"`{request_file}` has no `model`; add --model NAME")
+    settings = options.merge_settings(
+        {key: arguments[key] for key in ("specs", "cassettes")} | {"allow": allowed}
+    )
     key = read_key(arguments["key_env"], APIS[arguments["api"]].key.variable)
     check_key_is_private(base_url, host, key)
     order = RecordJob(
@@ -99,9 +103,8 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         server=arguments["server"] or (host if host in HOSTS else "unnamed server"),
         note=arguments["note"],
         names=names,
-        allowed=allowed,
+        allowed=tuple(settings.get("allow", ())),
     )
-    settings = options.merge_settings({key: arguments[key] for key in ("specs", "cassettes")})
     specs = Path(settings.get("specs", "specs"))
     folder = Path(settings.get("cassettes", "cassettes"))
     progress = _ProgressLine()

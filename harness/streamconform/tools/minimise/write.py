@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,10 +13,10 @@ from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, ChunkMark, Derived
 from streamconform.printable import escape_line
 from streamconform.schemas import check_document
-from streamconform.suite import cassettes
 from streamconform.tools.minimise.oracle import Candidate
 from streamconform.tools.minimise.search import Search
-from streamconform.tools.record import draft
+from streamconform.tools.record import draft, save
+from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writing
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -38,10 +39,15 @@ class WrittenFiles:
     id: str
 
 
-def write_result(folder: Path, search: Search, candidate: Candidate, command: str) -> WrittenFiles:
-    """Write cassette and spec of `candidate` below `folder`; files of an earlier search are replaced.
+def scan_result(search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()) -> Scanned:
+    """Return cassette and spec of `candidate`, which may be printed and written.
 
-    Raises `SourceError`, before anything is written, if YAML cannot represent the stream's text.
+    `allowed` are the fingerprints of possible secrets and the fields that the scan ignores.
+
+    Raises:
+        SourceError: YAML cannot represent the stream's text.
+        SecretsLeft: a possible secret is left.
+
     """
     assert search.oracle is not None, "the search found a failure"
     assert search.oracle.target is not None, "the search has a target"
@@ -49,14 +55,27 @@ def write_result(folder: Path, search: Search, candidate: Candidate, command: st
     name = _make_name(original.id.rpartition("/")[2], search.oracle.target.what)
     cassette = _make_cassette(candidate, name, command)
     text = _format_spec(candidate, cassette, command, str(search.oracle.target))
-    path = folder / "specs" / original.api / f"{name}.yaml"
-    problems = check_document("spec.v1", reader.parse(text.encode(), str(path)))
+    problems = check_document("spec.v1", reader.parse(text.encode(), f"{name}.yaml"))
     if problems:
         raise SourceError(tuple(problems))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = cassettes.save(folder / "cassettes", cassette)
-    cassettes.write_atomically(path, text.encode())
-    return WrittenFiles(folder, metadata, path, f"{original.api}/{name}/{CASE_ID}")
+    unscanned = Unscanned(cassette=cassette, text=text, where=original.id)
+    (scanned,) = scan_for_writing([unscanned], allowed, refuse_random_words=False)
+    return scanned
+
+
+def write_result(
+    folder: Path, search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()
+) -> WrittenFiles:
+    """Write cassette and spec of `candidate` below `folder`; files of an earlier search are replaced.
+
+    Raises the errors of `scan_result`, before anything is written.
+    """
+    scanned = scan_result(search, candidate, command, allowed)
+    cassette = scanned.cassette
+    path = folder / "specs" / cassette.api / f"{cassette.name}.yaml"
+    metadata = save.save_cassette(folder / "cassettes", scanned)
+    save.write_spec(path, scanned)
+    return WrittenFiles(folder, metadata, path, f"{cassette.api}/{cassette.name}/{CASE_ID}")
 
 
 def format_command(search: Search, options: str) -> str:

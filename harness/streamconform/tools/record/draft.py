@@ -17,7 +17,6 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Stop, Text, Thinking, ToolCall
 from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check_document
-from streamconform.suite.cassettes import write_atomically
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -32,27 +31,21 @@ class DraftRefused(ConformError):
     """No draft can be written: the case exists already, or nothing can be appended to the spec."""
 
 
-def append_draft(specs: Path, cassette: Cassette, topic: str, title: str) -> Path:
-    """Append a draft case for `cassette` to `specs/<api>/<topic>.yaml` and return that path.
-
-    The case's id is the cassette's name. Raises `DraftRefused` if the spec already has that case.
-    """
-    path = specs / cassette.api / f"{topic}.yaml"
-    text = compose_spec(specs, cassette, topic, title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.encode())
-    return path
-
-
 def compose_spec(specs: Path, cassette: Cassette, topic: str, title: str) -> str:
-    """Return the validated text of the spec with the draft appended; nothing is written."""
+    """Return the validated text of the spec with a draft of `cassette` appended; nothing is written."""
+    return add_case(specs, cassette, topic, format_case(cassette, title))
+
+
+def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
+    """Return the validated text of the spec with `case`, the text that `format_case` made, appended.
+
+    Raises `DraftRefused` if the spec already has that case, or none can be appended.
+    """
     path = specs / cassette.api / f"{topic}.yaml"
     before, known = _read_spec(path)
     if cassette.name in known:
         raise DraftRefused(f"`{path}` already has a case `{cassette.name}`; pass another --name")
-    text = (before or f"spec: 1\napi: {cassette.api}\ntopic: {topic}\ncases:\n") + format_case(
-        cassette, title
-    )
+    text = (before or f"spec: 1\napi: {cassette.api}\ntopic: {topic}\ncases:\n") + case
     try:
         document = reader.parse(text.encode(), str(path))
         problems = check_document("spec.v1", document)

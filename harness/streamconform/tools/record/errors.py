@@ -77,6 +77,6 @@ class UnexpectedResponse(RecordError):
 
 
 class SecretsLeft(RecordError):
-    """The final scan found possible secrets; nothing was written."""
+    """The scan found possible secrets; nothing was written."""
 
-    opening = "nothing was written for the exchange with"
+    opening = "nothing was written for"

@@ -1,11 +1,10 @@
-"""Turn a request into a cassette that may be published: record, record the twin, scrub, scan.
+"""Turn a request into a cassette without known secrets: record, record the twin, scrub.
 
-Nothing is written here. Every cassette that this module returns has passed the scan for secrets.
+Nothing is written here; `scanned` has to look at the cassette before.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping
@@ -14,16 +13,16 @@ from typing import Any
 
 from streamconform import __version__
 from streamconform.apis import APIS
-from streamconform.model.cassette import Cassette, Recorded, Request
+from streamconform.model.cassette import Cassette, Recorded
 from streamconform.tools.record import scrub
-from streamconform.tools.record.errors import SecretsLeft, UnexpectedResponse
+from streamconform.tools.record.errors import UnexpectedResponse
 from streamconform.tools.record.live import RawRecording, record, to_cassette
 from streamconform.tools.record.placeholders import Placeholders
 from streamconform.tools.record.providers import RECORDINGS, build_streaming_body
-from streamconform.tools.record.scan import SecretFinding, scan
+from streamconform.tools.record.scan import redact
 
-MAX_FINDINGS_SHOWN = 5
-"""Findings listed in an error; the others are only counted."""
+MAX_EXCERPTED = 100_000
+"""Bytes of a body from which an excerpt is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ class RecordJob:
 
 @dataclass(frozen=True, slots=True)
 class ScrubbedExchange:
-    """A cassette without secrets, and the number of values replaced in it."""
+    """A cassette with secrets replaced where that is possible, and the number of values replaced in it."""
 
     cassette: Cassette
     replaced: Mapping[str, int]
@@ -71,8 +70,7 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
 
     Raises:
         RecordError: the connection failed, the response is not HTTP, not a stream or has a status other
-            than 2xx (unless `allow_error` is set), the recorder's own limits ended it, or the scan found
-            a possible secret.
+            than 2xx (unless `allow_error` is set), or the recorder's own limits ended it.
 
     """
     body = build_streaming_body(job.body, job.model)
@@ -87,6 +85,7 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     for part in (recording, twin):
         if part is not None:
             placeholders.learn_headers(part.headers)
+            placeholders.learn(part.path.encode())
             placeholders.learn(part.request_body)
             placeholders.learn(part.body)
     scrubbed = _apply_placeholders(recording, placeholders)
@@ -100,50 +99,7 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     cassette = to_cassette(scrubbed, api=job.api, name=job.name, provenance=provenance)
     if twin is not None:
         cassette = replace(cassette, twin=placeholders.apply(twin.body))
-    check_for_secrets(job, collect_parts(cassette))
     return ScrubbedExchange(cassette, placeholders.counts)
-
-
-def collect_parts(cassette: Cassette) -> dict[str, bytes]:
-    """Return the parts of a cassette that are written to files, by the names used in findings."""
-    request: Request = cassette.request
-    parts = {
-        "request path": request.path.encode(),
-        "request headers": json.dumps(dict(request.headers)).encode(),
-        "request body": json.dumps(request.body, ensure_ascii=False).encode(),
-        "response headers": json.dumps(dict(cassette.headers)).encode(),
-        "response body": cassette.body,
-    }
-    provenance = json.dumps([cassette.name, *dataclasses.astuple(cassette.provenance)])
-    twin = {} if cassette.twin is None else {"twin": cassette.twin}
-    return parts | {"provenance": provenance.encode()} | twin
-
-
-def check_for_secrets(job: RecordJob, parts: Mapping[str, bytes], *, only_known: bool = False) -> None:
-    """Raise `SecretsLeft` if `parts` contain a known secret or, unless `only_known`, a suspect value."""
-    for part, data in parts.items():
-        if scrub.blank(data, job.secrets) != data:
-            raise SecretsLeft(
-                APIS[job.api].endpoints.usual,
-                f"the {part} contains the key or the value of a secret header, and it cannot be replaced "
-                "there. Remove it from the request",
-            )
-    if only_known:
-        return
-    if findings := scan(parts, job.allowed):
-        raise SecretsLeft(APIS[job.api].endpoints.usual, _format_findings(findings))
-
-
-def _format_findings(findings: tuple[SecretFinding, ...]) -> str:
-    lines = [f"\n  {finding}" for finding in findings[:MAX_FINDINGS_SHOWN]]
-    if len(findings) > MAX_FINDINGS_SHOWN:
-        lines.append(f"\n  and {len(findings) - MAX_FINDINGS_SHOWN} more")
-    first = findings[0]
-    allow = f"`--allow {first.fingerprint}`" + (f" or `--allow {first.field}`" if first.field else "")
-    return (
-        f"{len(findings)} possible secret{'s' if len(findings) > 1 else ''} found{''.join(lines)}\n"
-        f"Remove them from the request, or allow harmless ones: {allow} for the first"
-    )
 
 
 def _send(job: RecordJob, body: Mapping[str, Any], on_chunk: Callable[[bytes], None] | None) -> RawRecording:
@@ -208,13 +164,15 @@ def _make_excerpt(job: RecordJob, recording: RawRecording) -> str:
     """Return the beginning of a body as printable text, without names and keys."""
     placeholders = Placeholders(job.names)
     placeholders.learn(recording.body)
-    text = placeholders.apply(recording.body).decode("utf-8", "replace")[:300]
+    # Redacted before it is cut: half of a key is not recognised.
+    text = redact(placeholders.apply(recording.body[:MAX_EXCERPTED]).decode("utf-8", "replace"))[:300]
     return f"`{' '.join(text.split())}`" if text.strip() else "empty"
 
 
 def _apply_placeholders(recording: RawRecording, placeholders: Placeholders) -> RawRecording:
     return replace(
         recording,
+        path=placeholders.apply_text(scrub.replace_key_parameters(recording.path)),
         request_headers={
             name: placeholders.apply_text(text) for name, text in recording.request_headers.items()
         },

@@ -15,9 +15,9 @@ SHORTEST_IN_BASE64 = 12
 def compile_pattern(secret: bytes) -> re.Pattern[bytes]:
     r"""Return a pattern that matches `secret` in any of its forms.
 
-    Letters match in either case; each character may be escaped as in JSON (`\/`, `\u002f`) or in a URL
-    (`%2F`). In base64 the key matches at any offset; characters that also encode neighbouring bytes are
-    not matched.
+    Letters match in either case; each character may be escaped as in JSON (`\/`, `\u002f`, also in JSON
+    within JSON), in a URL (`%2F`, `%252F`) or in HTML (`&#x2f;`). In base64 the key matches at any offset;
+    characters that also encode neighbouring bytes are not matched.
     """
     plain = b"".join(_match_character(byte) for byte in secret)
     hexadecimal = secret.hex().encode()
@@ -27,7 +27,8 @@ def compile_pattern(secret: bytes) -> re.Pattern[bytes]:
 
 def _match_character(byte: int) -> bytes:
     literal = re.escape(bytes([byte]))
-    return b"(?:\\\\?%s|%%%02x|\\\\u00%02x)" % (literal, byte, byte)
+    escapes = rb"(?:\\{0,15}%s|%%(?:25){0,3}%02x|\\{1,15}(?:u00|x)%02x|&#0{0,4}%d;|&#x0{0,4}%02x;)"
+    return escapes % (literal, byte, byte, byte, byte)
 
 
 def _base64_forms(secret: bytes) -> Iterator[bytes]:

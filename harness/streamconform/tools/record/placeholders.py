@@ -1,8 +1,10 @@
 """Replace values that identify a person or an account, consistently in request and response.
 
-Replaced are e-mail addresses, ids of organisations, projects, workspaces and users, request ids (which let
-the provider find the account), names of home directories, the request's fields about its user, and the
-names that the caller passes. Message ids, call ids and system fingerprints are kept: they identify a
+Replaced are e-mail addresses, ids of organisations, projects, workspaces, users, sessions, AWS accounts and
+Azure subscriptions, Vertex projects, Azure resources and deployments, keys and signatures in URLs, request
+ids (which let the provider find the account), names of home directories, the request's fields about its user,
+and the names that the caller passes.
+Message ids, call ids and system fingerprints are kept: they identify a
 response and a build, not a person. Placeholders have the length of the value, so chunk offsets stay valid.
 """
 
@@ -13,8 +15,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from streamconform.tools.record.scrub import KEY_PARAMETERS
+
 SHORTEST: Final = 4
 """Minimum length in bytes of a replaced value. Shorter ones identify nobody, and also occur in other text."""
+
+COLON: Final = rb"(?::|%3[Aa])"
+SLASH: Final = rb"(?:/|%2[Ff]|\\/)"
 
 PATTERNS: Final[Mapping[str, re.Pattern[bytes]]] = {
     "e-mail address": re.compile(rb"([A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})"),
@@ -22,9 +29,51 @@ PATTERNS: Final[Mapping[str, re.Pattern[bytes]]] = {
         rb"\b((?:org|proj|user|wrkspc|acct|team)[-_](?:[A-Za-z0-9]+-)?[A-Za-z0-9]{8,64})\b"
     ),
     "request id": re.compile(rb"\b(req_[A-Za-z0-9]{8,64})\b"),
+    "session id": re.compile(
+        rb"(?i:session[_-]?id)\\{0,3}[\"']\s*:\s*\\{0,3}[\"']([A-Za-z0-9._:+/=-]{8,256})(?=\\{0,3}[\"'])"
+    ),
+    "AWS account": re.compile(
+        rb"\barn"
+        + COLON
+        + rb"aws[a-z-]*"
+        + (COLON + rb"[a-z0-9-]*") * 2
+        + COLON
+        + rb"([0-9]{12})(?="
+        + COLON
+        + rb")"
+    ),
+    "Azure subscription": re.compile(rb"(?i:subscriptions)" + SLASH + rb"([0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27})"),
     "home directory": re.compile(rb"(?:/(?:home|Users)/|[A-Za-z]:\\{1,2}Users\\{1,2})([^/\\\"'\s:]{4,64})"),
 }
 """Kind to pattern; the first group is replaced everywhere."""
+
+IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
+    "Vertex project": re.compile(
+        rb"\bprojects" + SLASH + rb"([a-z0-9][a-z0-9.:-]{3,62})(?=" + SLASH + rb"locations\b)"
+    ),
+    "Azure resource": re.compile(
+        rb"\b([A-Za-z0-9][A-Za-z0-9-]{1,62})(?=\.(?:openai|services\.ai|cognitiveservices|inference\.ml)"
+        rb"\.azure\.(?:com|us|cn)\b)"
+    ),
+    "Azure resource group": re.compile(rb"(?i:resourcegroups)" + SLASH + rb"([A-Za-z0-9._()-]{1,90})"),
+    "Azure deployment": re.compile(
+        rb"\bopenai" + SLASH + rb"deployments" + SLASH + rb"([A-Za-z0-9][A-Za-z0-9._-]{0,63})"
+    ),
+    "key in a URL": re.compile(
+        rb"(?:[?&]|\\u0026|&amp;|%(?:26|3[Ff]))(?i:"
+        + b"|".join(re.escape(name.encode()) for name in sorted(KEY_PARAMETERS, key=len, reverse=True))
+        + rb")(?:=|%3[Dd]|\\u003[dD])((?:[A-Za-z0-9._~+/=-]|%(?!26|23)[0-9A-Fa-f]{2}){8,})"
+    ),
+}
+"""Kind to pattern; the first group is replaced there, and everywhere if no other text is likely to have it.
+
+A deployment is often called like its model, and a resource or project may have the name of a word.
+"""
+
+EXAMPLES: Final = frozenset(
+    {b"123456789012", b"111122223333", b"444455556666", b"999999999999", b"my-project"}
+)
+"""Names and numbers that documentation uses, which identify nobody."""
 
 PLAIN: Final = re.compile(rb"@(?:[A-Za-z0-9-]+\.)*(?:example\.(?:com|org|net)|invalid|test)$")
 """Matches the end of addresses in domains reserved for examples."""
@@ -47,6 +96,7 @@ class Placeholders:
     def __init__(self, names: tuple[str, ...] = ()) -> None:
         """Start with the `names` that the caller wants replaced."""
         self._map: dict[bytes, bytes] = {}
+        self._in_place: dict[bytes, bytes] = {}
         self._kinds: Counter[str] = Counter()
         for name in names:
             self._learn("name given", name.encode())
@@ -57,11 +107,26 @@ class Placeholders:
         return dict(self._kinds)
 
     def learn(self, data: bytes) -> None:
-        """Add every match of `PATTERNS` in `data`."""
+        """Add every match of `PATTERNS` and `IN_PLACE` in `data`."""
         for kind, pattern in PATTERNS.items():
             for match in pattern.finditer(data):
                 if not PLAIN.search(match[1]):
                     self._learn(kind, match[1])
+        for kind, pattern in IN_PLACE.items():
+            for match in pattern.finditer(data):
+                value = match[1]
+                if (
+                    value in EXAMPLES
+                    or value in self._in_place
+                    or (kind == "key in a URL" and not re.search(rb"[0-9A-Z]", value))
+                ):
+                    continue  # a key has digits or capitals; `?key=your-api-key` is text
+                if kind != "Azure deployment" and _is_distinctive(value):
+                    self._learn(kind, value)
+                elif value not in self._map:
+                    self._kinds[kind] += 1
+                    number = len(self._map) + len(self._in_place) + 1
+                    self._in_place[value] = _make_placeholder(value, number)
 
     def learn_request(self, body: Mapping[str, Any]) -> None:
         """Add the values of `USER_FIELDS` in a request body."""
@@ -77,6 +142,9 @@ class Placeholders:
 
     def apply(self, data: bytes) -> bytes:
         """Return `data` with every known value replaced by a placeholder of the same length."""
+        if self._in_place:
+            for pattern in IN_PLACE.values():
+                data = pattern.sub(self._replace_group, data)
         if not self._map:
             return data
         # One pass with the longest value first: a value may contain another one, or a placeholder match one.
@@ -87,8 +155,12 @@ class Placeholders:
         """Return `text` with every known value replaced."""
         return self.apply(text.encode()).decode()
 
+    def _replace_group(self, match: re.Match[bytes]) -> bytes:
+        start, end = match.start(1) - match.start(), match.end(1) - match.start()
+        return match[0][:start] + self._in_place.get(match[1], match[1]) + match[0][end:]
+
     def _learn(self, kind: str, value: bytes) -> None:
-        if len(value) < SHORTEST or value in self._map:
+        if len(value) < SHORTEST or value in self._map or value in EXAMPLES:
             return
         self._kinds[kind] += 1
         self._map[value] = _make_placeholder(value, len(self._map) + 1)
@@ -101,12 +173,21 @@ def _iter_texts(value: Any, path: tuple[str, ...]) -> Iterator[str]:
         yield value
 
 
+def _is_distinctive(value: bytes) -> bool:
+    """Return whether `value` is unlikely to be part of other text: long, and more than one word."""
+    return len(value) >= 6 and re.search(rb"[0-9-]", value) is not None and not value.isdigit()
+
+
 def _make_placeholder(value: bytes, number: int) -> bytes:
     """Return `value` with letters and digits replaced by `x`, and `number` in the last of them.
+
+    A number stays a number: `1`, zeros, and `number` in the last digits.
 
     A known prefix and punctuation are kept. Each byte of a multi-byte character becomes one `x`, so the
     length in bytes does not change.
     """
+    if value.isdigit():
+        return b"1" + str(number).encode().rjust(len(value) - 1, b"0")
     prefix = re.match(rb"(?:org|proj|user|wrkspc|acct|team|req)[-_]", value)
     start = prefix.end() if prefix else 0
     rest = bytearray(re.sub(rb"[^@._-]", b"x", value[start:]))

@@ -1,18 +1,18 @@
-"""Record an exchange and write its cassette and draft spec, or write nothing."""
+"""Write what has been scanned: cassettes and drafts. Record an exchange and write both, or write nothing."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
 from streamconform.tools.record import draft
-from streamconform.tools.record.exchange import RecordJob, check_for_secrets, record_exchange
+from streamconform.tools.record.exchange import RecordJob, record_exchange
+from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writing
 from streamconform.yaml_text import reader
 
 
@@ -37,7 +37,7 @@ def record_and_save(
 
     Raises:
         UsageError: the name is taken, or the bundled parser does not support the API.
-        RecordError: see `record_exchange`.
+        RecordError: see `record_exchange`, and `scan_for_writing`.
         DraftRefused: no case can be appended to the spec.
 
     """
@@ -46,16 +46,41 @@ def record_and_save(
     scrubbed = record_exchange(job, on_chunk)
     cassette = scrubbed.cassette
     title = f"{cassette.name}: describe in one line what this stream shows"
-    content = [dataclasses.asdict(block) for block in draft.decode_cassette(cassette).content]
-    text = draft.compose_spec(specs, cassette, topic, title)
-    # A key that the model repeats is split over frames; only the decoded content has it in one piece.
-    decoded = json.dumps(content, ensure_ascii=False, default=str).encode()
-    check_for_secrets(job, {"decoded content": decoded})
-    check_for_secrets(job, {"draft spec": text.encode()}, only_known=True)
-    metadata = cassettes.save(folder, cassette)
-    return SavedRecording(
-        cassette, metadata, draft.append_draft(specs, cassette, topic, title), scrubbed.replaced
+    unscanned = Unscanned(
+        cassette=cassette,
+        text=draft.format_case(cassette, title),
+        where=APIS[job.api].endpoints.usual,
+        secrets=job.secrets,
     )
+    (scanned,) = scan_for_writing([unscanned], job.allowed)
+    draft.add_case(specs, cassette, topic, scanned.text)  # raises before anything is written
+    metadata = save_cassette(folder, scanned)
+    return SavedRecording(cassette, metadata, append_case(specs, scanned, topic), scrubbed.replaced)
+
+
+def save_cassette(folder: Path, scanned: Scanned) -> Path:
+    """Write the cassette under `folder` and return the path of its YAML file."""
+    return cassettes.save(folder, scanned.cassette)
+
+
+def append_case(specs: Path, scanned: Scanned, topic: str) -> Path:
+    """Append the draft case to `specs/<api>/<topic>.yaml` and return that path.
+
+    Raises:
+        DraftRefused: the spec already has a case of the cassette's name, or none can be appended.
+
+    """
+    text = draft.add_case(specs, scanned.cassette, topic, scanned.text)
+    path = specs / scanned.cassette.api / f"{topic}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cassettes.write_atomically(path, text.encode())
+    return path
+
+
+def write_spec(path: Path, scanned: Scanned) -> None:
+    """Write the draft, which is a whole spec, to `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cassettes.write_atomically(path, scanned.text.encode())
 
 
 def _check_destination(job: RecordJob, specs: Path, folder: Path, topic: str) -> None:

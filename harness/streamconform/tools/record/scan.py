@@ -1,4 +1,8 @@
-"""Scan for values that still look like a key, an e-mail address or a long random word before writing."""
+"""Scan for values that still look like a key, an e-mail address or a long random word before writing.
+
+Scanned are all texts in all their forms (`decoded_forms`), and bodies also with the pieces of their answer
+joined (`joined`).
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,86 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
+from streamconform.tools.record.decoded_forms import Form, iter_forms
+from streamconform.tools.record.joined import join_pieces
 from streamconform.tools.record.placeholders import PATTERNS as PERSONAL
 from streamconform.tools.record.placeholders import PLAIN
 
-KEYS: Final[Mapping[str, re.Pattern[bytes]]] = {
-    "an API key": re.compile(
-        rb"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|\b(?:gsk|xai|hf|sk|pk|rk|r8|nvapi)_[A-Za-z0-9_]{20,}"
-        rb"|\bxai-[A-Za-z0-9]{20,}|\bnvapi-[A-Za-z0-9_-]{20,}"
+
+@dataclass(frozen=True, slots=True)
+class SecretKind:
+    """A kind of secret that its text gives away."""
+
+    looks_like: str
+    pattern: str
+    """Matches the value."""
+    hints: tuple[bytes, ...]
+    """Lower-case texts of which every match contains one; looking for them first is 50 times faster."""
+    word: bool = True
+    """Whether its first character begins a word, or a piece of a joined text: `task-…` is no key."""
+    personal: bool = False
+    """Whether it identifies a person but is no key. Such values are looked for in readable text only."""
+
+    def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
+        """Return the pattern, with or without the condition that a word begins there."""
+        before = r"(?<![A-Za-z0-9])" if word and self.word else ""
+        return re.compile((before + self.pattern).encode())
+
+
+KINDS: Final = (
+    SecretKind(
+        "an API key",
+        r"(?i:sk-(?:ant|proj|svcacct|admin|or-v1|lf)-)[A-Za-z0-9_-]{16,}",
+        (b"sk-ant-", b"sk-proj-", b"sk-svcacct-", b"sk-admin-", b"sk-or-v1-", b"sk-lf-"),
+        word=False,
     ),
-    "an AWS key": re.compile(rb"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    "a Google key": re.compile(rb"\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_-]{20,}"),
-    "a GitHub or GitLab token": re.compile(rb"\b(?:gh[opsur]_|github_pat_|glpat-)[A-Za-z0-9_-]{20,}"),
-    "a Slack token": re.compile(rb"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    "a bearer token": re.compile(rb"(?i:\bbearer\s+)[A-Za-z0-9._~+/=-]{16,}"),
-    "a JSON Web Token": re.compile(rb"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}"),
-    "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY"),
-    "an e-mail address": PERSONAL["e-mail address"],
-}
-"""Description to pattern. Values that consist mostly of `x` are placeholders and are not reported."""
+    SecretKind(
+        "an API key",
+        r"(?:(?i:(?:sk|pk|rk|csk)-)[A-Za-z0-9_-]{16,}"
+        r"|(?i:(?:gsk|xai|hf|sk|pk|rk|r8|nvapi|fw|jina)_(?:(?:live|test|prod)_)?)[A-Za-z0-9]{20,}"
+        r"|(?i:xai-)[A-Za-z0-9]{20,}|(?i:nvapi-|pplx-)[A-Za-z0-9_-]{20,}|(?i:tgp_v1_)[A-Za-z0-9_-]{20,})",
+        (b"k-", b"k_", b"xai", b"hf_", b"r8_", b"nvapi", b"fw_", b"jina_", b"pplx-", b"tgp_v1_"),
+    ),
+    SecretKind("an AWS key", r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])", (b"akia", b"asia"), word=False),
+    SecretKind(
+        "a Bedrock key",
+        r"(?:ABSK[A-Za-z0-9+/]{60,}={0,2}|bedrock-api-key-[A-Za-z0-9+/=]{40,})",
+        (b"absk", b"bedrock-api-key-"),
+    ),
+    SecretKind("an Azure key", r"[A-Za-z0-9]{20,60}(?:JQQJ99|jqqj99)[A-Za-z0-9]{16,60}", (b"jqqj99",)),
+    SecretKind(
+        "a Google key",
+        r"(?:(?:AIza|AIZA)[0-9A-Za-z_-]{35}|(?:ya29|YA29)\.[0-9A-Za-z_-]{20,}|AQ\.A[0-9A-Za-z_-]{30,})",
+        (b"aiza", b"ya29.", b"aq.a"),
+        word=False,
+    ),
+    SecretKind(
+        "a GitHub or GitLab token",
+        r"(?i:gh[opsur]_|github_pat_|glpat-)[A-Za-z0-9_-]{20,}",
+        (b"gho_", b"ghp_", b"ghs_", b"ghu_", b"ghr_", b"github_pat_", b"glpat-"),
+        word=False,
+    ),
+    SecretKind("a Slack token", r"(?i:xox[abeoprs]-)[A-Za-z0-9-]{10,}", (b"xox",)),
+    SecretKind("a bearer token", r"(?i:bearer\s+)[A-Za-z0-9._~+/=-]{16,}", (b"bearer",)),
+    SecretKind("Basic credentials", r"(?i:basic\s+)[A-Za-z0-9+/_-]{12,}={0,2}", (b"basic",)),
+    SecretKind("a JSON Web Token", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}", (b"eyj",)),
+    SecretKind("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY", (b"private key",)),
+    SecretKind(
+        "an AWS account",
+        # The numbers of documentation, and those that `placeholders` writes, are no accounts.
+        r"arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:"
+        r"(?!123456789012|111122223333|444455556666|999999999999|10{6})[0-9]{12}(?=:)",
+        (b"arn:aws",),
+        personal=True,
+    ),
+    SecretKind("an e-mail address", PERSONAL["e-mail address"].pattern.decode(), (b"@",), personal=True),
+)
+"""Values that consist mostly of `x` are placeholders and are not reported."""
 
 OPAQUE: Final = frozenset({
     "call_id", "data", "encrypted_content", "file_id", "id", "item_id", "obfuscation", "partial_image_b64",
@@ -35,11 +97,18 @@ OPAQUE: Final = frozenset({
 })  # fmt: skip
 """JSON fields that normally contain long random words: response and call ids, signatures, images."""
 
+RANDOM_WORD: Final = "a random word"
+"""What a finding looks like that has no known form."""
 WORD: Final = re.compile(rb"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}")
 HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F-]+")
 FIELD: Final = re.compile(rb'\\?"([A-Za-z0-9_.-]{1,64})\\?"\s*:\s*\[?\s*\\?"[^"\\]*$')
 LOOKBACK: Final = 400
 """Bytes before a word that are searched for its field name."""
+LONGEST_VALUE: Final = 4096
+"""Bytes of a joined text that are compared with a pattern at the start of each piece."""
+
+_IN_TEXT: Final = tuple((kind, kind.compile()) for kind in KINDS)
+_IN_PIECES: Final = tuple((kind, kind.compile(word=False)) for kind in KINDS if not kind.personal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +118,153 @@ class SecretFinding:
     part: str
     """`request body`, `response body`, …"""
     offset: int
+    """Bytes before it in the part, or in its decoded or joined form."""
     looks_like: str
     size: int
     field: str | None
     """Name of the JSON field whose text contains it."""
     fingerprint: str
     """The first 8 digits of its SHA-256."""
+    how: str = ""
+    """What makes it visible: decoding, or joining the pieces of an answer; empty if it is in the clear."""
 
     def __str__(self) -> str:
         """Return one line: location, description and fingerprint."""
         field = f" in field `{self.field}`" if self.field else ""
+        how = f", after {self.how}" if self.how else ""
         return (
-            f"{self.part}, byte {self.offset}{field}: {self.size} bytes that look like {self.looks_like} "
-            f"(fingerprint {self.fingerprint})"
+            f"{self.part}{how}, byte {self.offset}{field}: "
+            f"{self.size} bytes that look like {self.looks_like} (fingerprint {self.fingerprint})"
         )
 
 
-def scan(parts: Mapping[str, bytes], allowed: Collection[str] = ()) -> tuple[SecretFinding, ...]:
-    """Return the suspect values in `parts` (name to bytes) whose field or fingerprint is not `allowed`."""
-    findings = (finding for part, data in parts.items() for finding in _scan_part(part, data))
+def scan(
+    parts: Mapping[str, bytes], allowed: Collection[str] = (), *, random_words: bool = True
+) -> tuple[SecretFinding, ...]:
+    """Return the suspect values in `parts` (name to bytes) whose field or fingerprint is not `allowed`.
+
+    A value that several forms of a part show is reported once per part.
+    """
+    findings = (
+        finding
+        for part, data in parts.items()
+        for finding in _scan_part(part, data, random_words=random_words)
+    )
+    return _drop_allowed(findings, allowed)
+
+
+def scan_answer(part: str, values: Iterable[Any], allowed: Collection[str] = ()) -> tuple[SecretFinding, ...]:
+    """Return the keys that appear when the strings in the parsed payloads `values` are joined."""
+    return _drop_allowed(_scan_joined(part, values), allowed)
+
+
+def find_known(
+    parts: Mapping[str, bytes], answers: Mapping[str, Iterable[Any]], secrets: Collection[bytes]
+) -> str | None:
+    """Return the name of a part that contains one of `secrets` in any form, or None.
+
+    `answers` are parts as parsed payloads, whose pieces are joined. Letters match in either case.
+    """
+    wanted = [secret.lower() for secret in secrets]
+    if not wanted:
+        return None
+    for part, data in parts.items():
+        if _contains(data, wanted):
+            return part
+    for part, values in answers.items():
+        if any(_contains(joined.data, wanted) for joined in join_pieces(values)):
+            return part
+    return None
+
+
+def redact(text: str) -> str:
+    """Return `text`, a message for the terminal, without keys: `x` replaces those in the clear.
+
+    If decoding shows another one, the whole text is withheld.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    for kind, pattern in _IN_TEXT:
+        if not kind.personal:
+            data = pattern.sub(partial(_blank_secret, kind), data)
+    if any(not kind.personal for form in iter_forms(data) for kind, _ in _find_keys(form)):
+        return "(not shown, since it may hold a secret)"
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _blank_secret(kind: SecretKind, match: re.Match[bytes]) -> bytes:
+    return b"x" * len(match[0]) if _is_secret(kind, match[0]) else match[0]
+
+
+def _contains(data: bytes, wanted: Collection[bytes]) -> bool:
+    return any(
+        secret in text for form in iter_forms(data) for text in (form.data.lower(),) for secret in wanted
+    )
+
+
+def _drop_allowed(findings: Iterable[SecretFinding], allowed: Collection[str]) -> tuple[SecretFinding, ...]:
     return tuple(
         finding for finding in findings if finding.field not in allowed and finding.fingerprint not in allowed
     )
 
 
-def _scan_part(part: str, data: bytes) -> Iterator[SecretFinding]:
+def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[SecretFinding]:
+    reported = set()
     rest = bytearray(data)  # keys are blanked in it, so that they are not reported again as random words
-    for looks_like, pattern in KEYS.items():
-        for match in pattern.finditer(data):
-            if not (_is_placeholder(match[0]) or PLAIN.search(match[0])):
+    for form in iter_forms(data):
+        for kind, match in _find_keys(form):
+            finding = _make_finding(part, form, match, kind.looks_like)
+            if not form.removed:
+                if rest[match.start()] == ord(" "):
+                    continue  # a more specific kind has it
                 rest[match.start() : match.end()] = b" " * len(match[0])
-                yield _make_finding(part, data, match, looks_like)
-    for match in WORD.finditer(bytes(rest)):
+            elif finding.fingerprint in reported:
+                continue
+            reported.add(finding.fingerprint)
+            yield finding
+    for match in WORD.finditer(bytes(rest)) if random_words else ():
         if _is_random(match[0]) and data[max(0, match.start() - 7) : match.start()] != b"base64,":
-            finding = _make_finding(part, data, match, "a random word")
+            finding = _make_finding(part, Form(data), match, RANDOM_WORD)
             if finding.field not in OPAQUE:
                 yield finding
 
 
-def _make_finding(part: str, data: bytes, match: re.Match[bytes], looks_like: str) -> SecretFinding:
-    before = FIELD.search(data[max(0, match.start() - LOOKBACK) : match.start()])
+def _find_keys(form: Form) -> Iterator[tuple[SecretKind, re.Match[bytes]]]:
+    lower = form.data.lower()
+    for kind, pattern in _IN_TEXT:
+        if (form.is_binary and kind.personal) or not any(hint in lower for hint in kind.hints):
+            continue
+        for match in pattern.finditer(form.data):
+            if _is_secret(kind, match[0]):
+                yield kind, match
+
+
+def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
+    reported: set[bytes] = set()
+    for joined in join_pieces(values):
+        for form in iter_forms(joined.data):
+            lower = form.data.lower()
+            starts = () if form.removed else joined.starts
+            for (kind, anywhere), (_, pattern) in zip(
+                (pair for pair in _IN_TEXT if not pair[0].personal), _IN_PIECES, strict=True
+            ):
+                if not any(hint in lower for hint in kind.hints):
+                    continue
+                at_pieces = (pattern.match(form.data, start, start + LONGEST_VALUE) for start in starts)
+                for match in (*anywhere.finditer(form.data), *filter(None, at_pieces)):
+                    finding = _make_finding(part, form, match, kind.looks_like, joined.how)
+                    # Joined in another way, the same key may be followed by other text.
+                    if _is_secret(kind, match[0]) and not any(value in match[0] for value in reported):
+                        reported.add(match[0])
+                        yield finding
+
+
+def _make_finding(
+    part: str, form: Form, match: re.Match[bytes], looks_like: str, how: str = ""
+) -> SecretFinding:
+    before = FIELD.search(form.data[max(0, match.start() - LOOKBACK) : match.start()])
+    steps = [how] if how else []
+    if form.removed:
+        steps.append(f"decoding {', '.join(form.removed)}")
     return SecretFinding(
         part=part,
         offset=match.start(),
@@ -96,7 +272,17 @@ def _make_finding(part: str, data: bytes, match: re.Match[bytes], looks_like: st
         size=len(match[0]),
         field=before[1].decode() if before else None,
         fingerprint=hashlib.sha256(match[0]).hexdigest()[:8],
+        how=" and ".join(steps),
     )
+
+
+def _is_secret(kind: SecretKind, value: bytes) -> bool:
+    """Return whether a match of `kind` may be secret: no placeholder, and not an example's address."""
+    if _is_placeholder(value) or PLAIN.search(value):
+        return False
+    if kind.looks_like == "Basic credentials":
+        return any(b":" in form.data for form in iter_forms(value.split()[-1]) if form.removed)
+    return True
 
 
 def _is_placeholder(word: bytes) -> bool:

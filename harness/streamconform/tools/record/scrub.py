@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from streamconform.tools.record import key_forms
 
@@ -22,8 +26,27 @@ RESPONSE_HEADERS = frozenset({
 })  # fmt: skip
 """Response headers to keep: those that a client reads. No date, cookie or host name."""
 
-KEY_PARAMETERS = frozenset({"access_token", "api_key", "apikey", "key"})
-"""Query parameters that carry keys."""
+KEY_PARAMETERS: Final = frozenset({
+    "access_token", "api-key", "api_key", "apikey", "auth", "authorization", "client_secret", "code",
+    "id_token", "key", "password", "refresh_token", "secret", "session", "session_id", "sessionid", "sig",
+    "signature", "subscription-key", "token", "x-amz-credential", "x-amz-security-token", "x-amz-signature",
+    "x-goog-credential", "x-goog-signature",
+})  # fmt: skip
+"""Query parameters that carry keys, signatures or sessions, in lower case."""
+
+CREDENTIAL_WORDS: Final = (
+    "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
+)  # fmt: skip
+"""Parts of names of request headers whose values are secret."""
+PUBLIC_HEADERS: Final = frozenset({":authority", "authority", "x-amz-target"})
+"""Headers whose names contain one of these words, and whose values are public."""
+
+STAND_INS: Final = frozenset({
+    "a", "api", "auth", "bearer", "dummy", "example", "fake", "filtered", "foo", "hidden", "key", "mock",
+    "my", "none", "not", "null", "placeholder", "real", "redacted", "removed", "sanitized", "scrubbed",
+    "secret", "test", "testing", "the", "token", "undefined", "value", "x", "xxx", "your",
+})  # fmt: skip
+"""Words of which the values consist that tools write in place of a key."""
 
 SHORTEST_SECRET = 8
 """Minimum length in bytes of a secret. Shorter values are placeholders (`none`, `x`) or common words,
@@ -38,11 +61,90 @@ def filter_headers(headers: Mapping[str, str], names: frozenset[str]) -> dict[st
 def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
     """Return the secrets in header values: every word of at least `SHORTEST_SECRET` bytes.
 
-    Words are split so that `Bearer`, which is shorter, is not a secret itself.
+    Words are split so that `Bearer`, which is shorter, is not a secret itself. Of Basic credentials, the user
+    and the password are secrets too.
     """
     words = [word for value in headers.values() for word in re.split(r"[\s;,]+", value)]
     words += [word.partition("=")[2] for word in words]  # `token=…`
-    return tuple({word.encode(): None for word in words if len(word) >= SHORTEST_SECRET})
+    words += [part for value in headers.values() for part in _decode_basic(value)]
+    return _make_secrets(words)
+
+
+def find_credentials(
+    request_headers: Mapping[str, str], response_headers: Mapping[str, str] | None = None, url: str = ""
+) -> tuple[bytes, ...]:
+    """Return the secrets of an exchange that somebody else recorded, which its bodies may repeat.
+
+    Header names are lower-case. Secrets are the values of headers whose names say so, cookies that were sent
+    or set, user and password, and query parameters. Stand-ins such as `REDACTED` are none.
+    """
+    named = {
+        name: value
+        for name, value in request_headers.items()
+        if name not in PUBLIC_HEADERS and any(word in name for word in CREDENTIAL_WORDS)
+    }
+    cookies = (response_headers or {}).get("set-cookie", "")
+    parts = urlsplit(url) if _is_parsable(url) else urlsplit("")
+    words = [
+        *(value for pair in COOKIE.findall(cookies) for value in (pair, unquote(pair))),
+        *(unquote(value) for value in (parts.username, parts.password) if value),
+        *(form for value in _iter_key_values(parts.query) for form in (value, unquote_plus(value))),
+    ]
+    secrets = (*extract_secrets(named), *_make_secrets(words))
+    return tuple(dict.fromkeys(secret for secret in secrets if not _is_stand_in(secret)))
+
+
+def replace_key_parameters(target: str) -> str:
+    """Return a request's path and query with the values of `KEY_PARAMETERS` replaced by as many `x`."""
+
+    def replace(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        return match[0][: -len(value)] + "x" * len(value) if name.lower() in KEY_PARAMETERS else match[0]
+
+    path, mark, query = target.partition("?")
+    return path + mark + re.sub(r"(?:^|(?<=[&;]))([^=&;]+)=([^&;]+)", replace, query)
+
+
+COOKIE: Final = re.compile(r"(?:^|,\s*)[^=;,\s]+=([^;,\s]+)")
+"""A cookie's value; what follows it in `set-cookie` are attributes."""
+
+
+def _iter_key_values(query: str) -> Iterator[str]:
+    for pair in re.split("[&;]", query):
+        name, _, value = pair.partition("=")
+        if name.lower() in KEY_PARAMETERS:
+            yield value
+
+
+def _decode_basic(value: str) -> Iterator[str]:
+    """Yield user and password of Basic credentials, together and apart."""
+    match = re.search(r"(?i:\bbasic\s+)([A-Za-z0-9+/_-]+={0,2})", value)
+    if match is None:
+        return
+    try:
+        text = base64.b64decode(match[1].rstrip("=") + "==", altchars=b"-_").decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return
+    yield text
+    yield from text.split(":", 1)
+
+
+def _make_secrets(words: Iterable[str]) -> tuple[bytes, ...]:
+    return tuple({word.encode("utf-8", "replace"): None for word in words if len(word) >= SHORTEST_SECRET})
+
+
+def _is_stand_in(secret: bytes) -> bool:
+    """Return whether `secret` stands for a key that a tool removed."""
+    words = re.findall(rb"[a-z]+", secret.lower())
+    return not re.search(rb"[0-9]", secret) and all(word.decode() in STAND_INS for word in words)
+
+
+def _is_parsable(url: str) -> bool:
+    try:
+        urlsplit(url)
+    except ValueError:
+        return False
+    return True
 
 
 def blank(data: bytes, secrets: Iterable[bytes]) -> bytes:

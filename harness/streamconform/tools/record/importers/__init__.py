@@ -14,6 +14,7 @@ from streamconform.tools.record.importers.exchange import (
     ImportedExchange,
     NotImportable,
     SkippedExchange,
+    find_secrets,
     make_slug,
     to_cassette,
 )
@@ -28,6 +29,8 @@ class ImportedFile:
 
     cassettes: tuple[Cassette, ...]
     skipped: tuple[SkippedExchange, ...]
+    secrets: tuple[bytes, ...] = ()
+    """Keys, passwords and cookies of the exchanges; no written file may contain one."""
 
 
 def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
@@ -56,7 +59,8 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
             cassettes.append(to_cassette(exchange, detected, f"{stem[: 80 - len(number)]}{number}"))
         except NotImportable as error:
             skipped.append(SkippedExchange(exchange.origin, str(error)))
-    return ImportedFile(tuple(cassettes), tuple(skipped))
+    secrets = dict.fromkeys(secret for exchange, _ in accepted for secret in find_secrets(exchange))
+    return ImportedFile(tuple(cassettes), tuple(skipped), tuple(secrets))
 
 
 def _read_exchanges(path: Path, data: bytes, api: str | None) -> Iterable[ImportedExchange | SkippedExchange]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Derived, Request
@@ -118,16 +118,22 @@ def make_slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "imported"
 
 
+def find_secrets(exchange: ImportedExchange) -> tuple[bytes, ...]:
+    """Return the keys, passwords and cookies of an exchange, which the server may echo in its body."""
+    return scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.url or "")
+
+
 class _Cleaner:
     """Replaces keys and identifying values by text of the same length in every part of an exchange."""
 
     def __init__(
         self, exchange: ImportedExchange, headers: Mapping[str, str], body: bytes, framed: Framing
     ) -> None:
-        self._secrets = scrub.extract_secrets(_credentials(exchange.request_headers))
+        self._secrets = find_secrets(exchange)
         self._placeholders = Placeholders()
         self._placeholders.learn_request(_parse_json(exchange.request_body or b"") or {})
         self._placeholders.learn_headers(headers)
+        self._placeholders.learn((exchange.url or "").encode("utf-8", "replace"))
         self._placeholders.learn(exchange.request_body or b"")
         self._placeholders.learn(body)
         for frame in split(framed, body) if framed in MESSAGE_REWRITERS else ():
@@ -137,7 +143,10 @@ class _Cleaner:
         return scrub.blank(self._placeholders.apply(data), self._secrets)
 
     def clean_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        return {name: self(value.encode()).decode() for name, value in headers.items()}
+        return {name: self.clean_text(value) for name, value in headers.items()}
+
+    def clean_text(self, text: str) -> str:
+        return self(text.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
 
 def _build_request(exchange: ImportedExchange, api: str, clean: _Cleaner) -> Request:
@@ -145,7 +154,7 @@ def _build_request(exchange: ImportedExchange, api: str, clean: _Cleaner) -> Req
     headers = scrub.filter_headers(exchange.request_headers, scrub.REQUEST_HEADERS)
     return Request(
         method="POST",
-        path=_strip_keys(exchange.url) or APIS[api].importing.path,
+        path=clean.clean_text(_get_target(exchange.url)) or APIS[api].importing.path,
         headers=clean.clean_headers(headers) or {"content-type": "application/json"},
         body={"stream": True} if body is None else body,
     )
@@ -159,20 +168,10 @@ def _explain_missing_request(exchange: ImportedExchange) -> str | None:
     return None
 
 
-def _strip_keys(url: str | None) -> str:
-    """Return the path and the query of `url` without the parameters that carry keys."""
-    if url is None:
-        return ""
-    parts = urlsplit(url)
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    query = urlencode([(key, value) for key, value in pairs if key.lower() not in scrub.KEY_PARAMETERS])
-    return parts.path + (f"?{query}" if query else "")
-
-
-def _credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the request headers that may carry keys, which the server may echo in its body."""
-    words = ("auth", "key", "token", "secret")
-    return {name: value for name, value in headers.items() if any(word in name for word in words)}
+def _get_target(url: str | None) -> str:
+    """Return the path and the query of `url`, without the values of parameters that carry keys."""
+    parts = urlsplit(url or "")
+    return scrub.replace_key_parameters(parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
 def _parse_json(data: bytes) -> dict[str, Any] | None:

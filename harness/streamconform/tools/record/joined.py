@@ -1,0 +1,146 @@
+"""Join the pieces of an answer: text is split over frames, and over fields of a frame. Pure.
+
+No parser is asked: pieces are joined by their place in the payload, so that a key is found in fields that no
+client reads, and in streams of every API, valid or not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+Place = tuple[str | int, ...]
+
+MAX_LEAVES: Final = 2_000_000
+"""Strings of one body that are joined. A body of 16 MB with one-character pieces has fewer."""
+MAX_DEPTH: Final = 200
+"""Arrays and objects inside each other; what is nested deeper is not joined."""
+SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex", "item_id")
+"""Members that say to which block or call the other members of a payload belong."""
+
+
+class Leaf(NamedTuple):
+    """A string of a payload, or a list of byte values, as in the log probabilities of OpenAI."""
+
+    place: Place
+    block: Place
+    """The values of the members in `SELECTORS` that apply to it."""
+    data: bytes
+
+
+def parse_payload(payload: bytes) -> Any:
+    """Return the JSON value of a payload, or None if it is not JSON."""
+    try:
+        return orjson.loads(payload)
+    except ValueError:
+        pass
+    try:
+        return json.loads(payload)  # which accepts lone surrogates and NaN
+    except (ValueError, RecursionError):
+        return None
+
+
+STRUCTURE: Final = frozenset(
+    {
+        (name,)
+        for name in ("event", "id", "item_id", "kind", "object", "response_id", "role", "status", "type")
+    }
+)
+"""Last steps of places whose strings come between the pieces of content, and are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Pieces of an answer that may belong together, joined in one text."""
+
+    how: str
+    data: bytes
+    """The joined texts, each followed by `END`, which no pattern of a secret matches."""
+    starts: tuple[int, ...]
+    """Where each piece begins."""
+
+
+END: Final = b" \n\n"
+
+
+def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
+    """Return every way to join the strings in `values`, the parsed payloads of a body in order.
+
+    Joined are, over all values, the strings at the same place, those at the same place in any block, and all
+    that change; and in each value, all of them.
+    """
+    in_frames: list[list[bytes]] = []
+    by_place: defaultdict[Any, list[bytes]] = defaultdict(list)
+    ordered: list[tuple[Any, bytes]] = []
+    for value in values:
+        leaves: list[Leaf] = []
+        _collect_leaves(value, (), (), leaves)
+        for leaf in leaves:
+            by_place[leaf.block, leaf.place].append(leaf.data)
+            ordered.append(((leaf.block, leaf.place), leaf.data))
+        if len(leaves) > 1:
+            in_frames.append([leaf.data for leaf in leaves])
+        if len(ordered) > MAX_LEAVES:
+            break
+    changing = {
+        place: pieces for place, pieces in by_place.items() if len(pieces) > 1 and len(set(pieces)) > 1
+    }
+    by_field: defaultdict[Any, list[bytes]] = defaultdict(list)
+    names: dict[Place, Place] = {}
+    for (_, place), piece in ordered:
+        if place not in names:
+            names[place] = tuple(step for step in place if isinstance(step, str))
+        by_field[names[place]].append(piece)
+    fields = [pieces for pieces in by_field.values() if len(pieces) > 1]
+    texts = {b"".join(pieces): pieces for pieces in (*changing.values(), *fields)}
+    joined = [
+        _join("joining all fields of a frame", in_frames),
+        _join("joining a field of all frames", texts.values()),
+    ]
+    if len(changing) > 1:
+        content = [piece for key, piece in ordered if key in changing and key[1][-1:] not in STRUCTURE]
+        joined.append(_join("joining all frames", [content]))
+    return tuple(text for text in joined if text.data)
+
+
+def _join(how: str, texts: Iterable[list[bytes]]) -> Joined:
+    starts = []
+    pieces = []
+    end = 0
+    for text in texts:
+        for piece in text:
+            starts.append(end)
+            end += len(piece)
+        pieces += text
+        pieces.append(END)
+        end += len(END)
+    return Joined(how, b"".join(pieces), tuple(starts))
+
+
+def _collect_leaves(value: Any, place: Place, block: Place, leaves: list[Leaf]) -> None:
+    """Append the strings in `value`, in order; their place includes the block or call they belong to."""
+    if isinstance(value, str):
+        if value:
+            leaves.append(Leaf(place, block, value.encode("utf-8", "replace")))
+    elif isinstance(value, dict) and len(place) < MAX_DEPTH:
+        for name in SELECTORS:
+            if name in value and isinstance(value[name], int | str):
+                block = (*block, value[name])
+        for key, item in value.items():
+            if item.__class__ in _NESTED:
+                _collect_leaves(item, (*place, key), block, leaves)
+    elif isinstance(value, list) and len(place) < MAX_DEPTH:
+        if value and all(type(item) is int and 0 <= item < 256 for item in value):
+            leaves.append(Leaf(place, block, bytes(value)))
+            return
+        for number, item in enumerate(value):
+            if item.__class__ in _NESTED:
+                _collect_leaves(item, (*place, number), block, leaves)
+
+
+_NESTED: Final = frozenset({str, dict, list})
