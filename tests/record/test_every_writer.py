@@ -26,6 +26,7 @@ WRITERS = {
     "cli/selftest.py": "a table of mutants",
     "cli/init.py": "templates",
     "cli/known_failures.py": "ids of cases",
+    "tools/compare/store.py": "findings with their values, where the user says, as results have them",
     "run/results.py": "results of a run",
     "run/run_folders.py": "the folders of runs",
     "peers/install.py": "environments of peers",
