@@ -135,7 +135,11 @@ def test_what_looks_like_a_key_is_refused_until_it_is_allowed(project):
 
 
 WRONG = {
-    "no api": (("incident.sse",), "pass --api"),
+    "no api": (("empty.sse",), "cannot detect the API from its frames; pass --api"),
+    "wrong api": (
+        ("incident.sse", "--api", "openai-chat"),
+        "it is not of openai-chat: 7 frames, none of openai-chat; it looks like anthropic-messages",
+    ),
     "no file": (("nothing.sse", *API), "cannot be read"),
     "one name for two": (("incident.sse", "incident.sse", *API, "--name", "a"), "one by one"),
     "the same twice": (("incident.sse", "incident.sse", *API), "two imports have the same name"),

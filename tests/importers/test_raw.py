@@ -119,17 +119,18 @@ def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
 
 def test_secrets_are_also_replaced_in_the_events_of_a_model():
     address = b"somebody@somewhere.dev"
-    body = invoke_stream.encode_event(b'{"type":"x","text":"%s"}' % address)
+    body = invoke_stream.encode_event(b'{"type":"ping","text":"%s"}' % address)
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\n\r\n"
     (made,) = import_file(Path("a.eventstream"), head + body, "bedrock-invoke", None).cassettes
     (frame,) = invoke_stream.split(made.body)
     assert len(made.body) == len(body)
-    assert frame.payload.startswith(b'{"type":"x","text":"xxx')
+    assert frame.payload.startswith(b'{"type":"ping","text":"xxx')
     assert address not in frame.payload
 
 
 WRONG = {
-    "no api": ("incident.sse", BODY, None, "cannot detect the API from this file; pass --api"),
+    "no api": ("a.jsonl", b'{"x":1}', None, "cannot detect the API from the first payload; pass --api"),
+    "no string": ("a.jsonl", b'"data: 1"\n7\n', None, "line 2 is not a JSON string, as the first one is"),
     "no end of headers": (
         "a.txt",
         b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ OBJECTS: Final = (
 )
 """The objects of an event that may get new fields."""
 
+TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)|ping")
+"""Matches the types of events."""
 CONTENT: Final = ("delta", "content_block")
 """Members of an event that carry content."""
 TEXT_KEYS: Final = ("text",)

@@ -72,6 +72,7 @@ API: Final = Api(
         stream=re.compile(r"/messages/?$|/publishers/anthropic/.*:streamRawPredict$"),
         document=re.compile(r":rawPredict$"),
         path="/v1/messages",
+        types=anthropic.TYPES,
     ),
     # https://docs.claude.com/en/api/messages and https://docs.claude.com/en/api/errors
     probing=Probing(

@@ -223,6 +223,10 @@ class Importing:
     """Found in the path of a request for an answer without streaming, where the path decides."""
     path: str
     """The path of a request that was not kept."""
+    types: re.Pattern[str] = re.compile(r"(?!)")
+    """Matches the types of payloads, or the names of events, that only this API has."""
+    members: frozenset[str] = frozenset()
+    """Members of payloads without a type that only this API has."""
     corpus_names: tuple[str, ...] = ()
     """Names that corpora give to versions of the API."""
 

@@ -84,6 +84,7 @@ API: Final = Api(
         ),
         document=re.compile(r"/model/.+/invoke$"),
         path="/model/anthropic.claude/invoke-with-response-stream",
+        types=anthropic.TYPES,
     ),
     # https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
     probing=Probing(

@@ -173,6 +173,10 @@ API: Final = Api(
     importing=Importing(
         stream=re.compile(r"/v[12]/chat/?$"),
         path="/v2/chat",
+        types=re.compile(
+            r"(message|content|tool-call|citation)-(start|delta|end)|tool-plan-delta|stream-(start|end)"
+            r"|(text|citation|tool-calls|search-queries)-generation|tool-calls-chunk|search-results"
+        ),
         corpus_names=("cohere-v1", "cohere-v2"),
     ),
     # https://docs.cohere.com/reference/chat

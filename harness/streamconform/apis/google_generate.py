@@ -237,6 +237,7 @@ API: Final = Api(
         stream=re.compile(r":streamGenerateContent$"),
         document=re.compile(r":generateContent$"),
         path="/v1beta/models/gemini:streamGenerateContent",
+        members=frozenset({"candidates", "promptFeedback", "usageMetadata"}),
     ),
     # https://ai.google.dev/api/generate-content
     probing=Probing(

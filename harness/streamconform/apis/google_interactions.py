@@ -171,7 +171,11 @@ API: Final = Api(
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),
     recording=Recording(host="generativelanguage.googleapis.com"),
-    importing=Importing(stream=re.compile(r"/interactions/?$"), path="/v1beta/interactions"),
+    importing=Importing(
+        stream=re.compile(r"/interactions/?$"),
+        path="/v1beta/interactions",
+        types=re.compile(r"(interaction|step|content)\..+"),
+    ),
     probing=Probing(
         answer=(
             *require("name", "id", "model", "status"),

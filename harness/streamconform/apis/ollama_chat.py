@@ -111,7 +111,7 @@ API: Final = Api(
         variable="OLLAMA_API_KEY",  # a local server needs none
     ),
     recording=Recording(),
-    importing=Importing(stream=re.compile(r"/api/chat/?$"), path="/api/chat"),
+    importing=Importing(stream=re.compile(r"/api/chat/?$"), path="/api/chat", members=frozenset({"done"})),
     # https://github.com/ollama/ollama/blob/main/docs/api.md
     probing=Probing(
         answer=(

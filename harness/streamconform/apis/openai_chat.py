@@ -143,7 +143,11 @@ API: Final = Api(
     ),
     key=openai.KEY,
     recording=openai.RECORDING,
-    importing=Importing(stream=re.compile(r"/chat/completions/?$"), path="/v1/chat/completions"),
+    importing=Importing(
+        stream=re.compile(r"/chat/completions/?$"),
+        path="/v1/chat/completions",
+        members=frozenset({"choices"}),
+    ),
     # https://platform.openai.com/docs/api-reference
     probing=Probing(
         answer=(

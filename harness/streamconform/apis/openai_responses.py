@@ -192,7 +192,11 @@ API: Final = Api(
     ),
     key=openai.KEY,
     recording=openai.RECORDING,
-    importing=Importing(stream=re.compile(r"/responses/?$"), path="/v1/responses"),
+    importing=Importing(
+        stream=re.compile(r"/responses/?$"),
+        path="/v1/responses",
+        types=re.compile(r"response\..+"),
+    ),
     # https://platform.openai.com/docs/api-reference
     probing=Probing(
         answer=(

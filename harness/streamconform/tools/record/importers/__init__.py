@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette
-from streamconform.tools.record.importers import raw
+from streamconform.tools.record.importers import har, httprr, mitmproxy, raw
+from streamconform.tools.record.importers.detect import detect_apis, explain_wrong_api
 from streamconform.tools.record.importers.exchange import (
     ImportedExchange,
     NotImportable,
@@ -18,6 +20,8 @@ from streamconform.tools.record.importers.exchange import (
     make_slug,
     to_cassette,
 )
+
+Exchanges = Iterable[ImportedExchange | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
 """Limit of a file in bytes. The largest vcrpy cassette seen in a public repository has 9 MB."""
@@ -63,41 +67,67 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
     return ImportedFile(tuple(cassettes), tuple(skipped), tuple(secrets))
 
 
-def _read_exchanges(path: Path, data: bytes, api: str | None) -> Iterable[ImportedExchange | SkippedExchange]:
+def _read_exchanges(path: Path, data: bytes, api: str | None) -> Exchanges:
     """Return the exchanges in `data`, using the reader for the file's format."""
     if len(data) > MAX_FILE:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
-    if path.name.endswith(".yaml.gz"):
-        from streamconform.tools.record.importers import langchain  # which imports vcrpy too
-
-        return langchain.read(path, data)
-    if path.suffix in (".yaml", ".yml", ".json"):
-        from streamconform.tools.record.importers import vcr  # imports every HTTP library that is installed
-
-        if vcr.is_cassette(path, data):
-            return vcr.read(path, data)
-    if api is None:
-        message = f"cannot detect the API from this file; pass --api, one of {', '.join(APIS)}"
-        raise SourceError((Problem(str(path), None, message),))
+    for recognises, read in READERS:
+        if recognises(path, data):
+            return read(path, data)
     return (raw.read(path, data, api),)
+
+
+def _is_stream(exchange: ImportedExchange, api: str) -> bool:
+    return APIS[api].detect_framing(exchange.status, exchange.decoded_body) != "document"
+
+
+def _read_langchain(path: Path, data: bytes) -> Exchanges:
+    from streamconform.tools.record.importers import langchain  # which imports vcrpy too
+
+    return langchain.read(path, data)
+
+
+def _is_vcr(path: Path, data: bytes) -> bool:
+    return path.suffix in (".yaml", ".yml") or (
+        path.suffix == ".json" and data.lstrip()[:1] == b"{" and b'"interactions"' in data
+    )
+
+
+def _read_vcr(path: Path, data: bytes) -> Exchanges:
+    from streamconform.tools.record.importers import vcr  # imports every HTTP library that is installed
+
+    return vcr.read(path, data)
+
+
+READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Exchanges]], ...]] = (
+    (lambda path, _: path.name.endswith(".yaml.gz"), _read_langchain),
+    (lambda _, data: httprr.is_trace(data), httprr.read),
+    (lambda _, data: mitmproxy.is_flows(data), mitmproxy.read),
+    (lambda _, data: har.is_har(data), har.read),
+    (_is_vcr, _read_vcr),
+)
+"""How each format with several exchanges is recognised, and its reader. Anything else is a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | SkippedExchange:
     """Return the API of `exchange`, or the reason to skip it."""
     detected = exchange.api
-    if exchange.url is None and wanted is not None:
-        return wanted
-    # A gateway may serve an API at a path of its own; the body's framing decides then.
-    if (
-        detected is None
-        and wanted is not None
-        and APIS[wanted].detect_framing(exchange.status, exchange.body) != "document"
-    ):
-        return wanted
+    body = exchange.decoded_body
     if detected is None and exchange.wants_document:
         return SkippedExchange(exchange.origin, f"not a stream: non-streaming path `{exchange.path[-100:]}`")
+    if detected is None and wanted is not None and (exchange.url is None or _is_stream(exchange, wanted)):
+        # A gateway may serve an API at a path of its own; the frames decide then.
+        wrong = explain_wrong_api(wanted, exchange.status, body)
+        return wanted if wrong is None else SkippedExchange(exchange.origin, wrong)
     if detected is None:
-        return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
+        found = detect_apis(exchange.status, body)
+        if len(found) == 1:
+            return found[0]
+        if exchange.url is not None:
+            return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
+        like = f" (it looks like {' or '.join(found)})" if found else ""
+        message = f"cannot detect the API from its frames{like}; pass --api, one of {', '.join(APIS)}"
+        return SkippedExchange(exchange.origin, message)
     if wanted not in (None, detected):
         return SkippedExchange(exchange.origin, f"its path belongs to {detected}, not to {wanted}")
     return detected

@@ -64,6 +64,14 @@ class ImportedExchange:
         return next((name for name, api in APIS.items() if api.importing.stream.search(self.path)), None)
 
     @property
+    def decoded_body(self) -> bytes:
+        """Return the body without its content coding; as it is if that cannot be removed."""
+        try:
+            return decode_body(self.body, self.headers.get("content-encoding", "")).body
+        except Undecodable:
+            return self.body
+
+    @property
     def wants_document(self) -> bool:
         """Return whether the request's path is that of a non-streaming endpoint."""
         patterns = (api.importing.document for api in APIS.values())

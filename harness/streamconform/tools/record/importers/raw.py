@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.tools.record.importers.detect import detect_apis_of_payload
 from streamconform.tools.record.importers.exchange import ImportedExchange
 from streamconform.wire.reframe import NotPayloadError, restore_framing
 
@@ -19,10 +21,16 @@ MAX_HEADS: Final = 20
 """Limit of response heads before the body: `100 Continue`, a proxy's response to CONNECT, redirects."""
 
 
-def read(path: Path, data: bytes, api: str) -> ImportedExchange:
-    """Return the exchange in `data`; raise `SourceError` if it cannot be parsed."""
+def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
+    """Return the exchange in `data`; raise `SourceError` if it cannot be parsed.
+
+    Of lines of payloads, the first one tells the API, unless `api` does.
+    """
+    first = _read_first_line(data) if path.suffix == PAYLOADS else None
+    if isinstance(first, str):
+        return _join_texts(path, data)
     if path.suffix == PAYLOADS:
-        return _read_payloads(path, data, api)
+        return _read_payloads(path, data, api or _detect_api(path, first))
     status, headers, body = _split_head(path, data)
     if headers.get("transfer-encoding", "").lower() == "chunked" and CHUNK_SIZE.match(body):
         raise _make_error(
@@ -35,6 +43,43 @@ def read(path: Path, data: bytes, api: str) -> ImportedExchange:
         status=status,
         headers=headers,
         body=body,
+    )
+
+
+def _read_first_line(data: bytes) -> Any:
+    """Return the first line that is not empty, as JSON; None if it is none."""
+    try:
+        return json.loads(data.lstrip().partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return None
+
+
+def _detect_api(path: Path, payload: Any) -> str:
+    found = detect_apis_of_payload(payload) if isinstance(payload, dict) else ()
+    if len(found) != 1:
+        like = f" (it looks like {' or '.join(found)})" if found else ""
+        message = f"cannot detect the API from the first payload{like}; pass --api, one of {', '.join(APIS)}"
+        raise _make_error(path, message)
+    return found[0]
+
+
+def _join_texts(path: Path, data: bytes) -> ImportedExchange:
+    """Return the body whose pieces are the lines, each a JSON string, as some npm packages keep chunks."""
+    pieces: list[str] = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            piece = json.loads(line)
+        except (ValueError, RecursionError):
+            piece = None
+        if not isinstance(piece, str):
+            raise _make_error(path, f"line {number} is not a JSON string, as the first one is")
+        pieces.append(piece)
+    return ImportedExchange(
+        origin=path.name,
+        recipe="conform import of chunks, one JSON string per line",
+        body="".join(pieces).encode("utf-8", "surrogatepass"),
     )
 
 

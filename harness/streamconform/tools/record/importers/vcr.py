@@ -28,13 +28,6 @@ BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError
 """Exceptions that vcrpy raises for files that it did not write."""
 
 
-def is_cassette(path: Path, data: bytes) -> bool:
-    """Return whether `data` should be read as a vcrpy cassette: YAML, or a JSON object with interactions."""
-    if path.suffix in SUFFIXES:
-        return True
-    return path.suffix == ".json" and data.lstrip()[:1] == b"{" and b'"interactions"' in data
-
-
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
     """Yield the exchanges of the cassette in `data`; one that cannot be read becomes a `SkippedExchange`.
 
