@@ -22,6 +22,7 @@ WRITERS = {
     "cli/report.py": "the same",
     "cli/compare.py": "the same",
     "cli/drift.py": "the same",
+    "cli/export.py": "cassettes, which passed the scan when they were saved, in other formats",
     "cli/diff.py": "the same, to stdout",
     "cli/selftest.py": "a table of mutants",
     "cli/init.py": "templates",

@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, str]] = {
     "probe": "Judge the streams that a live server sends.",
     "proxy": "Translate between two APIs: one for clients, another for the server.",
     "import": "Turn captured streams into cassettes and draft specs.",
+    "export": "Write cassettes in the formats of other tools.",
     "compare": "Run implementations over recordings and show where they differ.",
     "drift": "Find what streams have that the suite has never seen.",
     "corpus": "Pull recordings that other projects publish, for `compare`.",

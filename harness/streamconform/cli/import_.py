@@ -33,7 +33,7 @@ TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option(
     "--api",
     type=click.Choice(list(APIS)),
-    help="The wire format. [default: detected from the requests' paths, if the file has them]",
+    help="The wire format. [default: told by the request's path, else by the frames]",
 )
 @click.option("--name", help="Name of the cassette and of its case. [default: the file's name]")
 @click.option("--topic", default="imported", show_default=True, help="Spec to which the case is added.")
@@ -66,8 +66,9 @@ def command(
     conform import tests/cassettes/test_stream.yaml       vcrpy, YAML or JSON
     conform run --specs specs -i mypkg
 
-    FILE is a vcrpy cassette or a response body: the output of `curl -N` (with headers if you used `-i`),
-    `.sse`, `.ndjson`, `.json`, or `.jsonl` with one payload per line; - is stdin. A draft expects the outcome
+    FILE is a vcrpy cassette, a HAR, flows of mitmproxy, an httprr trace or a response body: the output of
+    `curl -N` (with headers if you used `-i`), `.sse`, `.ndjson`, `.json`, or `.jsonl` with one payload or
+    chunk per line; - is stdin. A draft expects the outcome
     that the bundled parser gives: review it before you trust it. Exit codes: 0 imported, 2 nothing imported,
     or a usage or input error.
     """

@@ -1,0 +1,66 @@
+"""`conform export`: write cassettes in the formats of other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamconform import library
+from streamconform.cli import options
+from streamconform.errors import SelectionError, UsageError
+from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.cassette import Cassette
+from streamconform.reports.describe import format_count
+from streamconform.suite.cassettes import write_atomically
+from streamconform.tools.record.export import FORMATS, find_base_url
+
+
+@click.command("export")
+@click.argument("cases", nargs=-1, required=True, metavar="CASE...")
+@click.option("--to", "form", required=True, type=click.Choice(list(FORMATS)), help="Format of the files.")
+@click.option("--out", default=".", show_default=True, metavar="FOLDER", help="Write below this folder.")
+@click.option(
+    "--base-url", metavar="URL", help="Where requests go, in har and vcr. [default: the provider's address]"
+)
+@options.sources_options
+def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, **arguments: Any) -> None:
+    """Write the cassettes of cases in the formats of other tools.
+
+    \b
+    conform export 'openai-chat/tool-calls/**' --to vcr --out tests/cassettes
+    conform export anthropic-messages/text/plain --to raw
+
+    CASE is a case's id or a pattern, as for `conform run -k`. raw is the body alone, jsonl its payloads, har
+    and vcr have the request too. Nothing is overwritten. Exit codes: 0 written, 2 usage error or nothing
+    selected.
+    """
+    settings = options.merge_settings(arguments)
+    found = library.load_cases(cases, specs=settings.get("specs"), cassettes=settings.get("cassettes"))
+    chosen = {(each.api, each.name): each for case in found for each in _list_cassettes(case)}
+    if not chosen:
+        raise SelectionError("none of the selected cases has a cassette")
+    export, suffix = FORMATS[form]
+    address = base_url.rstrip("/") if base_url is not None else None
+    files: dict[Path, bytes] = {}
+    for (api, name), cassette in chosen.items():
+        path = Path(out, api, f"{name}.{suffix or cassette.suffix}")
+        if path.exists():
+            raise UsageError(f"`{path}` exists; choose another folder with `--out`")
+        files[path] = export(cassette, address or find_base_url(cassette))
+    for path, data in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data)
+        click.echo(str(path))
+    click.echo(format_count(len(files), "file"), err=True)
+
+
+def _list_cassettes(case: AnyCase) -> tuple[Cassette, ...]:
+    match case:
+        case Case():
+            return () if case.unavailable is not None else (case.cassette,)
+        case RoundTripCase():
+            return (case.first.cassette, case.second.cassette)
+        case _:
+            return ()

@@ -1,0 +1,49 @@
+"""Let vcrpy and pytest-recording replay cassettes of this format, with their usual marks.
+
+    import vcr
+    from streamconform.vcr import Persister
+
+    my_vcr = vcr.VCR(record_mode="none", cassette_library_dir="cassettes")
+    my_vcr.register_persister(Persister())
+
+    with my_vcr.use_cassette("openai-chat/parallel-calls"):
+        ...
+
+With pytest-recording, define the hook `pytest_recording_configure(config, vcr)` and register it there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vcr.persisters.filesystem import FilesystemPersister
+
+from streamconform.errors import SourceError
+from streamconform.resources import find_bundled
+from streamconform.suite import cassettes
+from streamconform.tools.record.export import build_vcr, find_base_url
+
+
+class Persister:
+    """Reads cassettes of streamconform, in a folder of the user or bundled, and those of vcrpy as always."""
+
+    def __init__(self, base_url: str | None = None) -> None:
+        """Let requests go to `base_url`, by default that of the provider."""
+        self._base_url = base_url
+
+    def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:
+        """Return requests and responses; raises `CassetteNotFoundError` of vcrpy if there is no such file."""
+        path = Path(cassette_path)
+        path = path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml")
+        for folder in (path.parent.parent, find_bundled("cassettes")):
+            try:
+                cassette = cassettes.load(folder, path.parent.name, path.stem)
+            except SourceError:
+                continue
+            return build_vcr(cassette, self._base_url or find_base_url(cassette))
+        return FilesystemPersister.load_cassette(cassette_path, serializer)
+
+    def save_cassette(self, cassette_path: str | Path, cassette_dict: Any, serializer: Any) -> None:
+        """Write a cassette of vcrpy; those of streamconform are never changed."""
+        FilesystemPersister.save_cassette(cassette_path, cassette_dict, serializer)
