@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from streamconform import library
 from streamconform.cli import options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -37,7 +36,8 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     selected.
     """
     settings = options.merge_settings(arguments)
-    found = library.load_cases(cases, specs=settings.get("specs"), cassettes=settings.get("cassettes"))
+    trials = options.select(settings | {"select": cases, "deliver": "fast"}).trials
+    found = {trial.case.id: trial.case for trial in trials}.values()
     chosen = {(each.api, each.name): each for case in found for each in _list_cassettes(case)}
     if not chosen:
         raise SelectionError("none of the selected cases has a cassette")
