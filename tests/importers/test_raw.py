@@ -119,12 +119,12 @@ def test_an_imported_event_stream_without_its_secrets_has_sound_checksums():
 
 def test_secrets_are_also_replaced_in_the_events_of_a_model():
     address = b"somebody@somewhere.dev"
-    body = invoke_stream.encode_event(b'{"type":"ping","text":"%s"}' % address)
+    body = invoke_stream.encode_event(b'{"type":"message_stop","text":"%s"}' % address)
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\n\r\n"
     (made,) = import_file(Path("a.eventstream"), head + body, "bedrock-invoke", None).cassettes
     (frame,) = invoke_stream.split(made.body)
     assert len(made.body) == len(body)
-    assert frame.payload.startswith(b'{"type":"ping","text":"xxx')
+    assert frame.payload.startswith(b'{"type":"message_stop","text":"xxx')
     assert address not in frame.payload
 
 

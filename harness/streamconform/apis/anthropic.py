@@ -21,7 +21,7 @@ OBJECTS: Final = (
 )
 """The objects of an event that may get new fields."""
 
-TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)|ping")
+TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
 """Matches the types of events."""
 CONTENT: Final = ("delta", "content_block")
 """Members of an event that carry content."""

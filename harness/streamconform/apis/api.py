@@ -224,9 +224,9 @@ class Importing:
     path: str
     """The path of a request that was not kept."""
     types: re.Pattern[str] = re.compile(r"(?!)")
-    """Matches the types of payloads, or the names of events, that only this API has."""
-    members: frozenset[str] = frozenset()
-    """Members of payloads without a type that only this API has."""
+    """Matches the types of payloads or objects, or the names of events, that only this API has."""
+    members: tuple[frozenset[str], ...] = ()
+    """Sets of members; a payload without a type that has all of one set is of this API, and of no other."""
     corpus_names: tuple[str, ...] = ()
     """Names that corpora give to versions of the API."""
 

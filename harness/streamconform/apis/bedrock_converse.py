@@ -117,7 +117,6 @@ API: Final = Api(
         document=re.compile(r"/model/.+/converse$"),
         path="/model/converse-stream",
         types=re.compile(r"message(Start|Stop)|contentBlock(Start|Delta|Stop)"),
-        members=frozenset({"messageStart", "contentBlockDelta", "contentBlockStop", "messageStop"}),
     ),
     # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
     probing=Probing(

@@ -237,7 +237,7 @@ API: Final = Api(
         stream=re.compile(r":streamGenerateContent$"),
         document=re.compile(r":generateContent$"),
         path="/v1beta/models/gemini:streamGenerateContent",
-        members=frozenset({"candidates", "promptFeedback", "usageMetadata"}),
+        members=(frozenset({"candidates"}), frozenset({"promptFeedback"})),
     ),
     # https://ai.google.dev/api/generate-content
     probing=Probing(

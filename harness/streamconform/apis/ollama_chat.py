@@ -111,7 +111,9 @@ API: Final = Api(
         variable="OLLAMA_API_KEY",  # a local server needs none
     ),
     recording=Recording(),
-    importing=Importing(stream=re.compile(r"/api/chat/?$"), path="/api/chat", members=frozenset({"done"})),
+    importing=Importing(
+        stream=re.compile(r"/api/chat/?$"), path="/api/chat", members=(frozenset({"done", "message"}),)
+    ),
     # https://github.com/ollama/ollama/blob/main/docs/api.md
     probing=Probing(
         answer=(

@@ -146,7 +146,8 @@ API: Final = Api(
     importing=Importing(
         stream=re.compile(r"/chat/completions/?$"),
         path="/v1/chat/completions",
-        members=frozenset({"choices"}),
+        types=re.compile(r"chat\.completion(\.chunk)?"),
+        members=(frozenset({"choices"}),),
     ),
     # https://platform.openai.com/docs/api-reference
     probing=Probing(

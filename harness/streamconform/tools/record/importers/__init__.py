@@ -119,12 +119,13 @@ def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | Skipped
         # A gateway may serve an API at a path of its own; the frames decide then.
         wrong = explain_wrong_api(wanted, exchange.status, body)
         return wanted if wrong is None else SkippedExchange(exchange.origin, wrong)
+    if detected is None and exchange.url is not None:
+        # Its frames may look like those of an API: older endpoints of a provider have similar ones.
+        return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
     if detected is None:
         found = detect_apis(exchange.status, body)
         if len(found) == 1:
             return found[0]
-        if exchange.url is not None:
-            return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
         like = f" (it looks like {' or '.join(found)})" if found else ""
         message = f"cannot detect the API from its frames{like}; pass --api, one of {', '.join(APIS)}"
         return SkippedExchange(exchange.origin, message)

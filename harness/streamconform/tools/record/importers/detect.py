@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.apis.api import Api
-from streamconform.wire.framings import split
+from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_FRAMES: Final = 200
 """Frames that are looked at; the first one of any stream says what it is."""
@@ -36,23 +36,37 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
     """
     if status >= 400 or not body or _is_json(body):
         return None  # a document, of which nothing but its reader can tell more
-    if APIS[api].detect_framing(status, body) == "document":
-        found = "no stream, and no JSON"
-    else:
-        payloads = [*_read_payloads(APIS[api], status, body)]
-        if any(is_typical(APIS[api], event, payload) or _is_error(payload) for event, payload in payloads):
-            return None
-        found = f"{len(payloads)} frames, none of {api}"
+    framed = APIS[api].detect_framing(status, body)
+    payloads = [*_read_payloads(APIS[api], status, body)]
+    if any(
+        is_typical(APIS[api], event, payload) or _has_members(APIS[api], payload) or _is_error(payload)
+        for event, payload in payloads
+    ):
+        return None
     others = [name for name in detect_apis(status, body) if name != api]
+    if framed in MESSAGE_REWRITERS and not others:
+        return None  # binary messages, of which the first one may be any error
+    found = "no stream, and no JSON" if framed == "document" else f"{len(payloads)} frames, none of {api}"
     hint = f"; it looks like {' or '.join(others)}" if others else ""
     return f"it is not of {api}: {found}{hint}"
 
 
 def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
     """Return whether only this API has such a payload."""
-    names = (payload.get("type"), payload.get("event_type"), event)
-    of_type = any(isinstance(name, str) and api.importing.types.fullmatch(name) for name in names)
-    return of_type or not api.importing.members.isdisjoint(payload)
+    names = [name for name in _list_names(event, payload) if isinstance(name, str) and name]
+    if any(api.importing.types.fullmatch(name) for name in names):
+        return True
+    return not names and _has_members(api, payload)
+
+
+def _list_names(event: str | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return everything that may say what a payload is; without its framing, its only member does."""
+    wrapper = next(iter(payload)) if len(payload) == 1 else None
+    return payload.get("type"), payload.get("event_type"), payload.get("object"), event, wrapper
+
+
+def _has_members(api: Api, payload: Mapping[str, Any]) -> bool:
+    return any(members <= payload.keys() for members in api.importing.members)
 
 
 def _read_payloads(api: Api, status: int, body: bytes) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
