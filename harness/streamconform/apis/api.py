@@ -195,6 +195,8 @@ class Key:
     """Precedes the key in its header."""
     variable: str
     """Name of the environment variable that holds the key by default."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Variables from which SDKs read the base URL, each with the path that follows the host in it."""
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the header that carries `key`."""

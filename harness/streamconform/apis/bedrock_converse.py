@@ -111,7 +111,12 @@ API: Final = Api(
         canonical=drop_nulls,
         call_ids=(("messages", "*", "content", "*", "toolUse", "toolUseId"),),
     ),
-    key=Key(header="authorization", prefix="Bearer ", variable="AWS_BEARER_TOKEN_BEDROCK"),
+    key=Key(
+        header="authorization",
+        prefix="Bearer ",
+        variable="AWS_BEARER_TOKEN_BEDROCK",
+        addresses={"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": ""},
+    ),
     importing=Importing(
         stream=re.compile(r"/converse-stream/?$"),
         document=re.compile(r"/model/.+/converse$"),

@@ -76,7 +76,12 @@ API: Final = Api(
         ),
     ),
     requests=RequestForm(canonical=anthropic.canonical, call_ids=anthropic.CALL_IDS),
-    key=Key(header="authorization", prefix="Bearer ", variable="AWS_BEARER_TOKEN_BEDROCK"),
+    key=Key(
+        header="authorization",
+        prefix="Bearer ",
+        variable="AWS_BEARER_TOKEN_BEDROCK",
+        addresses={"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": ""},
+    ),
     importing=Importing(
         # other models have other events; a profile may have any name
         stream=re.compile(

@@ -168,7 +168,9 @@ API: Final = Api(
         ),
     ),
     requests=RequestForm(canonical=_canonical, call_ids=(("messages", "*", "tool_calls", "*", "id"),)),
-    key=Key(header="authorization", prefix="Bearer ", variable="COHERE_API_KEY"),
+    key=Key(
+        header="authorization", prefix="Bearer ", variable="COHERE_API_KEY", addresses={"CO_API_URL": ""}
+    ),
     recording=Recording(),
     importing=Importing(
         stream=re.compile(r"/v[12]/chat/?$"),

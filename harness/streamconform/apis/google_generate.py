@@ -232,7 +232,7 @@ API: Final = Api(
         previous=("continuationToken",),
         call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
     ),
-    key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),
+    key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY", addresses={"GOOGLE_GEMINI_BASE_URL": ""}),
     importing=Importing(
         stream=re.compile(r":streamGenerateContent$"),
         document=re.compile(r":generateContent$"),

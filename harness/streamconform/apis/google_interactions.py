@@ -169,7 +169,7 @@ API: Final = Api(
         kept_answer="previous_interaction_id",
         call_ids=(("input", "*", "function_call", "id"),),
     ),
-    key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY"),
+    key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY", addresses={"GOOGLE_GEMINI_BASE_URL": ""}),
     recording=Recording(host="generativelanguage.googleapis.com"),
     importing=Importing(
         stream=re.compile(r"/interactions/?$"),

@@ -109,6 +109,7 @@ API: Final = Api(
         header="authorization",
         prefix="Bearer ",
         variable="OLLAMA_API_KEY",  # a local server needs none
+        addresses={"OLLAMA_HOST": ""},
     ),
     recording=Recording(),
     importing=Importing(

@@ -6,7 +6,13 @@ from typing import Final
 
 from streamconform.apis.api import Key, Recording, require
 
-KEY: Final = Key(header="authorization", prefix="Bearer ", variable="OPENAI_API_KEY")
+KEY: Final = Key(
+    header="authorization",
+    prefix="Bearer ",
+    variable="OPENAI_API_KEY",
+    # the second name is that of older clients and of LiteLLM
+    addresses={"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"},
+)
 RECORDING: Final = Recording(streaming_only=("stream_options",), host="api.openai.com")
 
 # https://platform.openai.com/docs/guides/error-codes

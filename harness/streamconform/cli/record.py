@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,21 +24,37 @@ from streamconform.tools.record.live import MAX_BYTES
 from streamconform.tools.record.providers import HOSTS, RECORDINGS
 from streamconform.tools.record.save import SavedRecording, record_and_save
 
+REQUIRED: Final = {
+    "request": ("api", "base_url", "request_file", "name"),
+    "listen": ("listen", "upstream"),
+}
+"""The options that each form of the command needs."""
+FORM_OPTIONS: Final = {
+    "request": ("api", "base_url", "request_file", "model", "headers", "key_env", "twin", "allow_error"),
+    "listen": ("listen", "upstream"),
+}
+"""The options that only one form has."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @click.command("record")
-@click.option("--api", required=True, type=click.Choice(list(RECORDINGS)), help="The wire format.")
-@click.option("--base-url", required=True, metavar="URL", help="The server, without the API's own path.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--api", type=click.Choice(list(RECORDINGS)), help="The wire format.")
+@click.option("--base-url", metavar="URL", help="The server, without the API's own path.")
 @click.option("--model", metavar="NAME", help="The model to request. [default: `model` in the request]")
 @click.option(
     "--request",
     "request_file",
-    required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="File with the JSON body to send; `model` and `stream: true` are filled in.",
 )
-@click.option("--name", required=True, help="Name of the cassette and the case.")
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Record what any client says to --upstream: while COMMAND runs, or until Ctrl-C.",
+)
+@click.option("--upstream", metavar="URL", help="With --listen: the server to forward to.")
+@click.option("--name", help="Name of the cassette and the case. [with --listen: overheard-1, …]")
 @click.option("--topic", default="recorded", show_default=True, help="Spec to which the draft case is added.")
 @click.option(
     "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send this header too. Repeatable."
@@ -62,31 +79,45 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option(
     "--cassettes", type=click.Path(file_okay=False), help="Folder of cassettes. [default: cassettes]"
 )
-def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...], **arguments: Any) -> None:
-    """Record one exchange with a live server, as a cassette and a draft spec.
+@click.pass_context
+def command(
+    ctx: click.Context, /, allowed: tuple[str, ...], words: tuple[str, ...], **arguments: Any
+) -> None:
+    """Record exchanges with a live server, as cassettes and draft cases.
 
     \b
     conform record --api openai-chat --base-url http://127.0.0.1:8080 \\
         --model my-model --request question.json --name my-first-recording
+    conform record --listen 127.0.0.1:0 --upstream https://api.openai.com \\
+        -- python my_agent.py
 
-    The key is read from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR) and never
-    stored. Keys, addresses, account and request ids are replaced by placeholders of the same length; if a
-    possible secret is left, also encoded or in pieces, nothing is written. Files go to ./cassettes and
-    ./specs by default.
+    The second form records what a program of yours says to the server: COMMAND runs with the variables in
+    which SDKs look for their base URL. Every exchange of every API is kept. The exit code is COMMAND's, or 2
+    if an answer could not be kept or there was none.
+
+    In the first form, the key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env
+    VAR. Keys are never stored. Addresses, account and request ids are replaced by placeholders of the same
+    length; if a possible secret is left, also encoded or in pieces, nothing is written. Files go to
+    ./cassettes and ./specs by default.
     """
-    for option in ("name", "topic"):
-        if not SLUG.fullmatch(arguments[option]) or len(arguments[option]) > 80:
-            raise UsageError(
-                f"`--{option} {arguments[option]}`: expected lower-case words and hyphens, as in `tool-call`"
-            )
+    _check_words(arguments)
+    settings = options.merge_settings(
+        {key: arguments[key] for key in ("specs", "cassettes")} | {"allow": allowed}
+    )
+    if _choose_form(ctx, words) == "listen":
+        from streamconform.cli.record_listen import listen  # asyncio and h11 take time to import
+
+        ctx.exit(listen(arguments, settings, words))
+    _record_one(arguments, settings)
+
+
+def _record_one(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    request_file = arguments["request_file"]
     base_url, host = parse_base_url(arguments["base_url"], "--base-url")
     body = _read_body(request_file)
     model = arguments["model"] or body.get("model")
     if not (isinstance(model, str) and model):
         raise UsageError(f"`{request_file}` has no `model`; add --model NAME")
-    settings = options.merge_settings(
-        {key: arguments[key] for key in ("specs", "cassettes")} | {"allow": allowed}
-    )
     key = read_key(arguments["key_env"], APIS[arguments["api"]].key.variable)
     check_key_is_private(base_url, host, key)
     order = RecordJob(
@@ -102,7 +133,7 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
         timeout=arguments["timeout"],
         server=arguments["server"] or (host if host in HOSTS else "unnamed server"),
         note=arguments["note"],
-        names=names,
+        names=arguments["names"],
         allowed=tuple(settings.get("allow", ())),
     )
     specs = Path(settings.get("specs", "specs"))
@@ -118,6 +149,37 @@ def command(request_file: Path, names: tuple[str, ...], allowed: tuple[str, ...]
     _print_result(kept)
     case = f"{order.api}/{arguments['topic']}/{order.name}"
     click.echo(f"next: conform explain {case} --specs {specs} --cassettes {folder}", err=True)
+
+
+def _check_words(arguments: Mapping[str, Any]) -> None:
+    for option in ("name", "topic"):
+        text = arguments[option]
+        if text is not None and (not SLUG.fullmatch(text) or len(text) > 80):
+            raise UsageError(f"`--{option} {text}`: expected lower-case words and hyphens, as in `tool-call`")
+
+
+def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
+    """Return `listen` or `request`.
+
+    Raises `UsageError` if an option of the other form is used, or one is missing.
+    """
+    arguments = ctx.params
+    form = "request" if arguments["listen"] is None and arguments["upstream"] is None else "listen"
+    other = "request" if form == "listen" else "listen"
+    if words and form == "request":
+        raise UsageError(f"`{words[0]}` is unexpected: a command is run only with --listen and --upstream")
+    for name in FORM_OPTIONS[other]:
+        if arguments[name]:
+            needed = "--listen" if form == "listen" else "a request"
+            raise UsageError(f"`{_name_option(ctx, name)}` has no meaning with {needed}")
+    for name in REQUIRED[form]:
+        if arguments[name] is None:
+            raise UsageError(f"missing option `{_name_option(ctx, name)}`; see `conform record --help`")
+    return form
+
+
+def _name_option(ctx: click.Context, name: str) -> str:
+    return next(each.opts[-1] for each in ctx.command.params if each.name == name).removesuffix("_file")
 
 
 def _print_result(kept: SavedRecording) -> None:

@@ -47,6 +47,7 @@ class ReferenceInput:
     request: Any = None
     model: str | None = None
     pricing: Any = None
+    stream: bool = True
 
 
 class Blame:

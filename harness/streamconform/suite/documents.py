@@ -36,8 +36,12 @@ def take_document(cassette: Cassette) -> Cassette | None:
             marks=(),
             twin=None,
         )
-    is_document = cassette.suffix == "json" and not api.requests_stream(request)
-    return cassette if is_document else None
+    return cassette if is_document(cassette) else None
+
+
+def is_document(cassette: Cassette) -> bool:
+    """Return whether the body of `cassette` is an answer without streaming."""
+    return cassette.suffix == "json" and not APIS[cassette.api].requests_stream(cassette.request)
 
 
 def _keep_shared(headers: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,8 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Block, Other, Outcome, Refusal, Stop, Text, Thinking, ToolCall
 from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check_document
+from streamconform.suite import pulled
+from streamconform.suite.documents import is_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -25,6 +27,8 @@ REMARK: Final = """\
   # provider's documentation, name the facts in `evidence`, and remove `reviewed: false`.
 """
 TITLE_MAX: Final = 160
+DOCUMENTS: Final = "documents-"
+"""Precedes the topic of a spec whose cases are answers without streaming: a spec has cases of one kind."""
 
 
 class DraftRefused(ConformError):
@@ -41,11 +45,17 @@ def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
 
     Raises `DraftRefused` if the spec already has that case, or none can be appended.
     """
-    path = specs / cassette.api / f"{topic}.yaml"
+    path = find_spec(specs, cassette, topic)
+    if path.name.startswith(pulled.PREFIX):
+        raise DraftRefused(
+            f"`{path.stem}`: topics that begin with `{pulled.PREFIX}` are those of pulled recordings; "
+            "pass another --topic"
+        )
     before, known = _read_spec(path)
     if cassette.name in known:
         raise DraftRefused(f"`{path}` already has a case `{cassette.name}`; pass another --name")
-    text = (before or f"spec: 1\napi: {cassette.api}\ntopic: {topic}\ncases:\n") + case
+    kind = "kind: document\n" if is_document(cassette) else ""
+    text = (before or f"spec: 1\n{kind}api: {cassette.api}\ntopic: {path.stem}\ncases:\n") + case
     try:
         document = reader.parse(text.encode(), str(path))
         problems = check_document("spec.v1", document)
@@ -57,6 +67,16 @@ def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
             return text
     reason = "; ".join(problem.message for problem in problems[:3]) or "`cases` is not its last key"
     raise DraftRefused(f"cannot append a case to `{path}` ({reason}); pass another --topic")
+
+
+def find_spec(specs: Path, cassette: Cassette, topic: str) -> Path:
+    """Return the spec for the case of `cassette`; answers without streaming have one of their own."""
+    return specs / cassette.api / f"{DOCUMENTS if is_document(cassette) else ''}{topic}.yaml"
+
+
+def list_cases(path: Path) -> list[str]:
+    """Return the ids of the cases of a spec; none if it does not exist."""
+    return _read_spec(path)[1]
 
 
 def format_case(cassette: Cassette, title: str) -> str:
@@ -87,7 +107,9 @@ def _run_reference(cassette: Cassette) -> list[dict[str, Any]]:
 
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"cannot draft a case: the bundled parser does not support {cassette.api}")
-    return [*adapter(ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,)))]
+    stream = not is_document(cassette)
+    run = ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,), stream=stream)
+    return [*adapter(run)]
 
 
 def collect_usage_seen(events: Iterable[dict[str, Any]], outcome: Outcome) -> list[dict[str, int]]:

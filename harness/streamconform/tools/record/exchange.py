@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -80,15 +80,8 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     if job.twin:
         twin = _send(job, APIS[job.api].write_document_body(body), None)
         _check_twin(job, twin)
-    placeholders = Placeholders(job.names)
-    placeholders.learn_request(body)
-    for part in (recording, twin):
-        if part is not None:
-            placeholders.learn_headers(part.headers)
-            placeholders.learn(part.path.encode())
-            placeholders.learn(part.request_body)
-            placeholders.learn(part.body)
-    scrubbed = _apply_placeholders(recording, placeholders)
+    placeholders = learn_names(body, [part for part in (recording, twin) if part is not None], job.names)
+    scrubbed = apply_placeholders(recording, placeholders)
     provenance = Recorded(
         server=job.server,
         model=placeholders.apply_text(job.model),
@@ -100,6 +93,20 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     if twin is not None:
         cassette = replace(cassette, twin=placeholders.apply(twin.body))
     return ScrubbedExchange(cassette, placeholders.counts)
+
+
+def learn_names(
+    body: Mapping[str, Any], recordings: Iterable[RawRecording], names: tuple[str, ...] = ()
+) -> Placeholders:
+    """Return placeholders for all that names somebody in a request's body and in exchanges."""
+    placeholders = Placeholders(names)
+    placeholders.learn_request(body)
+    for part in recordings:
+        placeholders.learn_headers(part.headers)
+        placeholders.learn(part.path.encode())
+        placeholders.learn(part.request_body)
+        placeholders.learn(part.body)
+    return placeholders
 
 
 def _send(job: RecordJob, body: Mapping[str, Any], on_chunk: Callable[[bytes], None] | None) -> RawRecording:
@@ -169,7 +176,8 @@ def _make_excerpt(job: RecordJob, recording: RawRecording) -> str:
     return f"`{' '.join(text.split())}`" if text.strip() else "empty"
 
 
-def _apply_placeholders(recording: RawRecording, placeholders: Placeholders) -> RawRecording:
+def apply_placeholders(recording: RawRecording, placeholders: Placeholders) -> RawRecording:
+    """Return `recording` with every known name and key replaced."""
     return replace(
         recording,
         path=placeholders.apply_text(scrub.replace_key_parameters(recording.path)),

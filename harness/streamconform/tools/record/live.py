@@ -25,11 +25,12 @@ from streamconform.tools.record.errors import (
     UnsuitableExchange,
 )
 
-Cut = Literal["closed", "reset", "timeout", "too_large"]
+Cut = Literal["closed", "reset", "timeout", "too_large", "client left"]
 """Why a body is incomplete.
 
 `closed`: the connection ended, or stopped being HTTP, before the announced end of the body;
-`reset`: the network failed; `timeout`, `too_large`: the recorder's own limits.
+`reset`: the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client
+that was recorded closed its connection.
 """
 
 MAX_BYTES = 16 * 1024 * 1024

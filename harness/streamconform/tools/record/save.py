@@ -71,7 +71,7 @@ def append_case(specs: Path, scanned: Scanned, topic: str) -> Path:
 
     """
     text = draft.add_case(specs, scanned.cassette, topic, scanned.text)
-    path = specs / scanned.cassette.api / f"{topic}.yaml"
+    path = draft.find_spec(specs, scanned.cassette, topic)
     path.parent.mkdir(parents=True, exist_ok=True)
     cassettes.write_atomically(path, text.encode())
     return path

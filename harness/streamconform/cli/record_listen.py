@@ -1,0 +1,167 @@
+"""`conform record --listen`: record what any client and a server say to each other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import signal
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from streamconform.apis import APIS
+from streamconform.cli.server import LOOPBACK, parse_base_url
+from streamconform.errors import UsageError
+from streamconform.printable import escape_line
+from streamconform.reports.describe import format_count
+from streamconform.run.exits import Exit
+from streamconform.suite.documents import is_document
+from streamconform.tools.record.listen import Overheard, RecordingProxy, Upstream
+from streamconform.tools.record.listened import KeptExchange, ListenSettings, NotKept, keep_exchange
+from streamconform.tools.record.providers import HOSTS
+
+MAX_LINE: Final = 600
+"""Characters printed about one exchange."""
+
+
+def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Sequence[str]) -> int:
+    """Record until `words`, a command, ends, or until a signal; return the exit code."""
+    host, port = _parse_address(arguments["listen"])
+    url, server = parse_base_url(arguments["upstream"], "--upstream")
+    listening = ListenSettings(
+        specs=Path(settings.get("specs", "specs")),
+        folder=Path(settings.get("cassettes", "cassettes")),
+        name=arguments["name"] or "overheard",
+        topic=arguments["topic"],
+        server=arguments["server"] or (server if server in HOSTS else "unnamed server"),
+        note=arguments["note"],
+        names=arguments["names"],
+        allowed=tuple(settings.get("allow", ())),
+    )
+    writer = _Writer(listening)
+    proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port)
+    try:
+        code = asyncio.run(_serve(proxy, url, words))
+    except OSError as error:
+        raise UsageError(f"cannot listen on `{arguments['listen']}`: {error.strerror or error}") from error
+    finally:
+        writer.finish()
+    summary = writer.summarise()
+    return code or summary
+
+
+async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> int:
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with proxy:
+        click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
+        if not words:
+            click.echo(f"{_format_variables(proxy.url)}\nstop with Ctrl-C", err=True)
+            await stopped.wait()
+            return Exit.EXPECTED
+        return await _run_command(words, _make_environment(proxy.url), stopped)
+
+
+async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
+    """Return the command's exit code, as a shell does; a signal ends it."""
+    try:
+        process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **variables})
+    except OSError as error:
+        raise UsageError(f"cannot run `{words[0]}`: {error.strerror}") from error
+    ended, signalled = asyncio.ensure_future(process.wait()), asyncio.ensure_future(stopped.wait())
+    await asyncio.wait({ended, signalled}, return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if not ended.done():
+        process.terminate()
+    code = await ended
+    return code if code >= 0 else 128 - code
+
+
+class _Writer:
+    """Writes exchanges in a thread, one after the other, so that none delays the streams of the others."""
+
+    def __init__(self, settings: ListenSettings) -> None:
+        self._settings = settings
+        self._waiting: queue.SimpleQueue[Overheard | None] = queue.SimpleQueue()
+        self._counts: Counter[str] = Counter()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._write, name="writer")
+        self._thread.start()
+
+    def add(self, exchange: Overheard) -> None:
+        self._waiting.put(exchange)
+
+    def finish(self) -> None:
+        """Wait until everything is written; raises what went wrong."""
+        self._waiting.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def summarise(self) -> Exit:
+        """Print how many exchanges were kept; return the exit code if that is not as it should be."""
+        kept, lost = self._counts["kept"], self._counts["lost"]
+        click.echo(
+            f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not kept" if lost else ""), err=True
+        )
+        if kept:
+            specs, folder = self._settings.specs, self._settings.folder
+            click.echo(
+                f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
+            )
+        return Exit.USAGE if lost or not kept else Exit.EXPECTED
+
+    def _write(self) -> None:
+        while (exchange := self._waiting.get()) is not None:
+            try:
+                result = keep_exchange(exchange, self._settings)
+            except BaseException as error:  # noqa: BLE001 - raised in the main thread
+                self._error = self._error or error
+                continue
+            self._counts[
+                "kept" if isinstance(result, KeptExchange) else "lost" if result.is_lost else ""
+            ] += 1
+            click.echo(_describe(result, exchange), err=True)
+
+
+def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
+    if isinstance(result, NotKept):
+        head, *rest = result.why.split("\n")
+        first = escape_line(f"not kept: {result.request}: {head}", MAX_LINE)
+        return "\n".join([first, *(escape_line(line, MAX_LINE) for line in rest)])
+    cassette = result.cassette
+    size = f"{len(cassette.body):,} bytes in {format_count(len(cassette.marks), 'chunk')}"
+    cut = f", cut: {exchange.cut}" if exchange.cut else ""
+    form = ", a document" if is_document(cassette) else ""
+    replaced = "".join(f", replaced {count} x {kind}" for kind, count in result.replaced.items())
+    name = f"{cassette.api}/{cassette.name}"
+    return escape_line(f"{name}: HTTP {cassette.status}, {size}{form}{cut}{replaced}", MAX_LINE)
+
+
+def _make_environment(url: str) -> dict[str, str]:
+    """Return the variables that make the SDKs of every API use `url`."""
+    return {name: url + path for api in APIS.values() for name, path in api.key.addresses.items()}
+
+
+def _format_variables(url: str) -> str:
+    return "\n".join(f"  {name}={value}" for name, value in _make_environment(url).items())
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise UsageError(
+            f"`--listen {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 is any free one"
+        )
+    if not LOOPBACK.fullmatch(host):
+        raise UsageError(
+            f"`--listen {text}`: only this machine may connect, because clients send their keys unencrypted; "
+            "use 127.0.0.1"
+        )
+    return host, int(port)

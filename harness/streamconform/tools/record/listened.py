@@ -1,0 +1,172 @@
+"""Turn what `listen` overheard into cassettes and draft cases, and write them one by one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from streamconform import __version__
+from streamconform.apis import APIS
+from streamconform.errors import ConformError
+from streamconform.model.cassette import MODEL_IN_PATH, Cassette, Recorded
+from streamconform.suite.documents import is_document
+from streamconform.tools.record import draft, save, scrub
+from streamconform.tools.record.errors import UnsuitableExchange
+from streamconform.tools.record.exchange import apply_placeholders, learn_names
+from streamconform.tools.record.listen import Overheard
+from streamconform.tools.record.live import MAX_BYTES, RawRecording, to_cassette
+from streamconform.tools.record.scanned import Unscanned, scan_for_writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenSettings:
+    """How what is overheard is written."""
+
+    specs: Path
+    folder: Path
+    """Of the cassettes."""
+    name: str
+    """The names of cassettes begin with it."""
+    topic: str
+    server: str
+    """Name and version of the server, for the provenance."""
+    note: str | None = None
+    names: tuple[str, ...] = ()
+    """Names to replace everywhere."""
+    allowed: tuple[str, ...] = ()
+    """Fields and fingerprints that the scan ignores."""
+    date: str = field(default_factory=lambda: dt.datetime.now(dt.UTC).date().isoformat())
+
+
+@dataclass(frozen=True, slots=True)
+class KeptExchange:
+    """The files of one exchange."""
+
+    cassette: Cassette
+    spec: Path
+    replaced: Mapping[str, int]
+    """Kind of names to the number of distinct values that were replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """An exchange that was forwarded and not written."""
+
+    request: str
+    """Method and path."""
+    why: str
+    is_lost: bool
+    """Whether it is an answer that should have been kept; a list of models is not."""
+
+
+def find_api(target: str) -> str | None:
+    """Return the API of which `target`, a path and query, requests an answer."""
+    path = unquote(target.partition("?")[0])
+    for name, api in APIS.items():
+        document = api.importing.document
+        if api.importing.stream.search(path) or (document is not None and document.search(path)):
+            return name
+    return None
+
+
+def keep_exchange(exchange: Overheard, settings: ListenSettings) -> KeptExchange | NotKept:
+    """Write the cassette and the draft case of `exchange`, or nothing."""
+    secrets = scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.target)
+    path = exchange.target.partition("?")[0][:200]
+    request = scrub.blank(f"{exchange.method} {path}".encode(), secrets).decode()
+    api = find_api(exchange.target) if exchange.method == "POST" else None
+    if exchange.status is None:
+        why = exchange.failure or "the client left before the server answered"
+        return NotKept(request, why, is_lost=False)
+    if api is None:
+        return NotKept(request, f"HTTP {exchange.status}; no answer of a known API", is_lost=False)
+    try:
+        return _write(exchange, api, settings, secrets)
+    except ConformError as error:
+        why = scrub.blank(str(error).encode(), secrets).decode("utf-8", "replace")
+        return NotKept(request, why, is_lost=True)
+
+
+def _write(
+    exchange: Overheard, api: str, settings: ListenSettings, secrets: tuple[bytes, ...]
+) -> KeptExchange:
+    if exchange.cut == "too_large":
+        raise UnsuitableExchange(exchange.target, f"the answer has more than {MAX_BYTES:,} bytes")
+    cassette, replaced = _make_cassette(exchange, api, settings, secrets)
+    cassette = replace(cassette, name=_choose_name(cassette, settings))
+    title = f"{cassette.name}: describe in one line what this {_describe(cassette)} shows"
+    unscanned = Unscanned(
+        cassette=cassette,
+        text=draft.format_case(cassette, title),
+        where=cassette.request.path,
+        secrets=secrets,
+    )
+    (scanned,) = scan_for_writing([unscanned], settings.allowed)
+    draft.add_case(
+        settings.specs, cassette, settings.topic, scanned.text
+    )  # raises before anything is written
+    save.save_cassette(settings.folder, scanned)
+    return KeptExchange(cassette, save.append_case(settings.specs, scanned, settings.topic), replaced)
+
+
+def _make_cassette(
+    exchange: Overheard, api: str, settings: ListenSettings, secrets: tuple[bytes, ...]
+) -> tuple[Cassette, Mapping[str, int]]:
+    assert exchange.status is not None, "the caller has looked"
+    recording = RawRecording(
+        path=exchange.target,
+        request_headers=scrub.filter_headers(exchange.request_headers, scrub.REQUEST_HEADERS),
+        request_body=scrub.blank(exchange.request_body, secrets),
+        status=exchange.status,
+        headers=scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS),
+        body=scrub.blank(bytes(exchange.body), secrets),
+        marks=tuple(exchange.marks),
+        cut=exchange.cut,
+    )
+    body = _parse(recording.request_body)
+    placeholders = learn_names(body, [recording], settings.names)
+    provenance = Recorded(
+        server=settings.server,
+        model=placeholders.apply_text(_find_model(exchange.target, body)),
+        date=settings.date,
+        tool=f"streamconform {__version__}",
+        note=settings.note,
+    )
+    clean = apply_placeholders(recording, placeholders)
+    return to_cassette(clean, api=api, name=settings.name, provenance=provenance), placeholders.counts
+
+
+def _choose_name(cassette: Cassette, settings: ListenSettings) -> str:
+    """Return the first numbered name that neither a cassette nor a case has."""
+    taken = {path.name.partition(".")[0] for path in (settings.folder / cassette.api).glob("*.*")}
+    taken.update(draft.list_cases(draft.find_spec(settings.specs, cassette, settings.topic)))
+    number = 1
+    while f"{settings.name}-{number}" in taken:
+        number += 1
+    return f"{settings.name}-{number}"
+
+
+def _find_model(target: str, body: Mapping[str, Any]) -> str:
+    """Return the model that the body or the path names."""
+    named = body.get("model")
+    if isinstance(named, str) and named:
+        return named
+    match = MODEL_IN_PATH.search(target)
+    return unquote(match[1]) if match else "unknown"
+
+
+def _describe(cassette: Cassette) -> str:
+    return "answer" if is_document(cassette) else "stream"
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
