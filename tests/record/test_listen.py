@@ -71,19 +71,16 @@ class Listening:
 
 
 @contextmanager
-def listening(folder, upstream, *words):
-    command = (
-        sys.executable,
-        "-m",
-        "streamconform",
-        "record",
-        "--listen",
-        "127.0.0.1:0",
-        "--upstream",
-        upstream,
-    )
+def listening(folder, upstream, *words, env=None):
+    """Yield a running `conform record --listen` in front of `upstream`."""
+    command = (sys.executable, "-m", "streamconform", "record", "--listen", "127.0.0.1:0")
     with subprocess.Popen(
-        (*command, *words), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        (*command, "--upstream", upstream, *words),
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         try:
             yield Listening(folder, process, process.stdout.readline().split()[0])

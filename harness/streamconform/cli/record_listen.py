@@ -24,6 +24,7 @@ from streamconform.suite.documents import is_document
 from streamconform.tools.record.listen import Overheard, RecordingProxy, Upstream
 from streamconform.tools.record.listened import KeptExchange, ListenSettings, NotKept, keep_exchange
 from streamconform.tools.record.providers import HOSTS
+from streamconform.tools.record.sign import sign_again
 
 MAX_LINE: Final = 600
 """Characters printed about one exchange."""
@@ -44,7 +45,7 @@ def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Seq
         allowed=tuple(settings.get("allow", ())),
     )
     writer = _Writer(listening)
-    proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port)
+    proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)
     try:
         code = asyncio.run(_serve(proxy, url, words))
     except OSError as error:
@@ -141,7 +142,10 @@ def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
     form = ", a document" if is_document(cassette) else ""
     replaced = "".join(f", replaced {count} x {kind}" for kind, count in result.replaced.items())
     name = f"{cassette.api}/{cassette.name}"
-    return escape_line(f"{name}: HTTP {cassette.status}, {size}{form}{cut}{replaced}", MAX_LINE)
+    first = f"{name}: HTTP {cassette.status}, {size}{form}{cut}{replaced}"
+    return "\n".join(
+        escape_line(line, MAX_LINE) for line in (first, *(f"  check: {note}" for note in result.notes))
+    )
 
 
 def _make_environment(url: str) -> dict[str, str]:

@@ -98,6 +98,10 @@ class Overheard:
     """Why there is no answer."""
 
 
+class CannotForward(Exception):
+    """A request cannot be forwarded. The message says why, and what to do."""
+
+
 class RecordingProxy:
     """Listens inside `async with`, and gives each exchange to `keep` when it has ended."""
 
@@ -172,7 +176,11 @@ class RecordingProxy:
         )
         left = asyncio.ensure_future(client.wait_until_it_leaves())
         try:
-            await _Forwarding(exchange, client, left).run(self._connect, self._make_head(exchange, request))
+            head = self._make_head(exchange, request)
+            await _Forwarding(exchange, client, left).run(self._connect, head)
+        except CannotForward as error:
+            exchange.failure = str(error)
+            await client.answer(502, str(error))
         except asyncio.CancelledError:
             if not exchange.is_whole:
                 exchange.cut = exchange.cut or "client left"

@@ -20,6 +20,7 @@ from streamconform.tools.record.errors import UnsuitableExchange
 from streamconform.tools.record.exchange import apply_placeholders, learn_names
 from streamconform.tools.record.listen import Overheard
 from streamconform.tools.record.live import MAX_BYTES, RawRecording, to_cassette
+from streamconform.tools.record.scan import SecretFinding
 from streamconform.tools.record.scanned import Unscanned, scan_for_writing
 
 
@@ -51,6 +52,8 @@ class KeptExchange:
     spec: Path
     replaced: Mapping[str, int]
     """Kind of names to the number of distinct values that were replaced."""
+    notes: tuple[SecretFinding, ...]
+    """Random words, at which the user should look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +109,14 @@ def _write(
         where=cassette.request.path,
         secrets=secrets,
     )
-    (scanned,) = scan_for_writing([unscanned], settings.allowed)
+    # What a program of the user's says is full of ids, and cannot be asked for again without them.
+    (scanned,) = scan_for_writing([unscanned], settings.allowed, refuse_random_words=False)
     draft.add_case(
         settings.specs, cassette, settings.topic, scanned.text
     )  # raises before anything is written
     save.save_cassette(settings.folder, scanned)
-    return KeptExchange(cassette, save.append_case(settings.specs, scanned, settings.topic), replaced)
+    spec = save.append_case(settings.specs, scanned, settings.topic)
+    return KeptExchange(cassette, spec, replaced, scanned.notes)
 
 
 def _make_cassette(

@@ -48,6 +48,9 @@ STAND_INS: Final = frozenset({
 })  # fmt: skip
 """Words of which the values consist that tools write in place of a key."""
 
+NOT_SECRET: Final = re.compile(r"\bAWS4-HMAC-SHA256\b|\bSignedHeaders=[^,\s]*")
+"""The parts of an AWS signature that say how it was made: `content-type` is no secret."""
+
 SHORTEST_SECRET = 8
 """Minimum length in bytes of a secret. Shorter values are placeholders (`none`, `x`) or common words,
 and blanking those would damage the body."""
@@ -64,7 +67,8 @@ def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
     Words are split so that `Bearer`, which is shorter, is not a secret itself. Of Basic credentials, the user
     and the password are secrets too.
     """
-    words = [word for value in headers.values() for word in re.split(r"[\s;,]+", value)]
+    values = (NOT_SECRET.sub("", value) for value in headers.values())
+    words = [word for value in values for word in re.split(r"[\s;,]+", value)]
     words += [word.partition("=")[2] for word in words]  # `token=…`
     words += [part for value in headers.values() for part in _decode_basic(value)]
     return _make_secrets(words)
