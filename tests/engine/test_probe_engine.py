@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
+from streamconform.suite.scenarios import load_bundled
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.bad_requests import BAD_REQUESTS
-from streamconform.tools.probe.scenarios import SCENARIOS
 from streamconform.tools.record.live import RawRecording
 
 from ..cli.project import Project
@@ -20,7 +20,7 @@ from .engine import running
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 APIS = (ANTHROPIC, CHAT, RESPONSES)
-QUESTIONS = {question.name: question for question in (*SCENARIOS, *BAD_REQUESTS)}
+QUESTIONS = {question.name: question for question in (*load_bundled(), *BAD_REQUESTS)}
 
 # API, question, failed check; `docs/probe.md` describes each
 DEVIATIONS = [

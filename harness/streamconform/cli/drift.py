@@ -82,7 +82,7 @@ def _read(name: str, sources: Sources, arguments: Mapping[str, Any]) -> Drift:
 
 def _ask_server(url: str, sources: Sources, arguments: Mapping[str, Any]) -> Drift:
     from streamconform.tools.drift.ask import ask
-    from streamconform.tools.probe.requests import RequestSettings
+    from streamconform.tools.record.scenario_request import RequestSettings
 
     if len(arguments["api"]) != 1 or arguments["api"][0] not in APIS:
         raise UsageError(f"a URL needs the API that it speaks: --api {'|'.join(APIS)}")

@@ -83,7 +83,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     # Slow to import, and not needed for `--help`.
     from streamconform.tools.probe.plan import find_unmatched, list_cases
     from streamconform.tools.probe.probe import ProbePlan, run_probe
-    from streamconform.tools.probe.requests import RequestSettings
+    from streamconform.tools.record.scenario_request import RequestSettings
 
     started = time.perf_counter()
     api = arguments["api"]

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import click
 
@@ -23,23 +23,32 @@ from streamconform.tools.record.exchange import RecordJob
 from streamconform.tools.record.live import MAX_BYTES
 from streamconform.tools.record.providers import HOSTS, RECORDINGS
 from streamconform.tools.record.save import SavedRecording, record_and_save
+from streamconform.tools.record.scenario_runs import Mode
 
 REQUIRED: Final = {
-    "request": ("api", "base_url", "request_file", "name"),
-    "listen": ("listen", "upstream"),
+    "--request": ("api", "base_url", "request_file", "name"),
+    "--listen": ("listen", "upstream"),
+    "--scenarios": ("scenarios", "endpoint"),
 }
-"""The options that each form of the command needs."""
-FORM_OPTIONS: Final = {
-    "request": ("api", "base_url", "request_file", "model", "headers", "key_env", "twin", "allow_error"),
-    "listen": ("listen", "upstream"),
+"""The options that each form of the command needs; it is named after one of them."""
+OPTIONS: Final = {
+    "--request": {
+        *("api", "base_url", "request_file", "model", "name", "topic", "headers", "key_env", "twin"),
+        *("allow_error", "timeout"),
+    },
+    "--listen": {"listen", "upstream", "name", "topic"},
+    "--scenarios": {
+        *("scenarios", "endpoint", "api", "base_url", "model", "key_env", "timeout", "mode", "refresh"),
+        *("dry_run", "max_cost"),
+    },
 }
-"""The options that only one form has."""
+"""The options that each form has beside those that all have."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @click.command("record")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--api", type=click.Choice(list(RECORDINGS)), help="The wire format.")
+@click.option("--api", type=click.Choice(list(APIS)), help="The wire format.")
 @click.option("--base-url", metavar="URL", help="The server, without the API's own path.")
 @click.option("--model", metavar="NAME", help="The model to request. [default: `model` in the request]")
 @click.option(
@@ -54,6 +63,22 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     help="Record what any client says to --upstream: while COMMAND runs, or until Ctrl-C.",
 )
 @click.option("--upstream", metavar="URL", help="With --listen: the server to forward to.")
+@click.option("--scenarios", metavar="all|NAME,...", help="Record these conversations of the suite.")
+@click.option("--endpoint", metavar="NAME", help="With --scenarios: openai, anthropic, llama-cpp, ...")
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    default="new",
+    show_default=True,
+    help="Which scenarios to record: none if some are recorded, those that are missing, or all.",
+)
+@click.option(
+    "--refresh", is_flag=True, help="Record scenarios again, and report only what changed in shape."
+)
+@click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and what they may cost.")
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before scenarios cost more."
+)
 @click.option("--name", help="Name of the cassette and the case. [with --listen: overheard-1, …]")
 @click.option("--topic", default="recorded", show_default=True, help="Spec to which the draft case is added.")
 @click.option(
@@ -90,12 +115,16 @@ def command(
         --model my-model --request question.json --name my-first-recording
     conform record --listen 127.0.0.1:0 --upstream https://api.openai.com \\
         -- python my_agent.py
+    conform record --scenarios all --endpoint openai --model gpt-5-mini
 
     The second form records what a program of yours says to the server: COMMAND runs with the variables in
     which SDKs look for their base URL. Every exchange of every API is kept. The exit code is COMMAND's, or 2
     if an answer could not be kept or there was none.
 
-    In the first form, the key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env
+    The third form records conversations of the suite, from text to refusals and parallel calls, from a
+    provider, a gateway or a local engine: --dry-run shows the requests and the highest cost.
+
+    The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env
     VAR. Keys are never stored. Addresses, account and request ids are replaced by placeholders of the same
     length; if a possible secret is left, also encoded or in pieces, nothing is written. Files go to
     ./cassettes and ./specs by default.
@@ -104,15 +133,23 @@ def command(
     settings = options.merge_settings(
         {key: arguments[key] for key in ("specs", "cassettes")} | {"allow": allowed}
     )
-    if _choose_form(ctx, words) == "listen":
-        from streamconform.cli.record_listen import listen  # asyncio and h11 take time to import
+    match _choose_form(ctx, words):
+        case "--listen":
+            from streamconform.cli.record_listen import listen  # asyncio and h11 take time to import
 
-        ctx.exit(listen(arguments, settings, words))
-    _record_one(arguments, settings)
+            ctx.exit(listen(arguments, settings, words))
+        case "--scenarios":
+            from streamconform.cli.record_scenarios import record_scenarios
+
+            ctx.exit(record_scenarios(arguments, settings))
+        case _:
+            _record_one(arguments, settings)
 
 
 def _record_one(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    request_file = arguments["request_file"]
+    request_file, api = arguments["request_file"], arguments["api"]
+    if api not in RECORDINGS:
+        raise UsageError(f"`--api {api}` has the model in its path; record it with --scenarios or --listen")
     base_url, host = parse_base_url(arguments["base_url"], "--base-url")
     body = _read_body(request_file)
     model = arguments["model"] or body.get("model")
@@ -159,27 +196,29 @@ def _check_words(arguments: Mapping[str, Any]) -> None:
 
 
 def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
-    """Return `listen` or `request`.
+    """Return the form of the command, a key of `REQUIRED`.
 
-    Raises `UsageError` if an option of the other form is used, or one is missing.
+    Raises `UsageError` if an option of another form is used, or one is missing.
     """
-    arguments = ctx.params
-    form = "request" if arguments["listen"] is None and arguments["upstream"] is None else "listen"
-    other = "request" if form == "listen" else "listen"
-    if words and form == "request":
+    given = {
+        name
+        for name in ctx.params
+        if name != "words" and ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
+    form = next((form for form in ("--listen", "--scenarios") if given & set(REQUIRED[form])), "--request")
+    if words and form != "--listen":
         raise UsageError(f"`{words[0]}` is unexpected: a command is run only with --listen and --upstream")
-    for name in FORM_OPTIONS[other]:
-        if arguments[name]:
-            needed = "--listen" if form == "listen" else "a request"
-            raise UsageError(f"`{_name_option(ctx, name)}` has no meaning with {needed}")
     for name in REQUIRED[form]:
-        if arguments[name] is None:
-            raise UsageError(f"missing option `{_name_option(ctx, name)}`; see `conform record --help`")
+        if ctx.params[name] is None:
+            raise UsageError(f"missing option `{_get_option(ctx, name)}`; see `conform record --help`")
+    others = set().union(*OPTIONS.values()) - OPTIONS[form]
+    for name in sorted(given & others):
+        raise UsageError(f"`{_get_option(ctx, name)}` has no meaning with `{form}`")
     return form
 
 
-def _name_option(ctx: click.Context, name: str) -> str:
-    return next(each.opts[-1] for each in ctx.command.params if each.name == name).removesuffix("_file")
+def _get_option(ctx: click.Context, name: str) -> str:
+    return next(each.opts[0] for each in ctx.command.params if each.name == name)
 
 
 def _print_result(kept: SavedRecording) -> None:

@@ -21,6 +21,7 @@ from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
+from streamconform.tools.record.exchange import Origin
 from streamconform.tools.record.listen import Overheard, RecordingProxy, Upstream
 from streamconform.tools.record.listened import KeptExchange, ListenSettings, NotKept, keep_exchange
 from streamconform.tools.record.providers import HOSTS
@@ -39,8 +40,10 @@ def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Seq
         folder=Path(settings.get("cassettes", "cassettes")),
         name=arguments["name"] or "overheard",
         topic=arguments["topic"],
-        server=arguments["server"] or (server if server in HOSTS else "unnamed server"),
-        note=arguments["note"],
+        origin=Origin(
+            server=arguments["server"] or (server if server in HOSTS else "unnamed server"),
+            note=arguments["note"],
+        ),
         names=arguments["names"],
         allowed=tuple(settings.get("allow", ())),
     )

@@ -38,6 +38,7 @@ NAMES = (
     "profile.v1",
     "evidence.v1",
     "shapes.v1",
+    "scenarios.v1",
 )
 
 MAX_PROBLEMS = 20

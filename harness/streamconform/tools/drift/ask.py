@@ -11,9 +11,9 @@ from streamconform.model.cassette import Recorded
 from streamconform.tools.drift.find import Stream
 from streamconform.tools.probe.plan import list_cases
 from streamconform.tools.probe.probe import MAX_BYTES
-from streamconform.tools.probe.requests import RequestSettings, build_request
 from streamconform.tools.record.errors import CannotConnect, NoResponse, UnsuitableExchange
 from streamconform.tools.record.live import record, to_cassette
+from streamconform.tools.record.scenario_request import RequestSettings, build_request
 
 
 def ask(base_url: str, settings: RequestSettings, timeout: float) -> Iterator[Stream | tuple[str, str]]:

@@ -22,9 +22,9 @@ from streamconform.apis.api import DocumentField, TokenCounting, require
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.model.case import Level
 from streamconform.model.verdict import Check
+from streamconform.suite.scenarios import ExpectedAnswer, Scenario
 from streamconform.tools.probe import documents
 from streamconform.tools.probe.bad_requests import RefusedRequest
-from streamconform.tools.probe.scenarios import ExpectedAnswer, Scenario
 from streamconform.tools.record.live import RawRecording
 from streamconform.wire.framings import MEDIA_TYPES
 

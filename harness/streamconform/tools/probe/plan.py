@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
@@ -12,12 +12,14 @@ from streamconform.known_failures.match import CheckedPaths
 from streamconform.known_failures.model import KnownFailure
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
+from streamconform.suite.scenarios import Scenario, load_bundled
 from streamconform.suite.select import matches, split_pattern
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.bad_requests import BAD_REQUESTS, RefusedRequest
-from streamconform.tools.probe.scenarios import SCENARIOS, Kind, Scenario
 from streamconform.tools.record.live import RawRecording
 
+Kind = Literal["stream", "twin", "refusal", "count"]
+"""Streamed, not streamed, a bad request, or a token count."""
 EMPTY_ANSWER: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
 )
@@ -54,11 +56,11 @@ def list_cases(api: str, patterns: Sequence[str], *, has_key: bool) -> tuple[Pro
 
 def _iter_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
     probing = APIS[api].probing
-    for scenario in SCENARIOS:
-        if scenario.possible(probing):
+    for scenario in load_bundled():
+        if scenario.probed and scenario.possible(probing):
             id_ = f"probe/{api}/{scenario.name}"
             yield ProbeCase(id_, scenario.title, "stream", scenario=scenario)
-            if scenario.twin:
+            if scenario.expected.twin:
                 title = f"{scenario.title}, not streamed"
                 yield ProbeCase(f"{id_}-at-once", title, "twin", scenario=scenario)
     for bad_request in BAD_REQUESTS:

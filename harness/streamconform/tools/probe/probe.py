@@ -23,15 +23,10 @@ from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.session import FinishedRun, Progress
 from streamconform.tools.probe import checks
 from streamconform.tools.probe.plan import ProbeCase, list_checked_paths
-from streamconform.tools.probe.requests import (
-    ProbeRequest,
-    RequestSettings,
-    build_bad_request,
-    build_count_requests,
-    build_request,
-)
+from streamconform.tools.probe.requests import build_bad_request, build_count_requests
 from streamconform.tools.record.errors import BadAddress, BadHeader, CannotConnect, NoResponse
 from streamconform.tools.record.live import RawRecording, record
+from streamconform.tools.record.scenario_request import LiveRequest, RequestSettings, build_request
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Maximum size of an answer: every scenario asks for a short one."""
@@ -170,7 +165,7 @@ class _Probe:
             recording, case_checks = self._check_case(case)
             self.answered = True
             verdict = decide_verdict(case_checks)
-            if case.scenario and case.scenario.may_refuse and case_checks[0].verdict == "fail":
+            if case.scenario and case.scenario.expected.may_refuse and case_checks[0].verdict == "fail":
                 reason = checks.describe_refusal(self.plan.request_settings.api, recording)
                 verdict, case_checks = ("skipped", []) if reason else (verdict, case_checks)
         except _NoAnswerError as error:
@@ -221,7 +216,7 @@ class _Probe:
             self.streamed_outcomes[scenario.name] = outcome
         return recording, case_checks
 
-    def _send(self, request: ProbeRequest) -> RawRecording:
+    def _send(self, request: LiveRequest) -> RawRecording:
         try:
             recording = record(
                 self.plan.base_url,

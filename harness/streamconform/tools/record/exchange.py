@@ -25,6 +25,11 @@ MAX_EXCERPTED = 100_000
 """Bytes of a body from which an excerpt is made."""
 
 
+def get_today() -> str:
+    """Return the date of today, in UTC."""
+    return dt.datetime.now(dt.UTC).date().isoformat()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordJob:
     """The request to record, and how to record it."""
@@ -48,12 +53,22 @@ class RecordJob:
     """Names to replace everywhere."""
     allowed: tuple[str, ...] = ()
     """Fields and fingerprints that the scan ignores."""
-    date: str = field(default_factory=lambda: dt.datetime.now(dt.UTC).date().isoformat())
+    date: str = field(default_factory=get_today)
 
     @property
     def secrets(self) -> tuple[bytes, ...]:
         """Return every value that must not appear in any written file."""
         return scrub.extract_secrets(_split_headers(self)[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where recordings come from, for their provenance."""
+
+    server: str = "unnamed server"
+    """Name and version."""
+    date: str = field(default_factory=get_today)
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +95,54 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     if job.twin:
         twin = _send(job, APIS[job.api].write_document_body(body), None)
         _check_twin(job, twin)
-    placeholders = learn_names(body, [part for part in (recording, twin) if part is not None], job.names)
-    scrubbed = apply_placeholders(recording, placeholders)
-    provenance = Recorded(
-        server=job.server,
-        model=placeholders.apply_text(job.model),
-        date=job.date,
-        tool=f"streamconform {__version__}",
-        note=job.note,
+    origin = Origin(server=job.server, date=job.date, note=job.note)
+    return scrub_exchange(
+        recording,
+        body,
+        api=job.api,
+        name=job.name,
+        model=job.model,
+        origin=origin,
+        names=job.names,
+        twin=twin,
     )
-    cassette = to_cassette(scrubbed, api=job.api, name=job.name, provenance=provenance)
+
+
+def scrub_exchange(
+    recording: RawRecording,
+    body: Mapping[str, Any],
+    *,
+    api: str,
+    name: str,
+    model: str,
+    origin: Origin,
+    names: tuple[str, ...] = (),
+    twin: RawRecording | None = None,
+) -> ScrubbedExchange:
+    """Return the cassette of a recording, with everything replaced that names somebody.
+
+    Raises:
+        UnsuitableExchange: a cassette cannot represent it.
+
+    """
+    placeholders = _learn_names(body, [part for part in (recording, twin) if part is not None], names)
+    provenance = Recorded(
+        server=origin.server,
+        model=placeholders.apply_text(model),
+        date=origin.date,
+        tool=f"streamconform {__version__}",
+        note=origin.note,
+    )
+    scrubbed = _apply_placeholders(recording, placeholders)
+    cassette = to_cassette(scrubbed, api=api, name=name, provenance=provenance)
     if twin is not None:
         cassette = replace(cassette, twin=placeholders.apply(twin.body))
     return ScrubbedExchange(cassette, placeholders.counts)
 
 
-def learn_names(
-    body: Mapping[str, Any], recordings: Iterable[RawRecording], names: tuple[str, ...] = ()
+def _learn_names(
+    body: Mapping[str, Any], recordings: Iterable[RawRecording], names: tuple[str, ...]
 ) -> Placeholders:
-    """Return placeholders for all that names somebody in a request's body and in exchanges."""
     placeholders = Placeholders(names)
     placeholders.learn_request(body)
     for part in recordings:
@@ -140,7 +184,7 @@ def _check_recording(job: RecordJob, recording: RawRecording) -> None:
     if job.allow_error:
         return
     if not 200 <= recording.status < 300:
-        excerpt = _make_excerpt(job, recording)
+        excerpt = make_excerpt(recording, job.names)
         raise UnexpectedResponse(
             where,
             f"HTTP status {recording.status}, expected 2xx; body: {excerpt}. To keep it, pass --allow-error",
@@ -150,7 +194,7 @@ def _check_recording(job: RecordJob, recording: RawRecording) -> None:
         raise UnexpectedResponse(
             where,
             f"expected a stream, got {len(recording.body)} bytes of `{kind}` without a frame; body: "
-            f"{_make_excerpt(job, recording)}. To keep it, pass --allow-error",
+            f"{make_excerpt(recording, job.names)}. To keep it, pass --allow-error",
         )
 
 
@@ -159,7 +203,7 @@ def _check_twin(job: RecordJob, twin: RawRecording) -> None:
         raise UnexpectedResponse(
             twin.path,
             f"the twin (`stream: false`) has HTTP status {twin.status}"
-            f"{f', cut: {twin.cut}' if twin.cut else ''}; body: {_make_excerpt(job, twin)}. Omit --twin",
+            f"{f', cut: {twin.cut}' if twin.cut else ''}; body: {make_excerpt(twin, job.names)}. Omit --twin",
         )
     try:
         json.loads(twin.body)
@@ -167,17 +211,16 @@ def _check_twin(job: RecordJob, twin: RawRecording) -> None:
         raise UnexpectedResponse(twin.path, f"the twin is not JSON ({error}). Omit --twin") from error
 
 
-def _make_excerpt(job: RecordJob, recording: RawRecording) -> str:
+def make_excerpt(recording: RawRecording, names: tuple[str, ...] = ()) -> str:
     """Return the beginning of a body as printable text, without names and keys."""
-    placeholders = Placeholders(job.names)
+    placeholders = Placeholders(names)
     placeholders.learn(recording.body)
     # Redacted before it is cut: half of a key is not recognised.
     text = redact(placeholders.apply(recording.body[:MAX_EXCERPTED]).decode("utf-8", "replace"))[:300]
     return f"`{' '.join(text.split())}`" if text.strip() else "empty"
 
 
-def apply_placeholders(recording: RawRecording, placeholders: Placeholders) -> RawRecording:
-    """Return `recording` with every known name and key replaced."""
+def _apply_placeholders(recording: RawRecording, placeholders: Placeholders) -> RawRecording:
     return replace(
         recording,
         path=placeholders.apply_text(scrub.replace_key_parameters(recording.path)),

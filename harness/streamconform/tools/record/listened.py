@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from streamconform import __version__
 from streamconform.apis import APIS
 from streamconform.errors import ConformError
-from streamconform.model.cassette import MODEL_IN_PATH, Cassette, Recorded
+from streamconform.model.cassette import MODEL_IN_PATH, Cassette
 from streamconform.suite.documents import is_document
 from streamconform.tools.record import draft, save, scrub
 from streamconform.tools.record.errors import UnsuitableExchange
-from streamconform.tools.record.exchange import apply_placeholders, learn_names
+from streamconform.tools.record.exchange import Origin, scrub_exchange
 from streamconform.tools.record.listen import Overheard
-from streamconform.tools.record.live import MAX_BYTES, RawRecording, to_cassette
+from streamconform.tools.record.live import MAX_BYTES, RawRecording
 from streamconform.tools.record.scan import SecretFinding
-from streamconform.tools.record.scanned import Unscanned, scan_for_writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +31,11 @@ class ListenSettings:
     name: str
     """The names of cassettes begin with it."""
     topic: str
-    server: str
-    """Name and version of the server, for the provenance."""
-    note: str | None = None
+    origin: Origin
     names: tuple[str, ...] = ()
     """Names to replace everywhere."""
     allowed: tuple[str, ...] = ()
     """Fields and fingerprints that the scan ignores."""
-    date: str = field(default_factory=lambda: dt.datetime.now(dt.UTC).date().isoformat())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +97,15 @@ def _write(
     cassette, replaced = _make_cassette(exchange, api, settings, secrets)
     cassette = replace(cassette, name=_choose_name(cassette, settings))
     title = f"{cassette.name}: describe in one line what this {_describe(cassette)} shows"
-    unscanned = Unscanned(
-        cassette=cassette,
-        text=draft.format_case(cassette, title),
-        where=cassette.request.path,
+    _, spec, scanned = save.save_new(
+        cassette,
+        title,
+        save.Destination(settings.specs, settings.folder, settings.topic),
         secrets=secrets,
+        allowed=settings.allowed,
+        # What a program of the user's says is full of ids, and cannot be asked for again without them.
+        refuse_random_words=False,
     )
-    # What a program of the user's says is full of ids, and cannot be asked for again without them.
-    (scanned,) = scan_for_writing([unscanned], settings.allowed, refuse_random_words=False)
-    draft.add_case(
-        settings.specs, cassette, settings.topic, scanned.text
-    )  # raises before anything is written
-    save.save_cassette(settings.folder, scanned)
-    spec = save.append_case(settings.specs, scanned, settings.topic)
     return KeptExchange(cassette, spec, replaced, scanned.notes)
 
 
@@ -134,16 +124,16 @@ def _make_cassette(
         cut=exchange.cut,
     )
     body = _parse(recording.request_body)
-    placeholders = learn_names(body, [recording], settings.names)
-    provenance = Recorded(
-        server=settings.server,
-        model=placeholders.apply_text(_find_model(exchange.target, body)),
-        date=settings.date,
-        tool=f"streamconform {__version__}",
-        note=settings.note,
+    scrubbed = scrub_exchange(
+        recording,
+        body,
+        api=api,
+        name=settings.name,
+        model=_find_model(exchange.target, body),
+        origin=settings.origin,
+        names=settings.names,
     )
-    clean = apply_placeholders(recording, placeholders)
-    return to_cassette(clean, api=api, name=settings.name, provenance=provenance), placeholders.counts
+    return scrubbed.cassette, scrubbed.replaced
 
 
 def _choose_name(cassette: Cassette, settings: ListenSettings) -> str:

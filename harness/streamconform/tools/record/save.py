@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
@@ -25,6 +24,46 @@ class SavedRecording:
     spec: Path
     replaced: Mapping[str, int]
     """Kind to number of distinct values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a cassette and its case are written."""
+
+    specs: Path
+    folder: Path
+    """Of the cassettes."""
+    topic: str
+
+
+def save_new(
+    cassette: Cassette,
+    title: str,
+    to: Destination,
+    *,
+    secrets: tuple[bytes, ...],
+    allowed: tuple[str, ...] = (),
+    refuse_random_words: bool = True,
+) -> tuple[Path, Path, Scanned]:
+    """Write a cassette, and a draft case unless the spec has one of its name; return both paths.
+
+    Raises:
+        SecretsLeft: something was found in the cassette or the draft; nothing is written.
+        DraftRefused: no case can be appended to the spec.
+
+    """
+    unscanned = Unscanned(
+        cassette=cassette,
+        text=draft.format_case(cassette, title),
+        where=cassette.request.path,
+        secrets=secrets,
+    )
+    (scanned,) = scan_for_writing([unscanned], allowed, refuse_random_words=refuse_random_words)
+    spec = draft.find_spec(to.specs, cassette, to.topic)
+    if cassette.name in draft.list_cases(spec):
+        return save_cassette(to.folder, scanned), spec, scanned
+    draft.add_case(to.specs, cassette, to.topic, scanned.text)  # raises before anything is written
+    return save_cassette(to.folder, scanned), append_case(to.specs, scanned, to.topic), scanned
 
 
 def record_and_save(
@@ -46,16 +85,9 @@ def record_and_save(
     scrubbed = record_exchange(job, on_chunk)
     cassette = scrubbed.cassette
     title = f"{cassette.name}: describe in one line what this stream shows"
-    unscanned = Unscanned(
-        cassette=cassette,
-        text=draft.format_case(cassette, title),
-        where=APIS[job.api].endpoints.usual,
-        secrets=job.secrets,
-    )
-    (scanned,) = scan_for_writing([unscanned], job.allowed)
-    draft.add_case(specs, cassette, topic, scanned.text)  # raises before anything is written
-    metadata = save_cassette(folder, scanned)
-    return SavedRecording(cassette, metadata, append_case(specs, scanned, topic), scrubbed.replaced)
+    destination = Destination(specs, folder, topic)
+    metadata, spec, _ = save_new(cassette, title, destination, secrets=job.secrets, allowed=job.allowed)
+    return SavedRecording(cassette, metadata, spec, scrubbed.replaced)
 
 
 def save_cassette(folder: Path, scanned: Scanned) -> Path:

@@ -1,0 +1,47 @@
+"""What answers cost, by the prices of genai-prices, which its maintainers keep up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from streamconform.model.outcome import Usage
+
+BYTES_PER_TOKEN: Final = 3
+"""Few: an estimate should rather be too high. English has about four."""
+INSTALL: Final = "pip install 'streamconform[prices]'"
+
+
+class NoPrice(Exception):
+    """No price is known. The message says why."""
+
+
+def estimate(provider: str | None, model: str, body: Mapping[str, Any], max_tokens: int) -> Decimal:
+    """Return the most that an answer of `max_tokens` tokens will cost, in USD; raise `NoPrice`."""
+    tokens = len(json.dumps(body, ensure_ascii=False).encode()) // BYTES_PER_TOKEN + 1
+    return calculate(provider, model, Usage(input=tokens, output=max_tokens))
+
+
+def calculate(provider: str | None, model: str, usage: Usage) -> Decimal:
+    """Return the cost of an answer in USD, 0 without a provider; raise `NoPrice`."""
+    if provider is None:
+        return Decimal()
+    try:
+        import genai_prices
+    except ModuleNotFoundError as error:
+        if error.name != "genai_prices":
+            raise
+        raise NoPrice(f"the prices are not installed; run `{INSTALL}`") from None
+    read, write = usage.cache_read or 0, usage.cache_write or 0
+    counts = genai_prices.Usage(
+        input_tokens=(usage.input or 0) + read + write,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        output_tokens=usage.output or 0,
+    )
+    try:
+        return Decimal(genai_prices.calc_price(counts, model, provider_id=provider).total_price)
+    except LookupError:
+        raise NoPrice(f"genai-prices has no price of `{model}` from {provider}") from None
