@@ -20,8 +20,8 @@ from streamconform.wire.framings import MEDIA_TYPES, is_stream, split
 
 from .test_architecture import HARNESS, modules
 
-MAY_NAME_APIS = ("apis/", "peers/", "tools/corpus/sources.py")
-"""The records; adapters for one library each; the table of projects whose recordings are pulled."""
+MAY_NAME_APIS = ("apis/", "peers/", "tools/corpus/sources.py", "tools/record/endpoints.py")
+"""The records; adapters for one library each; the tables of projects and of endpoints, each with its APIs."""
 
 API_LIST = list(APIS.values())
 

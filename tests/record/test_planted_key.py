@@ -5,6 +5,7 @@ Either the key is replaced, or everything is refused: in both cases no file, nam
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import gzip
@@ -20,9 +21,11 @@ import yaml
 from streamconform.tools.minimise.write import format_command, write_result
 from streamconform.tools.record.errors import SecretsLeft
 
+from ..importers.test_formats import tnetstring
 from ..minimise.searching import run_search
 from .planted import FORMS, KEY, Exchange, Form, iter_traces, said
 from .server import document, replying, stream
+from .test_listen import listening
 
 TRACES = iter_traces(KEY)
 API = ("--api", "anthropic-messages")
@@ -124,6 +127,70 @@ def import_payloads(exchange: Exchange, folder: Path) -> tuple[int, str, str]:
     return run("import", "planted.jsonl", *API)
 
 
+def import_har(exchange: Exchange, folder: Path) -> tuple[int, str, str]:
+    def pairs(headers: dict[str, str]) -> list[dict[str, str]]:
+        return [{"name": name, "value": value} for name, value in headers.items()]
+
+    request = {
+        "method": "POST",
+        "url": f"https://api.anthropic.com/v1/messages{exchange.query}",
+        "headers": pairs(exchange.request_headers),
+        "postData": {"mimeType": "application/json", "text": json.dumps(exchange.request)},
+    }
+    content = {"text": base64.b64encode(exchange.body).decode(), "encoding": "base64"}
+    response = {"status": exchange.status, "headers": pairs(exchange.headers), "content": content}
+    log = {"version": "1.2", "creator": {}, "entries": [{"request": request, "response": response}]}
+    (folder / "planted.har").write_text(json.dumps({"log": log}), "utf-8")
+    return run("import", "planted.har")
+
+
+def import_flows(exchange: Exchange, folder: Path) -> tuple[int, str, str]:
+    def pairs(headers: dict[str, str]) -> list[list[bytes]]:
+        return [[name.encode(), value.encode()] for name, value in headers.items()]
+
+    request = {
+        "method": b"POST",
+        "scheme": b"https",
+        "host": "api.anthropic.com",
+        "port": 443,
+        "path": f"/v1/messages{exchange.query}".encode(),
+        "headers": pairs(exchange.request_headers),
+        "content": json.dumps(exchange.request).encode(),
+    }
+    response = {
+        "status_code": exchange.status,
+        "headers": pairs({"content-type": "text/event-stream", **exchange.headers}),
+        "content": exchange.body,
+    }
+    data = tnetstring({"type": "http", "version": 21, "request": request, "response": response})
+    (folder / "planted.flow").write_bytes(data)
+    return run("import", "planted.flow")
+
+
+def import_httprr(exchange: Exchange, folder: Path) -> tuple[int, str, str]:
+    def head(first: str, headers: dict[str, str]) -> bytes:
+        return "\r\n".join([first, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode()
+
+    sent = json.dumps(exchange.request).encode()
+    request = head(
+        f"POST /v1/messages{exchange.query} HTTP/1.1",
+        {"Host": "h", "Content-Length": str(len(sent)), **exchange.request_headers},
+    )
+    response = head(f"HTTP/1.1 {exchange.status} OK", exchange.headers) + exchange.body
+    lengths = f"{len(request + sent)} {len(response)}\n"
+    (folder / "planted.httprr").write_bytes(
+        b"httprr trace v1\n" + lengths.encode() + request + sent + response
+    )
+    return run("import", "planted.httprr")
+
+
+def import_strings(exchange: Exchange, folder: Path) -> tuple[int, str, str]:
+    text = exchange.body.decode("utf-8", "replace")
+    lines = [json.dumps(text[at : at + 37]) for at in range(0, len(text), 37)]
+    (folder / "planted.jsonl").write_text("\n".join(lines), "utf-8")
+    return run("import", "planted.jsonl", *API)
+
+
 IMPORTERS = (
     import_vcr,
     import_vcr_json,
@@ -131,6 +198,10 @@ IMPORTERS = (
     import_body,
     import_body_with_head,
     import_payloads,
+    import_har,
+    import_flows,
+    import_httprr,
+    import_strings,
 )
 
 
@@ -180,6 +251,39 @@ def test_record_leaves_no_trace(form, folder, monkeypatch):
 def test_record_leaves_no_trace_of_a_key_that_is_not_the_one_it_sends(form, folder, monkeypatch):
     _, *printed = record(form.plant(KEY), folder, monkeypatch, "another-key-1234567890")
     assert find_traces(folder, *printed) == []
+
+
+def make_reply(exchange: Exchange):
+    headers = "".join(f"{name}: {value}\r\n" for name, value in exchange.headers.items()).encode()
+    if exchange.status == 200:
+        return lambda _: stream(exchange.body, size=exchange.chunk, headers=headers)
+    return lambda _: document(b"%d Error" % exchange.status, exchange.body)
+
+
+@pytest.mark.parametrize("key", [KEY, "another-key-1234567890"])
+def test_the_recorder_in_front_of_a_client_leaves_no_trace(key, tmp_path):
+    planted = [form.plant(KEY) for form in FORMS]
+    folder = tmp_path / "project"
+    folder.mkdir()
+    with (
+        replying(*map(make_reply, planted)) as server,
+        listening(folder, server.base_url) as proxy,
+    ):
+        for exchange in planted:
+            headers = {"x-api-key": key, **exchange.request_headers}
+            proxy.post(exchange.request, f"/v1/messages{exchange.query}", **headers)
+        assert len(server.requests) == len(planted)
+        code, err = proxy.stop()
+    assert find_traces(tmp_path, err) == []
+    assert code == 2
+    assert "not kept" in err
+    assert [*folder.rglob("*.yaml")]
+
+
+@pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.__name__)
+def test_an_importer_reads_an_exchange_without_a_key(importer, folder):
+    code, _, err = importer(said("Hi"), folder)
+    assert code == 0, err
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.__name__)

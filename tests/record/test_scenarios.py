@@ -214,10 +214,10 @@ def test_the_cost_is_estimated_before_and_known_afterwards(tmp_path):
         assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
     assert f"openai-chat/openai-text: POST {server.url}/v1/chat/completions" in shown.stdout
     assert '"model":"gpt-4o-mini"' in shown.stdout
-    # 1 of 64 tokens at 0.6 USD a million, and the request of about 100 tokens at 0.15
-    assert "1 request, at most 0.0001 USD; nothing was sent" in shown.stdout
+    # 64 tokens at 0.6 USD a million, and 62 at 0.15
+    assert "1 request, at most 0.000048 USD; nothing was sent" in shown.stdout
     assert done.returncode == 0, done.stderr
-    assert "0.0000 USD" in done.stdout
+    assert "0.000003 USD" in done.stdout  # 9 tokens and 2
     assert KEY not in done.stdout + done.stderr + repr(written(tmp_path))
 
 

@@ -219,7 +219,7 @@ def _format_sum(recorded: Sequence[RecordedScenario]) -> str:
 
 
 def _format_cost(cost: Decimal) -> str:
-    return f"{cost:.4f} USD"
+    return f"{cost:.6f} USD" if cost < Decimal("0.01") else f"{cost:.4f} USD"
 
 
 def _select_scenarios(text: str) -> tuple[Scenario, ...]:

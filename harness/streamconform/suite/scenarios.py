@@ -52,7 +52,7 @@ class Scenario:
     twice: bool = False
     """Whether the second answer is recorded too: it may be read from a cache."""
     error: bool = False
-    """Whether the server has to refuse."""
+    """Whether providers refuse; a server with one model may answer whatever the model is called."""
     probed: bool = False
     """Whether `conform probe` and `conform drift` ask it; all are recorded."""
     expected: ExpectedAnswer = ExpectedAnswer()
