@@ -1,9 +1,9 @@
-"""Measure comparisons of many streams: `python -m tests.bench.scale FILE OUT`.
+"""Measure comparisons of many streams: `python -m tests.bench.scale FILE OUT [COUNT ...]`.
 
 FILE is from `tests.bench.many_streams`. Its first 10,000 and 100,000 streams and all of them are compared,
 on two processes and on two Dask workers, between the reference and `tests/programs/planted_bugs.py`; the
-floor is a `dask.bag` that reads the same lines with orjson. OUT gets `scale.json`, with the memory of each
-run. Other counts may follow.
+floor is a `dask.bag` that reads the same lines with orjson. OUT gets `scale.json`, and `memory.svg` with the
+memory of the largest run over time. Other counts may follow.
 """
 
 from __future__ import annotations
@@ -86,6 +86,37 @@ def show(count: int, engine: str, seconds: float) -> None:
     sys.stdout.flush()
 
 
+WIDTH, HEIGHT, LEFT, BOTTOM = 720, 260, 56, 30
+"""Of the graph, in pixels: the whole, and the room for the scales."""
+
+
+def draw(memory: Sequence[tuple[float, float]], title: str) -> str:
+    """Return a graph of memory in MiB over time in seconds, as SVG."""
+    seconds, most = memory[-1][0], 200 * (int(max(mib for _, mib in memory)) // 200 + 1)
+
+    def place(time_: float, mib: float) -> str:
+        x = LEFT + (WIDTH - LEFT - 16) * time_ / seconds
+        return f"{x:.1f},{HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 30) * mib / most:.1f}"
+
+    def write(text: str, time_: float, mib: float, shift: str) -> str:
+        x, y = place(time_, mib).split(",")
+        return f'<text x="{x}" y="{y}" {shift}>{text}</text>'
+
+    step = max(1, len(memory) // 360)
+    line = " ".join(place(*point) for point in memory[::step])
+    levels = range(0, most + 1, 200)
+    rules = "".join(f'<path d="M{place(0, y)} L{place(seconds, y)}" stroke="#8886"/>' for y in levels)
+    labels = "".join(write(f"{y} MiB", 0, y, 'dx="-4" dy="4" text-anchor="end"') for y in levels)
+    minutes = range(0, int(seconds) // 60 + 1, max(1, int(seconds) // 360))
+    times = "".join(write(f"{each} min", 60 * each, 0, 'dy="18" text-anchor="middle"') for each in minutes)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'font-family="sans-serif" font-size="11" fill="#888"><title>{title}</title>'
+        f'<text x="{LEFT}" y="16" font-size="13">{title}</text>{rules}{labels}{times}'
+        f'<polyline points="{line}" fill="none" stroke="#2a78d6" stroke-width="1.5"/></svg>\n'
+    )
+
+
 def main(path: Path, out: Path, counts: Sequence[int] = COUNTS) -> None:
     """Measure everything."""
     out.mkdir(parents=True, exist_ok=True)
@@ -97,6 +128,8 @@ def main(path: Path, out: Path, counts: Sequence[int] = COUNTS) -> None:
             found = measure(compare(part, engine, report))
             rows.append({"count": count, "engine": engine, **found})
             show(count, engine, found["seconds"])
+            title = f"Memory of all processes, {count:,} streams, {engine}"
+            (out / "memory.svg").write_text(draw(found["memory"], title), "utf-8")
         floor = measure([sys.executable, "-c", FLOOR, str(part)])
         rows.append({"count": count, "engine": "floor", **floor})
         show(count, "floor", floor["seconds"])
