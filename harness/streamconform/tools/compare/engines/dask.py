@@ -56,7 +56,10 @@ class DaskEngine:
 
             with dask.config.set(LOCAL_CLUSTER):
                 self._cluster = self._distributed.LocalCluster(
-                    n_workers=self._workers, threads_per_worker=1, dashboard_address=None, processes=True
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    processes=True,
                 )
             self._address = self._cluster.scheduler_address
         self._connect(0.0)
