@@ -280,6 +280,85 @@ def test_an_answer_without_streaming_becomes_a_case_of_its_kind(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_same_request_without_streaming_becomes_the_twin_of_the_stream(tmp_path):
+    whole = b'{"id":"msg_1","type":"message","content":[{"type":"text","text":"Hi, you."}]}'
+    replies = (lambda _: OK, lambda _: document(b"200 OK", whole), lambda _: document(b"200 OK", whole))
+    with replying(*replies) as server, listening(tmp_path, server.base_url) as proxy:
+        proxy.post()
+        proxy.wait_for("overheard-1")
+        proxy.post(REQUEST | {"stream": False})
+        proxy.post(REQUEST | {"stream": False, "max_tokens": 17})
+        code, err = proxy.stop()
+    assert code == 0, err
+    assert proxy.load().twin == whole
+    assert proxy.load().body == answer("Hi, ", "you.")
+    assert "overheard-1: HTTP 200, 77 bytes, the twin of the stream" in err
+    assert proxy.load("overheard-2").twin is None  # of another request
+    assert conform(tmp_path, "lint", "--specs", "specs", "--cassettes", "cassettes").returncode == 0
+
+
+CLIENT = """
+import os, urllib.request
+url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+body = b'{"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi."}]}'
+request = urllib.request.Request(url, body, {"content-type": "application/json"})
+print(urllib.request.urlopen(request).read().decode())
+raise SystemExit(int(os.environ.get("CODE", "0")))
+"""
+
+
+SLOW_SERVER = """
+import socket, sys, time
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    print(listener.getsockname()[1], flush=True)
+    connection, _ = listener.accept()
+    connection.recv(65536)
+    connection.sendall(bytes.fromhex(sys.argv[1]))
+    time.sleep(60)
+"""
+
+
+def test_a_killed_server_leaves_what_it_had_sent(tmp_path):
+    part = answer("Hi")[:60]
+    wire = HEAD + b"\r\n" + chunk(part)
+    with subprocess.Popen(
+        (sys.executable, "-c", SLOW_SERVER, wire.hex()), stdout=subprocess.PIPE, text=True
+    ) as server:
+        port = int(server.stdout.readline())
+        with listening(tmp_path, f"http://127.0.0.1:{port}") as proxy, connect(proxy.url) as connection:
+            connection.request("POST", MESSAGES, json.dumps(REQUEST), {"content-type": "application/json"})
+            got = connection.getresponse()
+            assert got.read1(1000) == part
+            server.kill()
+            with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+                got.read()
+            code, err = proxy.stop()
+    assert code == 0, err
+    assert proxy.load().body == part
+
+
+def test_a_killed_client_leaves_what_had_arrived(tmp_path):
+    part = answer("Hi")[:60]
+    reading = (
+        "urllib.request.urlopen(request).read1(10)\nprint('got', flush=True)\nimport time; time.sleep(60)"
+    )
+    program = CLIENT.replace("print(urllib.request.urlopen(request).read().decode())", reading)
+    with (
+        serving(HEAD + b"\r\n", chunk(part), Wait(20)) as server,
+        listening(tmp_path, server.base_url) as proxy,
+        subprocess.Popen(
+            (sys.executable, "-c", program),
+            env={**os.environ, "ANTHROPIC_BASE_URL": proxy.url},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as client,
+    ):
+        assert client.stdout.readline() == b"got\n"
+        client.kill()
+        assert proxy.wait_for("overheard-1").body == part
+        assert proxy.stop()[0] == 0
+
+
 def test_an_error_is_kept_and_other_requests_only_pass(tmp_path):
     error = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
     replies = (lambda _: document(b"529 Overloaded", error), lambda _: document(b"200 OK", b'{"data":[]}'))
@@ -305,16 +384,6 @@ def test_a_server_that_is_not_there_is_answered_with_502(tmp_path):
     assert b"cannot connect" in body
     assert "not kept: POST /v1/messages: cannot connect" in err
     assert code == 2  # nothing was recorded
-
-
-CLIENT = """
-import os, urllib.request
-url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
-body = b'{"model": "m", "stream": true, "messages": [{"role": "user", "content": "Hi."}]}'
-request = urllib.request.Request(url, body, {"content-type": "application/json"})
-print(urllib.request.urlopen(request).read().decode())
-raise SystemExit(int(os.environ.get("CODE", "0")))
-"""
 
 
 @pytest.mark.parametrize("code", [0, 7])

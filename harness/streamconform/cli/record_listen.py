@@ -23,7 +23,7 @@ from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
 from streamconform.tools.record.exchange import Origin
 from streamconform.tools.record.listen import Overheard, RecordingProxy, Upstream
-from streamconform.tools.record.listened import KeptExchange, ListenSettings, NotKept, keep_exchange
+from streamconform.tools.record.listened import KeptExchange, ListenSettings, NotKept, Streams, keep_exchange
 from streamconform.tools.record.providers import HOSTS
 from streamconform.tools.record.sign import sign_again
 
@@ -94,6 +94,7 @@ class _Writer:
         self._settings = settings
         self._waiting: queue.SimpleQueue[Overheard | None] = queue.SimpleQueue()
         self._counts: Counter[str] = Counter()
+        self._streams: Streams = {}
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write, name="writer")
         self._thread.start()
@@ -124,7 +125,7 @@ class _Writer:
     def _write(self) -> None:
         while (exchange := self._waiting.get()) is not None:
             try:
-                result = keep_exchange(exchange, self._settings)
+                result = keep_exchange(exchange, self._settings, self._streams)
             except BaseException as error:  # noqa: BLE001 - raised in the main thread
                 self._error = self._error or error
                 continue
@@ -140,6 +141,9 @@ def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
         first = escape_line(f"not kept: {result.request}: {head}", MAX_LINE)
         return "\n".join([first, *(escape_line(line, MAX_LINE) for line in rest)])
     cassette = result.cassette
+    if result.is_twin:
+        size = f"{len(cassette.twin or b''):,} bytes"
+        return f"{cassette.api}/{cassette.name}: HTTP {exchange.status}, {size}, the twin of the stream"
     size = f"{len(cassette.body):,} bytes in {format_count(len(cassette.marks), 'chunk')}"
     cut = f", cut: {exchange.cut}" if exchange.cut else ""
     form = ", a document" if is_document(cassette) else ""

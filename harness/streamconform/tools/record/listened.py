@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from streamconform.apis import APIS
 from streamconform.errors import ConformError
 from streamconform.model.cassette import MODEL_IN_PATH, Cassette
+from streamconform.suite import cassettes
 from streamconform.suite.documents import is_document
 from streamconform.tools.record import draft, save, scrub
 from streamconform.tools.record.errors import UnsuitableExchange
@@ -19,6 +20,9 @@ from streamconform.tools.record.exchange import Origin, scrub_exchange
 from streamconform.tools.record.listen import Overheard
 from streamconform.tools.record.live import MAX_BYTES, RawRecording
 from streamconform.tools.record.scan import SecretFinding
+
+Streams = dict[str, str]
+"""What identifies the request of each stream without a twin, and the name of its cassette."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,8 @@ class KeptExchange:
     """Kind of names to the number of distinct values that were replaced."""
     notes: tuple[SecretFinding, ...]
     """Random words, at which the user should look."""
+    is_twin: bool
+    """Whether it was added to an earlier stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,11 @@ def find_api(target: str) -> str | None:
     return None
 
 
-def keep_exchange(exchange: Overheard, settings: ListenSettings) -> KeptExchange | NotKept:
-    """Write the cassette and the draft case of `exchange`, or nothing."""
+def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Streams) -> KeptExchange | NotKept:
+    """Write the cassette and the draft case of `exchange`, or nothing.
+
+    An answer without streaming to a request in `streams` becomes the twin of that stream; a stream is added.
+    """
     secrets = scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.target)
     path = exchange.target.partition("?")[0][:200]
     request = scrub.blank(f"{exchange.method} {path}".encode(), secrets).decode()
@@ -83,19 +92,24 @@ def keep_exchange(exchange: Overheard, settings: ListenSettings) -> KeptExchange
     if api is None:
         return NotKept(request, f"HTTP {exchange.status}; no answer of a known API", is_lost=False)
     try:
-        return _write(exchange, api, settings, secrets)
+        return _write(exchange, api, settings, secrets, streams)
     except ConformError as error:
         why = scrub.blank(str(error).encode(), secrets).decode("utf-8", "replace")
         return NotKept(request, why, is_lost=True)
 
 
 def _write(
-    exchange: Overheard, api: str, settings: ListenSettings, secrets: tuple[bytes, ...]
+    exchange: Overheard, api: str, settings: ListenSettings, secrets: tuple[bytes, ...], streams: Streams
 ) -> KeptExchange:
     if exchange.cut == "too_large":
         raise UnsuitableExchange(exchange.target, f"the answer has more than {MAX_BYTES:,} bytes")
     cassette, replaced = _make_cassette(exchange, api, settings, secrets)
-    cassette = replace(cassette, name=_choose_name(cassette, settings))
+    request = _identify_request(cassette)
+    stream = streams.pop(request, None) if is_document(cassette) and _is_whole(exchange) else None
+    if stream is None:
+        cassette = replace(cassette, name=_choose_name(cassette, settings))
+    else:
+        cassette = replace(cassettes.load(settings.folder, api, stream), twin=cassette.body)
     title = f"{cassette.name}: describe in one line what this {_describe(cassette)} shows"
     _, spec, scanned = save.save_new(
         cassette,
@@ -106,7 +120,21 @@ def _write(
         # What a program of the user's says is full of ids, and cannot be asked for again without them.
         refuse_random_words=False,
     )
-    return KeptExchange(cassette, spec, replaced, scanned.notes)
+    if cassette.twin is None and not is_document(cassette) and _is_whole(exchange):
+        streams[request] = cassette.name
+    return KeptExchange(cassette, spec, replaced, scanned.notes, stream is not None)
+
+
+def _is_whole(exchange: Overheard) -> bool:
+    return exchange.cut is None and exchange.status is not None and 200 <= exchange.status < 300
+
+
+def _identify_request(cassette: Cassette) -> str:
+    """Return what a request for a stream and one for the same answer without streaming have in common."""
+    api, request = APIS[cassette.api], cassette.request
+    body = api.write_document_body(request.body)
+    path = api.endpoints.document_path(request.path)
+    return json.dumps([cassette.api, path, body], sort_keys=True)
 
 
 def _make_cassette(
