@@ -63,7 +63,7 @@ matrix: $(VENV)/.base ## Judge every peer (half an hour), and write docs/matrix/
 	@rm -rf $(RUNS)
 	@code=0; runs=; for peer in $$($(PEERS)); do \
 		echo "== $$peer"; runs="$$runs $(RUNS)/$$peer.jsonl"; \
-		$(BIN)/conform run -i "peer:$$peer" -n 2 --timeout 60 --known-failures docs/matrix/known --report "jsonl=$(RUNS)/$$peer.jsonl" || \
+		$(BIN)/conform run -i "peer:$$peer" -n 4 --timeout 60 --known-failures docs/matrix/known --report "jsonl=$(RUNS)/$$peer.jsonl" || \
 			{ code=$$?; test $$code -lt 128 || exit $$code; }; \
 	done; \
 	$(BIN)/conform report matrix=docs/matrix/README.md $$runs && exit $$code

@@ -11,6 +11,7 @@ import functools
 import gc
 import importlib
 import importlib.util
+import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
+RUNS_PER_FULL_COLLECTION: Final = 100
 
 
 def main(name: str) -> None:
@@ -42,7 +44,7 @@ def main(name: str) -> None:
     peer = PEERS[name]
     module_name = f"{PACKAGE.name}.peers.{peer.module}"
     module: Any = importlib.import_module(module_name)
-    adapter = module.adapter = _collect_after_run(_add_exception(module.adapter, take_exception))
+    adapter = module.adapter = _collect_between_runs(_add_exception(module.adapter, take_exception))
     adapter.info = {
         "name": peer.name,
         "version": version(peer.distribution),
@@ -70,22 +72,25 @@ def _add_exception(
     return describing_adapter
 
 
-def _collect_after_run(adapter: Callable[[Any], dict[str, Any]]) -> Any:
-    """Return the adapter wrapped so that garbage is collected after each run.
+def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
+    """Return the adapter wrapped so that garbage is collected only between runs.
 
     A response that a library drops without closing it is closed when it is collected. If that happens while
     the HTTP library holds its own lock, the thread deadlocks (seen with litellm on httpcore after an error in
-    a stream), so one trial would hang because of an earlier one.
+    a stream), so one trial would hang because of an earlier one. Objects that survive two collections are
+    looked at only once in `RUNS_PER_FULL_COLLECTION` runs: looking at all of them takes longer than a run.
     """
+    gc.disable()
     gc.collect()
     gc.freeze()  # keeps the imported modules out of every later collection
+    runs = itertools.count(1)
 
     @functools.wraps(adapter)
     def collecting_adapter(run: Any) -> dict[str, Any]:
         try:
             return adapter(run)
         finally:
-            gc.collect()
+            gc.collect(2 if next(runs) % RUNS_PER_FULL_COLLECTION == 0 else 1)
 
     return collecting_adapter
 
