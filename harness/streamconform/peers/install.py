@@ -16,7 +16,7 @@ from typing import Final
 
 from streamconform import __version__
 from streamconform.errors import ImplementationError
-from streamconform.peers import node_package
+from streamconform.peers import node_package, node_runtime
 from streamconform.peers.environments import MANIFEST, Environment, get_pins, read_environment
 from streamconform.peers.table import Peer
 from streamconform.user_cache import VARIABLE
@@ -56,7 +56,11 @@ def install(root: Path, peer: Peer) -> Environment:
         with tempfile.TemporaryDirectory(prefix=f".{peer.key}.", dir=root) as work:
             folder = Path(work) / "environment"
             folder.mkdir()
-            distributions = node_package.fill(folder, peer) if is_javascript else _fill(folder, peer)
+            if is_javascript:
+                node_runtime.install_runtime(root)
+                distributions = node_package.fill(folder, node_package.get_pins(peer))
+            else:
+                distributions = _fill(folder, peer)
             (folder / MANIFEST).write_text(_format_manifest(peer, distributions), "utf-8")
             if not target.exists():  # another process may have installed it in the meantime
                 folder.replace(target)

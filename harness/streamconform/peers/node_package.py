@@ -1,4 +1,4 @@
-"""Install and run peers on Node.js, with the user's own npm and node."""
+"""Install and run peers on Node.js, with the user's npm and a Node.js that is installed beside the peers."""
 
 from __future__ import annotations
 
@@ -25,21 +25,24 @@ def get_pins(peer: Peer) -> Path:
     return ADAPTERS / "pins" / f"{peer.key}.json"
 
 
-def fill(folder: Path, peer: Peer) -> dict[str, str]:
-    """Install into `folder`, which must be empty; return the version of each package.
+def fill(folder: Path, lock_file: Path) -> dict[str, str]:
+    """Install what `lock_file` lists into `folder`, which must be empty; return the version of each package.
 
     Registry, proxy and cache are the user's.
 
     Raises:
         ImplementationError: npm is missing or failed.
     """
+    lock = lock_file.read_bytes()
+    packages = json.loads(lock)["packages"]
+    root = packages[""]
+    required = {**root.get("dependencies", {}), **root.get("optionalDependencies", {})}
+    requirements = " ".join(f"{name}@{version}" for name, version in required.items())
     npm = shutil.which("npm")
     if npm is None:
-        raise ImplementationError(f"cannot install `{peer.name}`: `npm` is not on the PATH")
-    lock_file = get_pins(peer).read_bytes()
-    packages = json.loads(lock_file)["packages"]
-    (folder / "package-lock.json").write_bytes(lock_file)
-    (folder / "package.json").write_text(json.dumps({"private": True, **packages[""]}), "utf-8")
+        raise ImplementationError(f"cannot install {requirements}: `npm` is not on the PATH")
+    (folder / "package-lock.json").write_bytes(lock)
+    (folder / "package.json").write_text(json.dumps({"private": True, **root}), "utf-8")
     result = subprocess.run(  # noqa: S603 - the user's npm, and arguments of our own
         (npm, *INSTALL_COMMAND),
         cwd=folder,
@@ -50,19 +53,12 @@ def fill(folder: Path, peer: Peer) -> dict[str, str]:
         check=False,
     )
     if result.returncode != 0:
-        raise ImplementationError(_describe_failure(peer, result.stderr + result.stdout))
+        raise ImplementationError(_describe_failure(requirements, result.stderr + result.stdout))
     return _list_installed(folder, packages)
 
 
-def build_command(folder: Path, peer: Peer) -> tuple[str, ...]:
-    """Return the command that runs the adapter of `peer`; first copies the adapters into `folder`.
-
-    Raises:
-        ImplementationError: node is missing.
-    """
-    node = shutil.which("node")
-    if node is None:
-        raise ImplementationError(f"`peer:{peer.name}` needs Node.js, but `node` is not on the PATH")
+def build_command(node: Path, folder: Path, peer: Peer) -> tuple[str, ...]:
+    """Return the command that runs `peer` on the program `node`; first copies the adapters into `folder`."""
     module, *arguments = peer.module.split()
     # A module resolves packages from its own folder, so it must be next to `node_modules`. Copying on every
     # start keeps the adapters of this release there, whichever release installed the packages.
@@ -71,7 +67,7 @@ def build_command(folder: Path, peer: Peer) -> tuple[str, ...]:
         if not copy.exists() or copy.read_bytes() != source:
             write_atomically(copy, source)
     info = {"package": peer.distribution, "issues": peer.issues, "apis": peer.capabilities}
-    return (node, str(folder / f"{module}.mjs"), json.dumps(info), *arguments)
+    return (str(node), str(folder / f"{module}.mjs"), json.dumps(info), *arguments)
 
 
 def _list_installed(folder: Path, packages: dict[str, Any]) -> dict[str, str]:
@@ -80,11 +76,9 @@ def _list_installed(folder: Path, packages: dict[str, Any]) -> dict[str, str]:
     return {path.rpartition("node_modules/")[2]: str(entry["version"]) for path, entry in installed.items()}
 
 
-def _describe_failure(peer: Peer, output: str) -> str:
+def _describe_failure(requirements: str, output: str) -> str:
     """Return the error message for a failed npm, given its output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("npm error", "npm ERR!"))]
     selected = (errors or lines or ["(no output)"])[:MAX_OUTPUT_LINES]
-    return "\n".join(
-        [f"npm cannot install {' '.join(peer.requirements)}:", *(f"  {line[:300]}" for line in selected)]
-    )
+    return "\n".join([f"npm cannot install {requirements}:", *(f"  {line[:300]}" for line in selected)])
