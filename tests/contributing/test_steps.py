@@ -41,7 +41,7 @@ def environment(offered, tmp_path):
     record = f"{name}.dist-info/RECORD"
     with zipfile.ZipFile(offered / f"{name}-py3-none-any.whl", "w") as wheel:
         for path, text in {**files, record: "".join(f"{path},,\n" for path in (*files, record))}.items():
-            wheel.writestr(path, text)
+            wheel.writestr(zipfile.ZipInfo(path), text)  # the same date, so the same digest, each time
     return {"CONFORM_CACHE": str(tmp_path / "cache")}
 
 

@@ -12,7 +12,7 @@ import streamconform.peers
 from streamconform.adapters import peer_host
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
-from streamconform.peers import environments, normal_form
+from streamconform.peers import normal_form, pins
 from streamconform.peers.table import PEERS
 
 HERE = Path(streamconform.peers.__file__).parent
@@ -65,17 +65,27 @@ def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
 
 
 @pytest.mark.parametrize("peer", PYTHON_PEERS, ids=lambda peer: peer.name)
-def test_everything_installed_with_a_peer_is_pinned(peer):
-    lines = environments.get_pins(peer).read_text("utf-8").splitlines()
-    pins = dict(line.split("==") for line in lines)
-    assert pins[peer.distribution] == peer.version
+def test_everything_installed_with_a_peer_is_pinned_by_digest(peer):
+    lines = pins.read_pins(peer)
+    releases = dict(line.split("==") for line in lines)
+    assert releases[peer.distribution] == peer.version
     assert lines == sorted(lines, key=str.lower)
-    assert set(peer.companions) <= set(pins)
+    assert set(peer.companions) <= set(releases)
+    hashes = pins.read_hashes()
+    missing = [line for line in lines if not hashes.get(line)]
+    assert not missing, "run `python -m tests.peers.write_hashes`"
 
 
 def test_there_are_no_pins_of_unused_releases():
     files = {path.name for path in (HERE / "pins").glob("*.txt")}
-    assert files == {environments.get_pins(peer).name for peer in PYTHON_PEERS}
+    assert files == {pins.HASHES.name, *(pins.get_pins(peer).name for peer in PYTHON_PEERS)}
+    pinned = {pin for peer in PYTHON_PEERS for pin in pins.read_pins(peer)}
+    assert set(pins.read_hashes()) == pinned, "run `python -m tests.peers.write_hashes`"
+
+
+def test_every_digest_is_a_sha256():
+    digests = [digest for digests in pins.read_hashes().values() for digest in digests]
+    assert [digest for digest in digests if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest)] == []
 
 
 @pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: f"{path.parent.name}.{path.stem}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.testing import CliRunner
 from streamconform.adapters.connect import connect
+from streamconform.cli import peers
 from streamconform.errors import ImplementationError, UsageError
-from streamconform.peers import environments
+from streamconform.peers import environments, install, pins
 from streamconform.peers.table import PEERS
 
 from ..cli.project import Project
@@ -31,10 +33,19 @@ def place(offered, tmp_path):
     return tmp_path / "cache" / "peers" / OLLAMA.key
 
 
-def test_a_peer_is_installed_judged_and_removed(offered, project, place):
-    build_wheel(offered, "ollama")
-    installed = project.run("peers", "install", "ollama")
-    assert (installed.code, installed.out) == (
+@pytest.fixture
+def digests(monkeypatch, tmp_path):
+    """The list of digests, to be written by a test."""
+    path = tmp_path / "hashes.txt"
+    monkeypatch.setattr(pins, "HASHES", path)
+    return path
+
+
+def test_a_peer_is_installed_judged_and_removed(offered, project, place, digests):
+    digests.write_text(build_wheel(offered, "ollama"))
+    runner = CliRunner()
+    installed = runner.invoke(peers.command, ["install", "ollama"])
+    assert (installed.exit_code, installed.stdout) == (
         0,
         f"ollama: ollama {OLLAMA.version}, 1 distribution in {place}\n",
     )
@@ -67,15 +78,23 @@ def test_an_unknown_peer_is_rejected_with_a_list_of_all_peers(project, words):
     assert (ran.code, "unknown peer `none`; available: openai, " in ran.err) == (2, True)
 
 
-def test_a_failed_pip_is_reported_and_leaves_no_files(offered, project, place):
+def test_a_file_whose_digest_is_not_pinned_is_not_installed(offered, project, place):
+    build_wheel(offered, "ollama")
+    ran = project.run("peers", "install", "ollama")
+    assert (ran.code, "DO NOT MATCH THE HASHES" in ran.err) == (3, True), ran.err
+    assert list(place.parent.iterdir()) == []
+
+
+def test_a_failed_pip_is_reported_and_leaves_no_files(offered, project, place, digests):
     ran = project.run("peers", "install", "ollama")
     assert ran.code == 3
     assert f"pip cannot install ollama=={OLLAMA.version}:" in ran.err
     assert "`pip config list` shows which index pip uses" in ran.err
     assert "Traceback" not in ran.err
     assert list(place.parent.iterdir()) == []
-    build_wheel(offered, "ollama", requires=("nowhere>=1",))
-    assert "nowhere" in project.run("peers", "install", "ollama").err
+    digests.write_text(build_wheel(offered, "ollama", requires=("nowhere>=1",)))
+    with pytest.raises(ImplementationError, match="nowhere"):
+        install.install(place.parent, OLLAMA)
     assert list(place.parent.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 
 from streamconform.peers.table import PEERS
@@ -38,7 +39,10 @@ TRANSPORT = "class TransportError(Exception):\n    pass\n"
 
 
 def build_wheel(folder, name, *, requires=()):
-    """Write a wheel of the release that the peer `name` pins to `folder`; it contains a stub of `httpx`."""
+    """Write a wheel of the release that the peer `name` pins to `folder`; it contains a stub of `httpx`.
+
+    Return its line in the list of digests.
+    """
     peer = PEERS[name]
     stem = f"{peer.distribution.replace('-', '_')}-{peer.version}"
     metadata = [f"Metadata-Version: 2.1\nName: {peer.distribution}\nVersion: {peer.version}"]
@@ -51,6 +55,8 @@ def build_wheel(folder, name, *, requires=()):
     }
     record = f"{stem}.dist-info/RECORD"
     files[record] = "".join(f"{path},,\n" for path in (*files, record))
-    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
-        for path, text in files.items():
-            wheel.writestr(path, text)
+    path = folder / f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name_in_wheel, text in files.items():
+            wheel.writestr(name_in_wheel, text)
+    return f"{peer.distribution}=={peer.version} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"

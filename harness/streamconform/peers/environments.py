@@ -109,11 +109,6 @@ def build_command(name: str) -> tuple[str, ...]:
     return (str(environment.runtime), "-I", str(_HOST), name)
 
 
-def get_pins(peer: Peer) -> Path:
-    """Return the constraints file that pins every distribution installed with `peer`."""
-    return _HERE / "pins" / f"{peer.key}.txt"
-
-
 def _build_damage_error(peer: Peer, folder: Path, reason: str) -> ImplementationError:
     return ImplementationError(
         f"the environment of `peer:{peer.name}` in `{folder}` is damaged: {reason}; "

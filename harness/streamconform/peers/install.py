@@ -17,13 +17,16 @@ from typing import Final
 from streamconform import __version__
 from streamconform.errors import ImplementationError
 from streamconform.peers import node_package, node_runtime
-from streamconform.peers.environments import MANIFEST, Environment, get_pins, read_environment
+from streamconform.peers.environments import MANIFEST, Environment, read_environment
+from streamconform.peers.pins import format_constraints
 from streamconform.peers.table import Peer
 from streamconform.user_cache import VARIABLE
 
 PIP_OPTIONS: Final = ("--no-input", "--disable-pip-version-check")
-INSTALL_COMMAND: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
-"""Wheels only: an installation never runs a build, so a release without a wheel cannot be installed."""
+INSTALL_COMMAND: Final = (
+    *("install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-warn-script-location"),
+)
+"""Only pinned files, by digest, and only wheels: an installation never runs a build."""
 NOT_FOUND: Final = re.compile(
     r"No matching distribution found|Could not find a version|conflicting dependencies", re.IGNORECASE
 )
@@ -78,7 +81,9 @@ def _fill(folder: Path, peer: Peer) -> dict[str, str]:
     """Create a virtual environment with the peer; return the version of each distribution in it."""
     venv.create(folder, symlinks=os.name != "nt")
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    result = _run_pip(python, *INSTALL_COMMAND, "--constraint", str(get_pins(peer)), *peer.requirements)
+    constraints = folder / "constraints.txt"
+    constraints.write_text(format_constraints(peer), "utf-8")
+    result = _run_pip(python, *INSTALL_COMMAND, "--constraint", str(constraints), *peer.requirements)
     if result.returncode != 0:
         raise InstallError(_describe_failure(peer, result.stdout + result.stderr))
     return _list_distributions(python)

@@ -1,0 +1,37 @@
+"""Read the pins of Python peers: the release of every distribution, and the digests of its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from streamconform.peers.peer import Peer
+
+FOLDER: Final = Path(__file__).parent / "pins"
+HASHES: Final = FOLDER / "hashes.txt"
+"""One line per release, which several peers may pin: `name==version`, then the digests of its files."""
+
+
+def get_pins(peer: Peer) -> Path:
+    """Return the file that pins every distribution installed with `peer`."""
+    return FOLDER / f"{peer.key}.txt"
+
+
+def read_pins(peer: Peer) -> list[str]:
+    """Return `name==version` of every distribution that may be installed with `peer`."""
+    return get_pins(peer).read_text("utf-8").splitlines()
+
+
+def read_hashes() -> dict[str, tuple[str, ...]]:
+    """Return the digests of each pinned release."""
+    lines = [line.split() for line in HASHES.read_text("utf-8").splitlines() if not line.startswith("#")]
+    return {pin: tuple(digests) for pin, *digests in lines}
+
+
+def format_constraints(peer: Peer) -> str:
+    """Return the pins of `peer` with their digests, as pip reads them."""
+    hashes = read_hashes()
+    return "".join(
+        " ".join([pin, *(f"--hash={digest}" for digest in hashes.get(pin, ()))]) + "\n"
+        for pin in read_pins(peer)
+    )
