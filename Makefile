@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix generators clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix matrix-update generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -54,19 +54,25 @@ mutation: $(VENV)/.mutation ## Check that a test fails for each small change to 
 bench: $(VENV)/.base ## Show how fast the reference and the suite are
 	@$(BIN)/python -m tests.bench
 
-# one run a peer: what one of them does to a run is no other's loss, and a killed one leaves the others' results
-PEERS = $(BIN)/conform peers list --format json | $(BIN)/python -c 'import json, sys; print(*(each["name"] for each in json.load(sys.stdin)))'
-RUNS := .conform/matrix
+# one run per peer: what one of them does to a run can't affect the others, and a killed one leaves their results
+PEERS ?= $$($(BIN)/conform peers list --format json | $(BIN)/python -c 'import json, sys; print(*(each["name"] for each in json.load(sys.stdin)))')
 
-matrix: $(VENV)/.base ## Judge every peer (half an hour), and write docs/matrix/README.md
-	@$(BIN)/conform peers install $$($(PEERS))
-	@rm -rf $(RUNS)
-	@code=0; runs=; for peer in $$($(PEERS)); do \
-		echo "== $$peer"; runs="$$runs $(RUNS)/$$peer.jsonl"; \
-		$(BIN)/conform run -i "peer:$$peer" -n 4 --timeout 60 --known-failures docs/matrix/known --report "jsonl=$(RUNS)/$$peer.jsonl" || \
+RUNS := .conform/matrix
+SCORES := docs/matrix/results
+
+matrix: $(VENV)/.dev ## Judge every peer, or those in PEERS="a b", and write docs/matrix
+	@$(BIN)/conform peers install $(PEERS)
+	@code=0; for peer in $(PEERS); do \
+		echo "== $$peer"; \
+		$(BIN)/conform run -i "peer:$$peer" -n 4 --timeout 60 --known-failures docs/matrix/known $(UPDATE) --report "jsonl=$(RUNS)/$$peer.jsonl" || \
 			{ code=$$?; test $$code -lt 128 || exit $$code; }; \
+		$(BIN)/conform report "scores=$(SCORES)/$$peer.json" "$(RUNS)/$$peer.jsonl" || exit $$?; \
 	done; \
-	$(BIN)/conform report matrix=docs/matrix/README.md $$runs && exit $$code
+	$(BIN)/python -m tests.docs matrix && exit $$code
+
+matrix-update: ## Judge peers again, rewrite their known failures, and list what is fixed, new or changed
+	@$(MAKE) --no-print-directory matrix UPDATE=--update-known-failures
+	@$(BIN)/python -m tests.docs.matrix_changes
 
 generators: $(VENV)/.dev ## Install the generators of types that a test runs, with npm
 	@$(BIN)/python -m tests.harness.generators.install

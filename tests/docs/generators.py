@@ -39,6 +39,7 @@ _ALL: Final = (
     Generator("http", "tests.docs.http", "output in docs/http.md"),
     Generator("smoke", "tests.docs.smoke", "output in docs/adapters.md"),
     Generator("recorded", "tests.docs.recorded", "table in docs/recorded.md"),
+    Generator("matrix", "tests.docs.matrix", "docs/matrix/README.md, from docs/matrix/results"),
     Generator("losses", "tests.docs.losses", "tables in docs/internals/encoders.md"),
     Generator("reports", "tests.reports.golden", "tests/reports/golden/"),
     Generator("broken", "tests.harness.broken.table", "docs/internals/broken-adapters.md"),

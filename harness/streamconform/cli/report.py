@@ -55,6 +55,7 @@ def command(
     conform report github                            annotations of a workflow, on stdout
     conform report badge=badge.json                  for an endpoint badge of shields.io
     conform report matrix=matrix.md run-*.jsonl      implementations against capabilities, one page
+    conform report scores=openai.json run.jsonl      one implementation's scores, small enough to commit
     conform report html=r.html --baseline main.jsonl a page for people, with what changed since the baseline
     conform report json                              one document, without times
     conform report jsonl=all.jsonl shard-*.jsonl     merge shards into one results file

@@ -1,7 +1,7 @@
 """Reports of a run; each is a projection of `results.jsonl`.
 
 Titles and guarded bugs of trials that did not pass are in the results, so that a report needs nothing else;
-only the HTML page and the matrix also read the suite.
+only the HTML page, the matrix and the scores also read the suite.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ A module is imported when it renders: a run without reports needs none of them.
 
 HTML: Final = "html"
 """The kind that can also show what changed since an earlier run."""
-SUITE_REPORTS: Final = (HTML, "matrix")
+SUITE_REPORTS: Final = (HTML, "matrix", "scores")
 """The kinds that also show the suite."""
 STREAMED: Final = "jsonl"
 """The kind that is written during the run: the results themselves."""
@@ -66,12 +66,12 @@ def write_report(
 ) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
-    `page_context` returns what the matrix page at a path needs besides results; it is called only by reports
+    `page_context` returns what a page at a path needs besides results; it is called only by reports
     that need it. `baseline` is an earlier run, for the report that shows what changed.
     """
     sorted_results = sort_trials(results)
     match kind:
-        case "matrix":
+        case "matrix" | "scores":
             text = _load_renderer(kind)(sorted_results, page_context(path))
         case "html":
             text = _load_renderer(kind)(sorted_results, baseline)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "accepts", "build_validator", "check_document", "find_problems", "load_schema"]
 
 NAMES = (
+    "scores.v1",
     "spec.v1",
     "cassette.v1",
     "outcome.v1",

@@ -1,0 +1,147 @@
+"""The scores of one implementation: what a page about many implementations needs of a run, as JSON. Pure.
+
+A run's results have a line for each trial. This document has a word for each case, and the causes of the
+failures; it is small enough to be committed, and a difference between two of them can be read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from streamconform.errors import UsageError
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import AS_IS
+from streamconform.reports.causes import Cause, group_by_cause
+from streamconform.reports.describe import describe_failure
+from streamconform.reports.matrix.context import PageContext
+from streamconform.reports.matrix.score import (
+    FRAMING,
+    TRUNCATION,
+    MatrixRow,
+    Score,
+    find_columns,
+    is_fault,
+    mark_trials,
+    score_rows,
+)
+from streamconform.reports.raised import describe_raised
+from streamconform.run.results import Results
+
+CaseMark = Literal["pass", "warn", "fail", "framing", "truncation", "skipped"]
+"""A case that fails as it was recorded, only in other deliveries (`framing`), or only when cut."""
+MAX_EXAMPLE: Final = 400
+"""Characters of a cause's example."""
+
+
+def render(results: Results, context: PageContext) -> str:
+    """Return the document, valid against `scores.v1`; raises `UsageError` if there are several runs in it."""
+    header = results.header
+    if len(header.implementations) != 1:
+        raise UsageError(
+            "the report `scores` is about one implementation, these results are about"
+            f" {len(header.implementations)}: make one report for each"
+        )
+    info = header.implementations[0]
+    rows = score_rows(results, context.suite)
+    document = {
+        "scores": 1,
+        "implementation": {
+            "impl": info.impl,
+            "name": info.name,
+            "version": info.version,
+            "language": info.language,
+            "issues": info.issues,
+            "input": info.input,
+        },
+        "date": header.date,
+        "suite": {"version": header.version, "digest": header.digest},
+        "apis": {row.api: _render_row(row, results, context) for row in rows},
+    }
+    return _format(document)
+
+
+def _render_row(row: MatrixRow, results: Results, context: PageContext) -> dict[str, Any]:
+    strict = bool(results.header.selection.get("strict"))
+    own = [trial for trial in results.trials if trial.case.partition("/")[0] == row.api]
+    trials_by_case: dict[str, list[TrialResult]] = {}
+    for trial in own:
+        trials_by_case.setdefault(trial.case, []).append(trial)
+    marks = {case: mark_case(trials, strict=strict) for case, trials in sorted(trials_by_case.items())}
+    return {
+        "cases": _render_score(row.cases),
+        "columns": {name: _render_score(score) for name, score in row.columns.items()},
+        "not_exposed": _count_not_exposed(own),
+        "failures": [_render_cause(cause, row, context) for cause in group_by_cause(row.failing)],
+        "warnings": [_render_cause(cause, row, context) for cause in group_by_cause(row.warned)],
+        "marks": _group_marks(marks),
+    }
+
+
+def mark_case(trials: Sequence[TrialResult], *, strict: bool) -> CaseMark:
+    """Return the mark of a case from all of its trials."""
+    as_is = [trial for trial in trials if trial.delivery == AS_IS] or list(trials)
+    mark = mark_trials(as_is, strict=strict)
+    if mark in ("fail", "skipped"):
+        return mark
+    failing = [trial for trial in trials if mark_trials([trial], strict=strict) == "fail"]
+    if not failing:
+        return mark
+    return TRUNCATION if all(is_fault(trial) for trial in failing) else FRAMING
+
+
+def _render_score(score: Score) -> dict[str, int]:
+    counts = {
+        "passed": score.passed,
+        "failed": score.failed,
+        "warned": score.warned,
+        "skipped": score.skipped,
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _count_not_exposed(trials: Iterable[TrialResult]) -> dict[str, int]:
+    """Return the number of cases in which each path is left out because the library does not expose it."""
+    pairs = {(path, trial.case) for trial in trials for path in trial.not_exposed}
+    return dict(sorted(Counter(path for path, _ in pairs).items()))
+
+
+def _render_cause(cause: Cause, row: MatrixRow, context: PageContext) -> dict[str, Any]:
+    deliveries: dict[str, list[str]] = {}
+    trials = [*row.failing, *row.warned]
+    for failure in cause.failures:
+        deliveries.setdefault(failure.first.case, []).extend(failure.deliveries)
+    ids = {f"{case}@{name}" if name else case for case, names in deliveries.items() for name in names}
+    own = [trial for trial in trials if trial.id in ids]
+    first = min(cause.failures, key=lambda failure: AS_IS not in failure.deliveries)
+    example = [*describe_failure(first.first, first.check)[:3], *describe_raised(first.first)]
+    return {
+        "title": cause.title,
+        "harm": cause.harm,
+        "culprit": cause.culprit,
+        "columns": find_columns(deliveries, row, context.suite),
+        "trials": cause.trials,
+        "tracked": sorted({issue for trial in own for issue in trial.tracked}),
+        "example": {
+            "trial": first.first.id,
+            "text": "; ".join(line.strip() for line in example)[:MAX_EXAMPLE],
+        },
+        "cases": {case: " ".join(dict.fromkeys(names)) for case, names in sorted(deliveries.items())},
+    }
+
+
+def _group_marks(marks: Mapping[str, CaseMark]) -> dict[str, dict[str, str]]:
+    """Return the names of the cases of each group, by mark."""
+    groups: dict[str, dict[str, list[str]]] = {}
+    for case, mark in marks.items():
+        group, _, name = case.rpartition("/")
+        groups.setdefault(group, {}).setdefault(mark, []).append(name)
+    return {
+        group: {mark: " ".join(names) for mark, names in by_mark.items()} for group, by_mark in groups.items()
+    }
+
+
+def _format(document: object) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False)

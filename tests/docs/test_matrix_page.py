@@ -1,0 +1,51 @@
+"""The page about all peers: it agrees with the committed scores, and the scores with their schema."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema_rs import validator_for
+from streamconform.peers.table import PEERS
+from streamconform.schemas import load_schema
+
+from . import matrix, matrix_changes
+
+SCORES = sorted(matrix.RESULTS.glob("*.json"))
+MAX_BYTES = 20_000
+
+
+def test_the_page_is_what_the_scores_say():
+    assert matrix.PAGE.read_bytes() == matrix.generate()[matrix.PAGE]
+
+
+def test_the_page_is_a_summary():
+    assert len(matrix.PAGE.read_bytes()) < MAX_BYTES
+
+
+@pytest.mark.parametrize("path", SCORES, ids=lambda path: path.stem)
+def test_scores_are_valid_and_of_the_pinned_release(path):
+    document = json.loads(path.read_text("utf-8"))
+    validator_for(load_schema("scores.v1")).validate(document)
+    assert document["implementation"]["impl"] == f"peer:{path.stem}"
+    assert document["implementation"]["version"] == PEERS[path.stem].version
+
+
+def test_every_peer_has_scores():
+    assert sorted(PEERS) == [path.stem for path in SCORES]
+
+
+def scores(release, **failing):
+    causes = [{"title": title, "cases": {case: "as-is"}} for case, title in failing.items()]
+    return {"implementation": {"version": release}, "apis": {"openai-chat": {"failures": causes}}}
+
+
+def test_changes_are_releases_and_cases_that_are_fixed_new_or_fail_otherwise():
+    old = scores("1.0", gone="Loses text", same="Bills wrong", other="Loses text")
+    new = scores("1.1", come="Loses text", same="Bills wrong", other="Raises KeyError")
+    assert list(matrix_changes.compare(old, new)) == [
+        "  release 1.0 -> 1.1",
+        "  fixed    gone: Loses text",
+        "  new      come: Loses text",
+        "  changed  other: Loses text -> Raises KeyError",
+    ]
