@@ -68,7 +68,7 @@ matrix: $(VENV)/.dev ## Judge every peer, or those in PEERS="a b", and write doc
 			{ code=$$?; test $$code -lt 128 || exit $$code; }; \
 		$(BIN)/conform report "scores=$(SCORES)/$$peer.json" "$(RUNS)/$$peer.jsonl" || exit $$?; \
 	done; \
-	$(BIN)/python -m tests.docs matrix && exit $$code
+	$(BIN)/python -m tests.docs matrix findings && exit $$code
 
 matrix-update: ## Judge peers again, rewrite their known failures, and list what is fixed, new or changed
 	@$(MAKE) --no-print-directory matrix UPDATE=--update-known-failures

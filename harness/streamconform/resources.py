@@ -1,4 +1,4 @@
-"""Find the bundled specs and cassettes: in the wheel, or in the checkout of an editable install."""
+"""Find the bundled specs, cassettes and findings: in the wheel, or in the checkout of an editable install."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Final, Literal
 from streamconform.errors import UsageError
 
 _PACKAGE: Final = Path(__file__).resolve().parent
+_IN_CHECKOUT: Final = {"specs": "specs", "cassettes": "cassettes", "findings": "docs/matrix/findings"}
 
 
-def find_bundled(kind: Literal["specs", "cassettes"]) -> Path:
-    """Return the folder of the bundled `specs` or `cassettes`; raises `UsageError` if it is missing."""
+def find_bundled(kind: Literal["specs", "cassettes", "findings"]) -> Path:
+    """Return the folder of the bundled files of a kind; raises `UsageError` if it is missing."""
     # The checkout comes first: an editable install copies the files once, and the copy goes out of date.
-    checkout = _PACKAGE.parents[1] / kind
+    checkout = _PACKAGE.parents[1] / _IN_CHECKOUT[kind]
     if (_PACKAGE.parents[1] / "pyproject.toml").is_file() and checkout.is_dir():
         return checkout
     packaged = _PACKAGE / "_bundled" / kind

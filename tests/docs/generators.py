@@ -40,6 +40,7 @@ _ALL: Final = (
     Generator("smoke", "tests.docs.smoke", "output in docs/adapters.md"),
     Generator("recorded", "tests.docs.recorded", "table in docs/recorded.md"),
     Generator("matrix", "tests.docs.matrix", "docs/matrix/README.md, from docs/matrix/results"),
+    Generator("findings", "tests.docs.findings", "docs/matrix/findings.md, from docs/matrix/findings"),
     Generator("losses", "tests.docs.losses", "tables in docs/internals/encoders.md"),
     Generator("reports", "tests.reports.golden", "tests/reports/golden/"),
     Generator("broken", "tests.harness.broken.table", "docs/internals/broken-adapters.md"),

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.apis import APIS
+from streamconform.peers.findings import PAGE as FINDINGS
+from streamconform.peers.findings import get_slug, read_findings
 from streamconform.peers.table import PEERS
 from streamconform.reports.cause_table import HARMS
 
@@ -18,7 +20,6 @@ from .blocks import ROOT
 FOLDER = ROOT / "docs" / "matrix"
 RESULTS = FOLDER / "results"
 PAGE = FOLDER / "README.md"
-FINDINGS = "findings.md"
 MOST_FINDINGS = 12
 
 
@@ -135,6 +136,7 @@ def _findings(clients: Sequence[Client]) -> Iterator[str]:
             for issue in cause["tracked"]:
                 peers.setdefault(issue, set()).add(client.peer)
     ranked = sorted(peers.items(), key=lambda item: (-len(item[1]), item[0]))
+    titles = {slug: finding.title for slug, finding in read_findings().items()}
     for issue, names in ranked[:MOST_FINDINGS]:
-        title = issue.partition("#")[2].replace("-", " ")
+        title = titles.get(get_slug(issue) or "", issue)
         yield f"- [{title}]({issue}): {', '.join(f'`{name}`' for name in sorted(names))}"

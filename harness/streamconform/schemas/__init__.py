@@ -28,6 +28,7 @@ __all__ = ["NAMES", "accepts", "build_validator", "check_document", "find_proble
 
 NAMES = (
     "scores.v1",
+    "finding.v1",
     "spec.v1",
     "cassette.v1",
     "outcome.v1",

@@ -1,0 +1,69 @@
+"""Findings: bugs of released libraries, one YAML file each, `docs/matrix/findings/<slug>.yaml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from streamconform.errors import SourceError
+from streamconform.resources import find_bundled
+from streamconform.schemas import check_document
+from streamconform.yaml_text import reader
+
+PAGE: Final = "findings.md"
+"""The page with all findings; known failures name a finding as `findings.md#<slug>`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """A library that has the bug."""
+
+    name: str
+    release: str
+    """The release that it was reproduced with."""
+    since: str | None = None
+    """The first release that has it; `first` if no release is without it, None if that is unknown."""
+    fixed: str | None = None
+    """The first later release without it; None if there is none, or if that is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A bug, with everything that an issue in the library's tracker needs."""
+
+    slug: str
+    title: str
+    libraries: tuple[Library, ...]
+    input: Literal["legal", "lenient"]
+    """Whether the provider sends such a stream, or only lenient servers do."""
+    cases: tuple[str, ...]
+    documented: str
+    does: str
+    stream: str | None = None
+    note: str | None = None
+    threads: tuple[str, ...] = ()
+
+
+def read_findings(folder: Path | None = None) -> dict[str, Finding]:
+    """Return the findings in `folder`, by default the bundled ones, by slug; raises `SourceError`."""
+    paths = sorted((folder or find_bundled("findings")).glob("*.yaml"))
+    return {path.stem: read_finding(path) for path in paths}
+
+
+def read_finding(path: Path) -> Finding:
+    """Return the finding in a file; raises `SourceError` with the lines that are wrong."""
+    document = reader.read(path)
+    problems = check_document("finding.v1", document)
+    if problems:
+        raise SourceError(problems)
+    fields: dict[str, Any] = {name: value for name, value in document.value.items() if name != "finding"}
+    fields["libraries"] = tuple(Library(**each) for each in fields["libraries"])
+    fields |= {name: tuple(fields.get(name, ())) for name in ("cases", "threads")}
+    return Finding(slug=path.stem, **fields)
+
+
+def get_slug(issue: str) -> str | None:
+    """Return the slug of the finding that the `issue` of a known failure names, None if it names none."""
+    page, _, slug = issue.partition("#")
+    return slug if page == PAGE and slug else None
