@@ -48,8 +48,8 @@ def _blocks(findings: Mapping[str, Finding]) -> Iterator[str]:
     yield (
         "The failures in the [matrix](README.md), by cause, the worst harm first. For each one we read the"
         " stream, the provider's documentation and the library's source, and ran the library alone, used as"
-        " its documentation describes. Each stream is the shortest that shows the failure; `…` stands for fields"
-        " that do not matter. Faults of our own adapters are fixed and not listed;"
+        " its documentation describes. Each stream is the shortest that shows the failure; `…` stands for"
+        " fields that do not matter. Faults of our own adapters are fixed and not listed;"
         " [what libraries do not expose](not-exposed.md) is no failure."
     )
     groups: dict[str, list[Finding]] = {harm: [] for harm in (*HARMS, UNRANKED)}

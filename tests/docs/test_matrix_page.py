@@ -31,8 +31,8 @@ def test_scores_are_valid_and_of_the_pinned_release(path):
     assert document["implementation"]["version"] == PEERS[path.stem].version
 
 
-def test_every_peer_has_scores():
-    assert sorted(PEERS) == [path.stem for path in SCORES]
+def test_scores_are_of_peers():
+    assert {path.stem for path in SCORES} <= PEERS.keys()
 
 
 def scores(release, **failing):
