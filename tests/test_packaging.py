@@ -44,7 +44,7 @@ def wheel(tmp_path_factory):
     return made
 
 
-def test_the_wheel_holds_exactly_the_specs_and_cassettes_of_the_checkout(wheel):
+def test_the_wheel_holds_exactly_the_specs_cassettes_and_findings_of_the_checkout(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {
             name.removeprefix(PREFIX): hashlib.sha256(archive.read(name)).hexdigest()
@@ -52,9 +52,9 @@ def test_the_wheel_holds_exactly_the_specs_and_cassettes_of_the_checkout(wheel):
             if name.startswith(PREFIX)
         }
     here = {
-        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for kind in ("specs", "cassettes")
-        for path in (ROOT / kind).rglob("*")
+        path.relative_to(folder.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for folder in (ROOT / "specs", ROOT / "cassettes", ROOT / "docs/matrix/findings")
+        for path in folder.rglob("*")
         if path.is_file()
     }
     assert packed == here
