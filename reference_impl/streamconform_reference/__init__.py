@@ -1,4 +1,4 @@
-r"""Reference implementation of streamconform: decode, encode and request LLM answers in seven wire formats.
+r"""Reference implementation of streamconform: decode, encode and request LLM answers in nine wire formats.
 
     from streamconform_reference import DECODERS, ENCODERS, build_request, encode
 

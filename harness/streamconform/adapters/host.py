@@ -216,6 +216,9 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
     through = getattr(adapter, "through", None)
     if through is not None:
         members["through"] = dict(through)
+    vendor = getattr(adapter, "vendor", None)
+    if vendor is not None:
+        members["vendor"] = vendor
     members |= _select_capabilities(adapter, members.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | members
 

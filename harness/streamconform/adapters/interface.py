@@ -42,6 +42,8 @@ class Greeting:
     inputs: tuple[Input, ...] = ("bytes",)
     capabilities: Claims | Mapping[str, Claims] | None = None
     concurrency: int = 1
+    vendor: str | None = None
+    """The vendor whose servers the client is written for, where the API is served by many; None for any."""
     through: ProxyView | None = None
     """Set for a proxy: the API in which its streams are read. Only one of its programs runs at a time."""
 

@@ -52,6 +52,7 @@ def main(name: str) -> None:
         "issues": peer.issues,
     }
     adapter.apis, adapter.inputs, adapter.capabilities = peer.apis, ("http",), peer.capabilities
+    adapter.vendor = peer.vendor
     host.main(f"{module_name}:adapter")
 
 

@@ -225,6 +225,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
         inputs=tuple(message.get("inputs") or ("bytes",)),
         capabilities=_parse_claims(message.get("capabilities")),
         concurrency=int(message.get("concurrency") or 1),
+        vendor=message.get("vendor"),
         through=proxy_view.parse_proxy_view(message),
     )
 

@@ -362,6 +362,9 @@ class Api:
     """Whether thoughts are sent only to clients that ask for them. One without thinking never gets any, so it
     is not judged on them."""
     reducing: Reducing = field(default_factory=Reducing)
+    vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
+    """For vendors that serve the API with limits that they document: a JSON Schema of the payloads of their
+    answers. Their own clients are judged only on streams that match it."""
 
     @property
     def framing(self) -> Framing:

@@ -66,7 +66,12 @@ def build_command(node: Path, folder: Path, peer: Peer) -> tuple[str, ...]:
         copy, source = folder / adapter.name, adapter.read_bytes()
         if not copy.exists() or copy.read_bytes() != source:
             write_atomically(copy, source)
-    info = {"package": peer.distribution, "issues": peer.issues, "apis": peer.capabilities}
+    info = {
+        "package": peer.distribution,
+        "issues": peer.issues,
+        "apis": peer.capabilities,
+        "vendor": peer.vendor,
+    }
     return (str(node), str(folder / f"{module}.mjs"), json.dumps(info), *arguments)
 
 

@@ -88,6 +88,7 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-ai-mistral",
+        vendor="mistral",
         distribution="ai",
         version="6.0.326",
         companions=AI_SDK_PROVIDERS,

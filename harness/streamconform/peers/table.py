@@ -85,6 +85,7 @@ _PYTHON_PEERS: Final = (
     ),
     Peer(
         name="mistralai",
+        vendor="mistral",
         distribution="mistralai",
         version="3.7.0",
         module="mistralai.chat",

@@ -14,6 +14,7 @@ from streamconform.judge.proxy_expectation import adapt_to_proxy
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
+from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
 from streamconform.suite.load import COMMON
 
 
@@ -104,6 +105,8 @@ def plan_implementation(
         if case.id not in reasons:
             reasons[case.id] = explain_skip(case, greeting)
         reason = reasons[case.id]
+        if reason is None and greeting.vendor is not None:
+            reason = explain_foreign_trial(trial, greeting.vendor)
         if reason is None:
             planned.append(trial)
         else:
@@ -117,7 +120,10 @@ def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
         return f"the API {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:
         return f"its stream has {_count_choices(case)} choices, but the client of a proxy requests one"
-    return explain_unclaimed(case, greeting.claims(case.api))
+    unclaimed = explain_unclaimed(case, greeting.claims(case.api))
+    if unclaimed is None and greeting.vendor is not None:
+        return explain_foreign_case(case, greeting.vendor)
+    return unclaimed
 
 
 def _count_choices(case: Case) -> object:

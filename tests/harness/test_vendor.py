@@ -1,0 +1,67 @@
+"""The clients of a vendor are judged on what that vendor sends."""
+
+from __future__ import annotations
+
+import pytest
+from streamconform import load_cases
+from streamconform.adapters.interface import Greeting
+from streamconform.model.trial import Trial
+from streamconform.peers.table import PEERS
+from streamconform.run.plan import explain_skip
+from streamconform.run.vendor import explain_foreign_trial
+from streamconform.suite.expand import make_trial
+
+MISTRAL = Greeting(name="x", vendor="mistral")
+
+# Of the schemas CompletionChunk, DeltaMessage and ToolCall of https://docs.mistral.ai/api.
+SENT = (
+    "text/text-plain",
+    "tool-calls/name-empty-on-later-fragments",
+    "reasoning/mistral-content-array",
+    "truncation/cut-inside-json",
+    "errors/http-200-html",
+    "errors/http-500",
+)
+NOT_SENT = {
+    "tool-calls/parallel-calls": "does not send such a stream: frame ",
+    "tool-calls/legacy-function-call": "choices.0.delta.function_call",
+    "errors/error-mid-text": '"id" is a required property',
+    "stop-reasons/stop-content-filter": '"content_filter" is not one of',
+    "llama-cpp/thinking-text": "reasoning_content",
+    "reasoning/reasoning-text-field": "a stream of ",
+}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_what_a_vendor_sends_is_judged(name):
+    (case,) = load_cases([f"openai-chat/{name}"])
+    assert explain_skip(case, MISTRAL) is None
+
+
+@pytest.mark.parametrize("name", NOT_SENT)
+def test_what_a_vendor_does_not_send_is_skipped_with_the_reason(name):
+    (case,) = load_cases([f"openai-chat/{name}"])
+    assert explain_skip(case, Greeting(name="x")) is None
+    assert NOT_SENT[name] in (explain_skip(case, MISTRAL) or "")
+
+
+@pytest.mark.parametrize(
+    ("delivery", "judged"), [("bytewise", True), ("error-frame", False), ("unknown-event", False)]
+)
+def test_a_frame_that_only_the_api_documents_is_not_judged(delivery, judged):
+    (case,) = load_cases(["openai-chat/text/text-plain"])
+    trial = make_trial(case, delivery, 0)
+    assert isinstance(trial, Trial)
+    assert (explain_foreign_trial(trial, "mistral") is None) == judged
+    assert explain_foreign_trial(trial, "groq") is None
+
+
+def test_a_client_of_a_vendor_without_documented_limits_is_judged_on_all_but_the_streams_of_others():
+    (case,) = load_cases(["openai-chat/tool-calls/parallel-calls"])
+    assert explain_skip(case, Greeting(name="x", vendor="groq")) is None
+
+
+def test_every_vendor_of_a_peer_has_streams():
+    tags = {tag for case in load_cases(["openai-chat/**"]) for tag in case.tags}
+    for peer in PEERS.values():
+        assert peer.vendor is None or f"vendor-{peer.vendor}" in tags, peer.name
