@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Any
 
 from streamconform.peers.anthropic.errors import (
@@ -36,7 +35,7 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
         for event in stream:
             done |= {event.index} if event.type == "content_block_stop" else set()
-            with suppress(AssertionError):  # there is no snapshot before `message_start`
+            if message is not None or event.type == "message_start":  # there is no snapshot before it
                 message = stream.current_message_snapshot
         message = stream.get_final_message()
     return convert_message(message, kept, done)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
-
-import openai
 
 from streamconform.peers.normal_form import (
     Block,
@@ -52,11 +49,8 @@ def run_helper(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.stream()`: the completion that it accumulated."""
     chat = get_client(run).chat.completions
     completion: Any = None
-    # With strict tools the SDK raises for these stop reasons; the completion has them too.
-    finish_errors = suppress(openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError)
     with (
         ExceptionKeeper(describe_error) as kept,
-        finish_errors,
         chat.stream(**build_keywords(chat.stream, build_request(run))) as stream,
     ):
         for _ in stream:
