@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 import jinja2
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from streamconform.model.case import Case
+from streamconform.peers.findings import Library
 from streamconform.peers.table import PEERS
 from streamconform.reports.cause_table import HARMS
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
@@ -82,6 +83,7 @@ class Renderer:
         self._environment.filters |= {
             "markdown": _render_markdown,
             "markdown_inline": _render_inline,
+            "with_code": _render_title,
             "host": lambda url: urlsplit(url).hostname or url,
             "thread_name": _name_thread,
         }
@@ -263,7 +265,7 @@ def _pick_columns(matrix: Matrix, clients: Iterable[Client], apis: Sequence[str]
 
 
 def _render_client(matrix: Matrix, renderer: Renderer, client: Client) -> Iterator[tuple[str, str]]:
-    apis = [api for api in matrix.apis if api in client.by_api]
+    apis = list(client.by_api)
     columns = _pick_columns(matrix, [client], apis)
     slugs = sorted(
         {*client.list_findings(), *client.history} & matrix.findings.keys(),
@@ -275,10 +277,12 @@ def _render_client(matrix: Matrix, renderer: Renderer, client: Client) -> Iterat
         path,
         matrix=matrix,
         client=client,
-        columns=columns,
-        titles=list(columns.values()),
         rows=[
-            (api, client.by_api[api], [client.score_column(name, api) for name in columns]) for api in apis
+            ("all cases", list(client.by_api.items())),
+            *(
+                (title, [(api, client.score_column(name, api)) for api in apis])
+                for name, title in columns.items()
+            ),
         ],
         findings=[(matrix.findings[slug], _describe_history(client, slug)) for slug in slugs],
         section="matrix",
@@ -314,12 +318,29 @@ def _render_finding(matrix: Matrix, renderer: Renderer, slug: str) -> str:
         f"findings/{slug}.html",
         matrix=matrix,
         finding=matrix.findings[slug],
+        libraries=[
+            (library, *_date_finding(matrix, slug, library)) for library in matrix.findings[slug].libraries
+        ],
         harm=matrix.harms.get(slug),
         affected=[
             (name, client, _describe_history(client, slug) if client else "") for name, client in clients
         ],
         section="findings",
     )
+
+
+def _date_finding(matrix: Matrix, slug: str, library: Library) -> tuple[str, str]:
+    """Return since which release a library has a finding, and which one fixed it; empty if unknown."""
+    since, fixed = library.since or "", library.fixed or ""
+    for client in matrix.clients:
+        entry = client.history.get(slug)
+        if entry is None or entry["package"] != library.name:
+            continue
+        since = since or (entry["oldest"] if "without" in entry else f"{entry['oldest']} or earlier")
+        newest = client.newest.get(library.name)
+        has_it = f"not in {newest}, the newest" if newest and entry.get("newest") == "present" else ""
+        fixed = fixed or entry.get("fixed", has_it)
+    return "its first release" if since == "first" else since, fixed
 
 
 def _describe_history(client: Client, slug: str) -> str:
@@ -372,6 +393,11 @@ def _find_issue(guard: str) -> str:
 def _render_markdown(text: str, root: str) -> Markup:
     """Return Markdown as HTML; HTML in it is escaped."""
     return Markup(LOCAL_LINK.sub(rf'href="{root}findings/\1.html"', MARKDOWN.render(text)))  # noqa: S704
+
+
+def _render_title(text: str) -> Markup:
+    """Return a title as HTML, with its code spans."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def _render_inline(text: str, root: str) -> Markup:

@@ -88,6 +88,7 @@ class ProsePlugin(BasePlugin):  # type: ignore[type-arg]
         """Make wide tables and code reachable by the keyboard, which scrolls them."""
         del config, files
         self.sources[page.url] = str(page.title)
+        html = html.replace("\\|", "|")  # GitHub needs the backslash in a table, also in code
         html = html.replace("<table>", '<div class="wide" tabindex="0"><table>')
         html = html.replace("</table>", "</table></div>")
         return re.sub(r"<pre(?=[ >])", '<pre tabindex="0"', html)

@@ -69,7 +69,7 @@ def _write_command(command: click.Command, context: click.Context, heading: str)
     if rows:
         yield "| option | meaning |\n|---|---|"
         for name, meaning in rows:
-            yield f"| {_format_code(name)} | {_format_cell(meaning)} |"
+            yield f"| {_format_code(name.replace('|', ' | '))} | {_format_cell(meaning)} |"
         yield ""
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -128,7 +128,8 @@ def _write_schema(name: str) -> Iterator[str]:
     if "properties" in schema:
         yield "## The document\n"
         yield from _write_properties(schema)
-    for key, definition in schema.get("$defs", {}).items():
+    definitions = schema.get("$defs", {})
+    for key, definition in sorted(definitions.items(), key=lambda item: "properties" not in item[1]):
         yield f"## {key}\n"
         if "description" in definition:
             yield f"{definition['description']}\n"

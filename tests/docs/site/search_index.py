@@ -27,7 +27,8 @@ def write_index(out: Path, matrix: Matrix) -> None:
         for section in sections
     ]
     entries += _list_matrix_entries(matrix)
-    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    plain = [tuple(part.replace("`", "") for part in entry) for entry in entries]
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
     (out / "search.js").write_text(f"window.conformIndex = {text};\n", "utf-8")
 
 
