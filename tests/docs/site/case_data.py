@@ -96,7 +96,9 @@ def _view_stream(case: Case, title: str) -> StreamView:
     text = "" if frames else body.decode("utf-8", "replace")
     omitted = ""
     if len(frames) > MAX_FRAMES:
-        omitted = f"{format_count(len(frames) - MAX_FRAMES, 'more frame')}; `conform explain` shows all of them."
+        omitted = (
+            f"{format_count(len(frames) - MAX_FRAMES, 'more frame')}; `conform explain` shows all of them."
+        )
     elif len(text) > MAX_BODY:
         omitted = f"{format_count(len(text) - MAX_BODY, 'more character')}."
     return StreamView(

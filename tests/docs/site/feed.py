@@ -12,7 +12,9 @@ from streamconform.reports.describe import format_count
 from ..blocks import ROOT
 from .matrix_data import Client, Matrix
 
-RELEASE: Final = re.compile(r"^## \[?(?P<version>[0-9][^\] ]*)\]?(?:\([^)]*\))? [-–] (?P<date>\d{4}-\d\d-\d\d)$", re.MULTILINE)
+RELEASE: Final = re.compile(
+    r"^## \[?(?P<version>[0-9][^\] ]*)\]?(?:\([^)]*\))? - (?P<date>\d{4}-\d\d-\d\d)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

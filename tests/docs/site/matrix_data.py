@@ -108,7 +108,8 @@ class Client:
     @cached_property
     def by_api(self) -> Mapping[str, Score]:
         """Return the score of each API."""
-        return {api: Score(**entry["cases"]) for api, entry in self.scores["apis"].items()}
+        entries = self.scores["apis"]
+        return {api: Score(**entries[api]["cases"]) for api in (*APIS, COMMON) if api in entries}
 
     @cached_property
     def total(self) -> Score:
@@ -267,9 +268,7 @@ def _read_client(peer: Peer, path: Path, folder: Path) -> Client:
 def _read_known(peer: str) -> list[tuple[PatternParts, str]]:
     """Return the pattern and the finding of each known failure of a peer that names a finding."""
     path = KNOWN / f"{peer}.yaml"
-    entries = (
-        yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["entries"] if path.exists() else ()
-    )
+    entries = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["entries"] if path.exists() else ()
     pairs = ((split_pattern(entry["match"]), get_slug(entry["issue"])) for entry in entries)
     return [(pattern, slug) for pattern, slug in pairs if slug]
 
@@ -294,9 +293,7 @@ def _read_causes(
             )
 
 
-def _find_findings(
-    cases: Mapping[str, Sequence[str]], known: Sequence[tuple[PatternParts, str]]
-) -> set[str]:
+def _find_findings(cases: Mapping[str, Sequence[str]], known: Sequence[tuple[PatternParts, str]]) -> set[str]:
     """Return the slugs of the known failures that match a trial of `cases`."""
     slugs: set[str] = set()
     for pattern, slug in known:

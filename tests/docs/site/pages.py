@@ -30,8 +30,12 @@ from .start import list_starts
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LANGUAGES: Final[Mapping[str, str]] = {"python": "Python", "javascript": "Node.js"}
 MEANINGS: Final[Mapping[str, str]] = {
-    "runs a wrong or unfinished call": "An agent executes a tool call that the model did not finish, or did not make.",
-    "reports a broken stream as success": "The connection broke, and the program takes half an answer for the whole.",
+    "runs a wrong or unfinished call": (
+        "An agent executes a tool call that the model did not finish, or did not make."
+    ),
+    "reports a broken stream as success": (
+        "The connection broke, and the program takes half an answer for the whole."
+    ),
     "crashes on a valid stream": "The provider sends what it documents, and the program gets an exception.",
     "loses or changes content": "Text, calls or thinking are missing, repeated or in another order.",
     "bills wrong": "Tokens or costs are counted wrong, most often because of the cache.",
@@ -100,11 +104,16 @@ class Renderer:
         )
 
 
-def render_pages(matrix: Matrix, renderer: Renderer, documents: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def render_pages(
+    matrix: Matrix, renderer: Renderer, documents: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each file; `documents` has the titles of MkDocs' pages by URL."""
     yield "index.html", _render_home(matrix, renderer)
     starts = list_starts()
-    yield "start.html", renderer.render("start.html", "start.html", matrix=matrix, starts=starts, section="start")
+    yield (
+        "start.html",
+        renderer.render("start.html", "start.html", matrix=matrix, starts=starts, section="start"),
+    )
     yield "search.html", renderer.render("search.html", "search.html", pages=sorted(documents.items()))
     yield "404.html", renderer.render("404.html", "404.html", root=renderer.home)
     for view in (_view_apis(matrix), _view_capabilities(matrix)):
@@ -119,8 +128,11 @@ def render_pages(matrix: Matrix, renderer: Renderer, documents: Mapping[str, str
     for id_ in matrix.cases:
         yield f"matrix/cases/{id_}.html", _render_case(matrix, renderer, id_)
     path = "findings/index.html"
-    yield path, renderer.render(
-        "findings.html", path, matrix=matrix, groups=list(matrix.list_by_harm()), section="findings"
+    yield (
+        path,
+        renderer.render(
+            "findings.html", path, matrix=matrix, groups=list(matrix.list_by_harm()), section="findings"
+        ),
     )
     for slug in matrix.findings:
         yield f"findings/{slug}.html", _render_finding(matrix, renderer, slug)
@@ -172,9 +184,9 @@ def _view_apis(matrix: Matrix) -> View:
         name="api",
         title="Clients by API",
         legend=(
-            "The share of the cases that a client reads correctly, as they were recorded. Delivered otherwise: the"
-            " same bytes in one piece, byte by byte or with comments. Cut off: the stream is cut, reset or ended by"
-            " an error. Both are counted among the cases that it reads."
+            "The share of the cases that a client reads correctly, as they were recorded; below it, how many"
+            " fail. Delivered otherwise: the same bytes in one piece, byte by byte or with comments. Cut off:"
+            " the stream is cut, reset or ended by an error. Both are counted among the cases that it reads."
         ),
         columns=[
             *(Column(api, f"api/{api}.html", f"#{api}") for api in matrix.apis),
@@ -198,13 +210,12 @@ def _view_capabilities(matrix: Matrix) -> View:
         name="capability",
         title="Clients by capability",
         legend=(
-            "The share of the cases of each capability that a client reads correctly, in all of its APIs together."
+            "The share of the cases of each capability that a client reads correctly, in all of its APIs"
+            " together; below it, how many fail."
             " A case can count in several columns."
         ),
         columns=[Column(title) for title in matrix.columns.values()],
-        rows=[
-            (client, [client.score_column(name) for name in matrix.columns]) for client in matrix.clients
-        ],
+        rows=[(client, [client.score_column(name) for name in matrix.columns]) for client in matrix.clients],
     )
 
 
@@ -272,20 +283,23 @@ def _render_client(matrix: Matrix, renderer: Renderer, client: Client) -> Iterat
         key=lambda slug: _rank(matrix, slug),
     )
     path = f"matrix/clients/{client.name}.html"
-    yield path, renderer.render(
-        "client.html",
+    yield (
         path,
-        matrix=matrix,
-        client=client,
-        rows=[
-            ("all cases", list(client.by_api.items())),
-            *(
-                (title, [(api, client.score_column(name, api)) for api in apis])
-                for name, title in columns.items()
-            ),
-        ],
-        findings=[(matrix.findings[slug], _describe_history(client, slug)) for slug in slugs],
-        section="matrix",
+        renderer.render(
+            "client.html",
+            path,
+            matrix=matrix,
+            client=client,
+            rows=[
+                ("all cases", list(client.by_api.items())),
+                *(
+                    (title, [(api, client.score_column(name, api)) for api in apis])
+                    for name, title in columns.items()
+                ),
+            ],
+            findings=[(matrix.findings[slug], _describe_history(client, slug)) for slug in slugs],
+            section="matrix",
+        ),
     )
     yield f"matrix/clients/{client.name}.json", (RESULTS / f"{client.name}.json").read_text("utf-8")
     badge = describe_badge(client)

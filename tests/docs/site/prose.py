@@ -89,6 +89,7 @@ class ProsePlugin(BasePlugin):  # type: ignore[type-arg]
         del config, files
         self.sources[page.url] = str(page.title)
         html = html.replace("\\|", "|")  # GitHub needs the backslash in a table, also in code
+        html = html.replace("<img ", '<img loading="lazy" ')
         html = html.replace("<table>", '<div class="wide" tabindex="0"><table>')
         html = html.replace("</table>", "</table></div>")
         return re.sub(r"<pre(?=[ >])", '<pre tabindex="0"', html)
@@ -105,6 +106,8 @@ class ProsePlugin(BasePlugin):  # type: ignore[type-arg]
         path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
         if path == "docs/matrix/findings.md" and anchor:
             return posixpath.relpath(f"../findings/{anchor[1:]}.html", posixpath.dirname(source) or ".")
+        if path == "README.md" and anchor:
+            return f"{self._repository}/blob/main/{path}{anchor}"  # the home page has other sections
         page = MATRIX_PAGES.get(path) or self._find_page(path)
         if page is not None:
             return posixpath.relpath(page, posixpath.dirname(source) or ".") + anchor
@@ -166,5 +169,3 @@ def _read_project_pages() -> dict[str, str]:
         for path, (page, _) in PROJECT_PAGES.items()
         if (ROOT / path).is_file()
     }
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import click
 from streamconform.apis import APIS
@@ -81,8 +81,8 @@ def _write_command(command: click.Command, context: click.Context, heading: str)
 def _write_contract() -> Iterator[str]:
     yield "# The adapter contract\n"
     yield (
-        "What an adapter receives and returns, generated from the code. [Adapters](../adapters.md) explains it"
-        " with examples; the pages of the schemas have every field.\n"
+        "What an adapter receives and returns, generated from the code. [Adapters](../adapters.md) explains"
+        " it with examples; the pages of the schemas have every field.\n"
     )
     yield "| format | holds |\n|---|---|"
     for name in CONTRACT:
@@ -124,7 +124,8 @@ def _write_schema(name: str) -> Iterator[str]:
     schema = load_schema(name)
     yield f"# `{name}`\n"
     yield f"{schema['description']}\n"
-    yield f"The schema itself: [{name}.json](../../schemas/{name}.json), or `conform schema {name} --bundle`.\n"
+    file = f"[{name}.json](../../schemas/{name}.json)"
+    yield f"The schema itself: {file}, or `conform schema {name} --bundle`.\n"
     if "properties" in schema:
         yield "## The document\n"
         yield from _write_properties(schema)
@@ -147,7 +148,7 @@ def _write_properties(schema: JsonObject) -> Iterator[str]:
     yield ""
 
 
-def _write_field(path: str, field: JsonObject | bool, *, required: bool) -> Iterator[str]:
+def _write_field(path: str, field: JsonObject | Literal[True], *, required: bool) -> Iterator[str]:
     """Yield the row of a field, and those of the fields inside it."""
     schema: JsonObject = {} if isinstance(field, bool) else field
     meaning = _format_cell(schema.get("description", ""))

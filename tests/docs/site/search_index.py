@@ -1,4 +1,4 @@
-"""The index of the search: sections of the documentation as MkDocs finds them, clients, findings and cases."""
+"""The index of the search: sections of the documentation, clients, findings and cases."""
 
 from __future__ import annotations
 

@@ -32,7 +32,12 @@ class Start:
 
 
 _PROJECTS: Final[Sequence[tuple[Language, str, str, Mapping[str, str]]]] = (
-    ("python", "Python", "python", {"pyproject.toml": '[project]\nname = "mypkg"\n', "mypkg/__init__.py": ""}),
+    (
+        "python",
+        "Python",
+        "python",
+        {"pyproject.toml": '[project]\nname = "mypkg"\n', "mypkg/__init__.py": ""},
+    ),
     ("node", "Node.js", "javascript", {"package.json": '{"name": "mypkg"}'}),
     ("rust", "Rust", "rust", {"Cargo.toml": '[package]\nname = "mypkg"\n'}),
     ("go", "Go", "go", {"go.mod": "module example.org/mypkg\n"}),
