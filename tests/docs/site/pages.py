@@ -48,6 +48,8 @@ SHOWN_FINDING: Final = "truncated-call-gets-the-arguments-parsed-so-far"
 SHOWN_LIBRARY: Final = "anthropic"
 """The failure on the home page."""
 MARKDOWN: Final = MarkdownIt("commonmark", {"html": False})
+MAX_CASES: Final = 60
+"""Cases of a cause that the page of a client lists."""
 LOCAL_LINK: Final = re.compile(r'href="findings\.md#([a-z0-9-]+)"')
 
 
@@ -290,6 +292,7 @@ def _render_client(matrix: Matrix, renderer: Renderer, client: Client) -> Iterat
             path,
             matrix=matrix,
             client=client,
+            most_cases=MAX_CASES,
             rows=[
                 ("all cases", list(client.by_api.items())),
                 *(
