@@ -93,11 +93,13 @@ def test_a_signal_interrupts_the_judging(number):
             cleaned.append(True)
 
     previous = signal.signal(signal.SIGVTALRM, lambda *_: os.kill(os.getpid(), number))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
     try:
         with pytest.raises(KeyboardInterrupt):
             run_interruptible(judge_forever())
     finally:
         signal.signal(signal.SIGVTALRM, previous)
+        signal.signal(signal.SIGINT, before)
     assert cleaned == [True]
 
 
