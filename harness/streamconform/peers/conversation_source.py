@@ -44,9 +44,11 @@ class StandIn(ModuleType):
     __path__: list[str]
 
     def __getattr__(self, name: str) -> Any:
-        """Make the class, or report that there is none for names that Python itself looks for."""
+        """Return a module for a name in lower case, a class for any other; none for Python's own names."""
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.islower():
+            return importlib.import_module(f"{self.__name__}.{name}")
         made = type(name, (Source,), {"__module__": self.__name__})
         setattr(self, name, made)
         return made
@@ -120,7 +122,7 @@ def main(name: str) -> None:
     sys.meta_path.insert(0, StandInFinder(LIBRARIES))
     document = json.load(sys.stdin)
     values = DESCRIBE[name](document["conversation"], document["api"])
-    print(json.dumps({key: format_source(value) for key, value in values.items() if value != []}))
+    json.dump({key: format_source(value) for key, value in values.items() if value != []}, sys.stdout)
 
 
 def format_source(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Write the program that shows a finding: a server with the complete stream, and the library that reads it."""
+"""Write the program that shows a finding: a server with the stream, and the library that reads it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any, Final
 
 from streamconform.apis import APIS
@@ -105,7 +106,11 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial) -> str:
         why = form if trial.case.stream else "it is an answer without streaming"
         raise SelectionError(f"`{trial.id}` cannot be shown by a short program: {why}; choose another trial")
     cassette = trial.case.cassette
-    values = {**_describe_tools(cassette.request.body, peer.language), **snippet.values, "MODEL": find_model(trial)}
+    values = {
+        **_describe_tools(cassette.request.body, peer.language),
+        **snippet.values,
+        "MODEL": find_model(trial),
+    }
     pieces = trial.chunks if kind in CUT_DELIVERIES and kind != BYTEWISE else tuple(_split_lines(trial))
     server = {
         "STATUS": str(cassette.status),
@@ -116,9 +121,7 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial) -> str:
     return write(snippet, server, values, kind if kind in CUT_DELIVERIES else None)
 
 
-def _write_request_program(
-    peer: Peer, snippet: Snippet, api: str, conversation: Mapping[str, Any]
-) -> str:
+def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation: Mapping[str, Any]) -> str:
     assert snippet.request is not None, "the caller has checked it"
     reply = APIS[api].canned_replies[0]
     model = str(conversation["model"])
@@ -139,6 +142,7 @@ def _write_python(
     snippet: Snippet, server: Mapping[str, str], values: Mapping[str, str], cut: str | None
 ) -> str:
     modules = ["threading", *(["json"] if "READ" in server else []), *(["time"] if cut else [])]
+    send: tuple[str, ...]
     if cut == BYTEWISE:
         send = 'for byte in b"".join(STREAM):', "    self.wfile.write(bytes([byte]))"
     elif cut:
@@ -160,7 +164,9 @@ def _write_javascript(
     else:
         pieces = joined if cut == BYTEWISE else 'STREAM.map((piece) => Buffer.from(piece, "latin1"))'
         piece = "Buffer.of(piece)" if cut == BYTEWISE else "piece"
-        send = f"for (const piece of {pieces}) await setTimeout(1, response.write({piece}));\n  response.end();"
+        send = (
+            f"for (const piece of {pieces}) await setTimeout(1, response.write({piece}));\n  response.end();"
+        )
     imports = fill_in(snippet.imports, values).rstrip()
     paused = {"PAUSED": ""} if cut else {}
     return (
@@ -175,7 +181,7 @@ def _split_lines(trial: Trial) -> Iterator[bytes]:
     framing = APIS[trial.case.api].frame_case(trial.case, trial.body)
     if framing in {"eventstream", "invoke_stream"}:
         ends = [0, *(frame.end for frame in split(framing, trial.body)), len(trial.body)]
-        for start, end in zip(ends, ends[1:], strict=False):
+        for start, end in pairwise(ends):
             yield trial.body[start:end]
     else:
         # The empty line that ends a frame is shown with the line before it.
@@ -195,7 +201,8 @@ def _describe_tools(request: Any, language: str) -> dict[str, str]:
     if not tools:
         return {}
     functions = [
-        {"name": name, "description": text or name, "parameters": dict(schema)} for name, text, schema in tools
+        {"name": name, "description": text or name, "parameters": dict(schema)}
+        for name, text, schema in tools
     ]
     forms: dict[str, Any] = {
         "TOOLS": [tool for tool in request.get("tools", ()) if isinstance(tool, dict)],
@@ -219,7 +226,7 @@ def _describe_tools(request: Any, language: str) -> dict[str, str]:
 
 def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]) -> dict[str, str]:
     """Return the conversation in the library's own types, as source."""
-    ran = subprocess.run(
+    ran = subprocess.run(  # noqa: S603 - our own Python, and a name from our own table
         (sys.executable, "-m", conversation_source.__name__, peer.name),
         input=json.dumps({"conversation": conversation, "api": api}),
         capture_output=True,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from streamconform.adapters.connect import Connection
 from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AS_IS, DELIVERIES, AnyTrial
+from streamconform.model.trial import AS_IS, AnyTrial
 from streamconform.peers.findings import Finding
-from streamconform.run.blame import Blame
-from streamconform.run.plan import Settings
-from streamconform.run.single import SingleRunner
 from streamconform.suite.catalog import Catalog
-from streamconform.suite.expand import expand, make_trial
-from streamconform.suite.select import matches
+from streamconform.suite.expand import make_trial
+from streamconform.tools import trials
 from streamconform.tools.history.search import State
 
-SETTINGS: Final = Settings(workers=1, timeout=60.0)
 CONTROLS: Final = ("text", "tool")
 """Parts of the names of topics: the first case of each that the pinned release passes is a control."""
 MAX_CONTROLS_TRIED: Final = 6
@@ -49,28 +44,14 @@ class Target:
 
 
 def choose_trial(catalog: Catalog, finding: Finding, patterns: Sequence[str]) -> AnyTrial | None:
-    """Return a trial that one of `patterns` matches, None if there is none.
-
-    Cases that the finding names come first, and of a case's trials the one without a change of the stream.
-    """
-    subjects = [pattern.partition(":")[0] for pattern in patterns]
+    """Return a trial that one of `patterns` matches, if possible of a case that the finding names."""
     named = [case for case in finding.cases if case in catalog.ids]
     others = [
-        id_ for id_ in catalog.ids if id_ not in named and any(_may_match(each, id_) for each in subjects)
+        id_
+        for id_ in catalog.ids
+        if id_ not in named and any(trials.may_match(pattern.partition(":")[0], id_) for pattern in patterns)
     ]
-    for id_ in (*named, *others):
-        relevant = [subject for subject in subjects if _may_match(subject, id_)]
-        if not relevant:
-            continue
-        (case,) = catalog.load((id_,))
-        trials = [
-            trial
-            for trial in expand((case,), DELIVERIES, "http", 0, "all")
-            if any(matches(subject, trial.id) for subject in relevant)
-        ]
-        if trials:
-            return min(trials, key=lambda trial: trial.delivery not in (AS_IS, None))
-    return None
+    return trials.choose_trial(catalog, (*named, *others), patterns)
 
 
 def list_controls(catalog: Catalog, api: str) -> tuple[tuple[AnyTrial, ...], ...]:
@@ -100,23 +81,5 @@ def compare(result: TrialResult, symptom: Symptom) -> State:
     return "present" if same else "unclear"
 
 
-async def run_trials(connection: Connection, trials: Sequence[AnyTrial]) -> Mapping[str, TrialResult]:
-    """Return the result of each trial by its id.
-
-    Raises:
-        ImplementationError: the program does not start.
-    """
-    runner = SingleRunner(connection, SETTINGS, Blame(None))
-    try:
-        await runner.begin(trials)
-        return {trial.id: await runner.judge(trial) for trial in trials}
-    finally:
-        await runner.end()
-
-
 def _make_trials(catalog: Catalog, ids: Sequence[str]) -> list[AnyTrial]:
     return [make_trial(case, AS_IS, 0) for case in catalog.load(ids) if isinstance(case, Case)]
-
-
-def _may_match(pattern: str, case_id: str) -> bool:
-    return matches(pattern.partition("@")[0], case_id)

@@ -22,6 +22,7 @@ from streamconform.suite.catalog import Catalog
 from streamconform.tools.history import observe
 from streamconform.tools.history.environment import build_command, install_release
 from streamconform.tools.history.search import choose_release, summarize
+from streamconform.tools.trials import run_trials
 
 Report = Callable[[str], None]
 
@@ -183,7 +184,7 @@ class Tracer:
 
     async def _run(self, folder: Path, trials: Sequence[AnyTrial]) -> Mapping[str, TrialResult]:
         command = build_command(self.root, self.peer, folder)
-        return await observe.run_trials(Connection(f"peer:{self.peer.name}", command), trials)
+        return await run_trials(Connection(f"peer:{self.peer.name}", command), trials)
 
 
 def trace_peer(
