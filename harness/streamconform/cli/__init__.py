@@ -39,6 +39,7 @@ VERBS: Final[Mapping[str, str]] = {
     "compare": "Run implementations over recordings and show where they differ.",
     "drift": "Find what streams have that the suite has never seen.",
     "corpus": "Pull recordings that other projects publish, for `compare`.",
+    "finding": "Write a finding about a library as an issue for its tracker.",
     "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Test the suite itself with broken parsers.",
