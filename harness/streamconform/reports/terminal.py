@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, Self, TextIO
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from streamconform.errors import Problem
@@ -40,6 +39,9 @@ from streamconform.reports.summary import (
     needs_attention,
 )
 from streamconform.run.results import Results
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 MAX_CAUSES: Final = 12
 MAX_WARNINGS: Final = 6
@@ -95,6 +97,9 @@ class Terminal:
         for info in header.implementations:
             self._print(f"  {describe_implementation(info)}", "bold")
         if self.console.is_terminal:
+            # Imported here because only a run on a terminal has a bar.
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
             self._bar = Progress(
                 TextColumn("  {task.description}"),
                 BarColumn(),
