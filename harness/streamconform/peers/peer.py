@@ -31,6 +31,8 @@ class Peer:
     """The capabilities that the adapter claims."""
     claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
     """The claims for APIs to which `claims` does not apply."""
+    vendor: str | None = None
+    """The vendor whose servers the library is written for; it is judged only on streams of that vendor."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
     """Distributions that are installed with the library; for Python the pins give their release."""
