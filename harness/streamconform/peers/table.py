@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamconform.peers.node_table import NODE_PEERS
-from streamconform.peers.peer import OPENAI_CHAT, WITH_PROVIDER_TOOLS, WITH_SIGNATURES, WITH_THINKING, Peer
+from streamconform.peers.peer import (
+    OPENAI_CHAT,
+    WITH_CACHE,
+    WITH_PROVIDER_TOOLS,
+    WITH_SIGNATURES,
+    WITH_THINKING,
+    Peer,
+)
 
 __all__ = ["PEERS", "Peer"]
 
@@ -183,6 +190,60 @@ _PYTHON_PEERS: Final = (
         issues="https://github.com/langchain-ai/langchain/issues",
         claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
         claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no count of the cache
+    ),
+    Peer(
+        name="groq",
+        vendor="groq",
+        distribution="groq",
+        version="1.7.0",
+        module="groq.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/groq/groq-python/issues",
+        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
+    ),
+    Peer(
+        name="together",
+        vendor="together",
+        distribution="together",
+        version="3.1.1",
+        module="together.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/togethercomputer/together-py/issues",
+        claims=(*WITH_THINKING, "documents"),
+    ),
+    Peer(
+        name="openrouter",
+        vendor="openrouter",
+        distribution="openrouter",
+        version="1.3.84",
+        module="openrouter.chat",
+        apis=("openai-chat",),
+        through="`chat.send()`, with and without `stream=True`",
+        issues="https://github.com/OpenRouterTeam/python-sdk/issues",
+        claims=(*OPENAI_CHAT, "thinking", "usage_details", "documents"),
+    ),
+    Peer(
+        name="huggingface_hub",
+        distribution="huggingface-hub",
+        version="2.4.0",
+        module="huggingface_hub.chat",
+        apis=("openai-chat",),
+        through="`InferenceClient.chat_completion()`, with and without `stream=True`",
+        issues="https://github.com/huggingface/huggingface_hub/issues",
+        claims=(*WITH_THINKING, "documents"),
+    ),
+    Peer(
+        name="zai",
+        vendor="zhipu",
+        distribution="zai-sdk",
+        version="0.2.3",
+        module="zai.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/zai-org/z-ai-sdk-python/issues",
+        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
     ),
 )
 
