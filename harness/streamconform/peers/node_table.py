@@ -9,6 +9,7 @@ from streamconform.peers.peer import (
     WITH_CACHE,
     WITH_PROVIDER_TOOLS,
     WITH_SIGNATURES,
+    WITH_THINKING,
     Capabilities,
     Peer,
 )
@@ -16,18 +17,18 @@ from streamconform.peers.peer import (
 EVENTS: Final[Capabilities] = ("events",)
 EVENTS_DETAILS: Final[Capabilities] = ("usage_details", *EVENTS)
 AI_SDK_PROVIDERS: Final = (
-    "@ai-sdk/openai@3.0.141",
-    "@ai-sdk/anthropic@3.0.138",
-    "@ai-sdk/google@3.0.141",
-    "@ai-sdk/cohere@3.0.63",
-    "@ai-sdk/mistral@3.0.69",
+    "@ai-sdk/openai@4.0.118",
+    "@ai-sdk/anthropic@4.0.105",
+    "@ai-sdk/google@4.0.121",
+    "@ai-sdk/cohere@4.0.52",
+    "@ai-sdk/mistral@4.0.87",
 )
 
 NODE_PEERS: Final = (
     Peer(
         name="node-openai",
         distribution="openai",
-        version="6.49.0",
+        version="7.57.0",
         module="openai",
         apis=("openai-chat", "openai-responses"),
         through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
@@ -39,7 +40,7 @@ NODE_PEERS: Final = (
     Peer(
         name="node-anthropic",
         distribution="@anthropic-ai/sdk",
-        version="1.12.0",
+        version="1.13.0",
         module="anthropic",
         apis=("anthropic-messages",),
         through="`messages.stream()` and its final message",
@@ -50,12 +51,12 @@ NODE_PEERS: Final = (
     Peer(
         name="node-google-genai",
         distribution="@google/genai",
-        version="2.32.0",
+        version="3.3.0",
         module="google_genai",
         apis=("google-generate",),
         through="`models.generateContentStream()`",
         issues="https://github.com/googleapis/js-genai/issues",
-        claims=(*WITH_SIGNATURES, *EVENTS_DETAILS),
+        claims=(*WITH_PROVIDER_TOOLS, *EVENTS_DETAILS),
         language="javascript",
     ),
     Peer(
@@ -72,11 +73,11 @@ NODE_PEERS: Final = (
     Peer(
         name="node-ai",
         distribution="ai",
-        version="6.0.326",
+        version="7.0.173",
         companions=AI_SDK_PROVIDERS,
         module="ai",
         apis=("openai-chat", "openai-responses", "anthropic-messages", "google-generate", "cohere-chat"),
-        through="`streamText()` and its `fullStream`",
+        through="`streamText()` and its `stream`",
         issues="https://github.com/vercel/ai/issues",
         claims=(*WITH_SIGNATURES, *EVENTS_DETAILS),
         # For Cohere the AI SDK counts tokens; cases compare billed units, so usage is not claimed.
@@ -89,7 +90,7 @@ NODE_PEERS: Final = (
     Peer(
         name="node-ai-mistral",
         distribution="ai",
-        version="6.0.326",
+        version="7.0.173",
         companions=AI_SDK_PROVIDERS,
         module="ai mistral",
         apis=("openai-chat",),
@@ -100,12 +101,12 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-pi-ai",
-        distribution="@mariozechner/pi-ai",
-        version="0.73.1",
+        distribution="@earendil-works/pi-ai",
+        version="0.87.1",
         module="pi_ai",
         apis=("openai-chat", "openai-responses", "anthropic-messages", "google-generate", "bedrock-converse"),
-        through="`stream()` and its `result()`",
-        issues="https://github.com/badlogic/pi-mono/issues",
+        through="`models.stream()` and its `result()`",
+        issues="https://github.com/earendil-works/pi/issues",
         claims=(
             "tool_calls",
             "parallel_tool_calls",
@@ -114,6 +115,7 @@ NODE_PEERS: Final = (
             "cost",
             "thinking",
             "signatures",
+            "raw_stop",
             *EVENTS,
         ),
         # It keeps Gemini's signatures on the text or call they came with, so signatures are not claimed.
@@ -125,9 +127,54 @@ NODE_PEERS: Final = (
                 "cache_usage",
                 "cost",
                 "thinking",
+                "raw_stop",
                 *EVENTS,
             )
         },
+        language="javascript",
+    ),
+    Peer(
+        name="node-mistral",
+        distribution="@mistralai/mistralai",
+        version="2.7.0",
+        module="mistral",
+        apis=("openai-chat",),
+        through="`chat.stream()`",
+        issues="https://github.com/mistralai/client-ts/issues",
+        claims=(*WITH_THINKING, *EVENTS),
+        language="javascript",
+    ),
+    Peer(
+        name="node-groq",
+        distribution="groq-sdk",
+        version="1.6.0",
+        module="groq",
+        apis=("openai-chat",),
+        through="`chat.completions.create()` with `stream: true`",
+        issues="https://github.com/groq/groq-typescript/issues",
+        claims=(*WITH_CACHE, "thinking", *EVENTS_DETAILS),
+        language="javascript",
+    ),
+    Peer(
+        name="node-together",
+        distribution="together-ai",
+        version="0.52.0",
+        module="together",
+        apis=("openai-chat",),
+        through="`chat.completions.create()` with `stream: true`",
+        issues="https://github.com/togethercomputer/together-typescript/issues",
+        claims=(*WITH_CACHE, "thinking", *EVENTS_DETAILS),
+        language="javascript",
+    ),
+    Peer(
+        name="node-openrouter",
+        distribution="@openrouter/sdk",
+        version="1.3.19",
+        module="openrouter",
+        apis=("openai-chat",),
+        through="`chat.send()` with `stream: true`",
+        issues="https://github.com/OpenRouterTeam/typescript-sdk/issues",
+        claims=(*OPENAI_CHAT, "thinking", *EVENTS_DETAILS),
         language="javascript",
     ),
 )
