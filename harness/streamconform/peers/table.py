@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamconform.peers.node_table import NODE_PEERS
-from streamconform.peers.peer import OPENAI_CHAT, WITH_PROVIDER_TOOLS, WITH_SIGNATURES, WITH_THINKING, Peer
+from streamconform.peers.peer import (
+    OPENAI_CHAT,
+    WITH_OWN_STOP_REASONS,
+    WITH_PROVIDER_TOOLS,
+    WITH_SIGNATURES,
+    WITH_THINKING,
+    Peer,
+)
 
 __all__ = ["PEERS", "Peer"]
 
@@ -102,6 +109,49 @@ _PYTHON_PEERS: Final = (
         through="`bedrock-runtime`'s `converse_stream()` and `converse()`",
         issues="https://github.com/boto/boto3/issues",
         claims=(*WITH_PROVIDER_TOOLS, "usage_details", "documents"),
+    ),
+    Peer(
+        name="openai-agents",
+        distribution="openai-agents",
+        version="0.24.0",
+        module="openai_agents.models",
+        apis=("openai-chat", "openai-responses"),
+        through="`stream_response()` of `OpenAIChatCompletionsModel` and `OpenAIResponsesModel`",
+        issues="https://github.com/openai/openai-agents-python/issues",
+        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
+        claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "thinking", "refusals")},
+    ),
+    Peer(
+        name="haystack",
+        distribution="haystack-ai",
+        version="3.4.1",
+        module="haystack.generators",
+        apis=("openai-chat", "openai-responses"),
+        through="`run()` of `OpenAIChatGenerator` and `OpenAIResponsesChatGenerator`, streamed",
+        issues="https://github.com/deepset-ai/haystack/issues",
+        claims=(*WITH_OWN_STOP_REASONS, "usage_details", "thinking", "signatures"),
+        claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "usage_details")},
+    ),
+    Peer(
+        name="strands",
+        distribution="strands-agents",
+        version="1.62.0",
+        extras=("openai", "anthropic", "gemini"),
+        module="strands.stream",
+        apis=(
+            "openai-chat",
+            "openai-responses",
+            "anthropic-messages",
+            "google-generate",
+            "bedrock-converse",
+        ),
+        through="`stream_messages()` of its model providers, through which an `Agent` streams",
+        issues="https://github.com/strands-agents/harness-sdk/issues",
+        claims=(*WITH_OWN_STOP_REASONS, "thinking", "signatures"),
+        claims_by_api={  # no signature of encrypted reasoning
+            "openai-chat": (*WITH_OWN_STOP_REASONS, "thinking"),
+            "openai-responses": (*WITH_OWN_STOP_REASONS, "thinking"),
+        },
     ),
     Peer(
         name="litellm",
