@@ -136,6 +136,7 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-mistral",
+        vendor="mistral",
         distribution="@mistralai/mistralai",
         version="2.7.0",
         module="mistral",
