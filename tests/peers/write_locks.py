@@ -1,4 +1,4 @@
-"""Write a lock file for each Node.js peer without one, and remove unused ones: `python -m tests.peers.write_locks`.
+"""Write the missing lock files of Node.js peers, and remove unused ones: `python -m tests.peers.write_locks`.
 
 npm resolves the packages and asks its registry for their digests. A lock file that exists is kept, so that a
 package that was replaced in the registry is noticed when it is installed.

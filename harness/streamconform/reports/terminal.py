@@ -71,7 +71,7 @@ class Terminal:
         self.console = make_console(stream or sys.stdout)
         self._quiet, self._verbose, self._strict = quiet, verbose, strict
         self._bar: Progress | None = None
-        self._task = TaskID(0)
+        self._task: TaskID | None = None
         self._failures = 0
 
     def __enter__(self) -> Self:
@@ -117,6 +117,7 @@ class Terminal:
             self._failures += 1
         if self._bar is not None:
             description = f"judging, {self._failures:,} failed" if self._failures else "judging"
+            assert self._task is not None, "a bar has a task"
             self._bar.update(self._task, advance=1, description=description)
 
     def finish(self, results: Results, seconds: float | None) -> None:
