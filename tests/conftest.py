@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +27,7 @@ settings.load_profile("any-machine")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+ROOT = Path(__file__).resolve().parents[1]
 SDKS = ("anthropic", "node-anthropic")
 
 NEEDED = {
@@ -56,6 +60,22 @@ def pytest_collection_finish() -> None:
     """Leave what collection made to no collector of garbage: thousands of items live until the end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the website, built once for all workers of a session."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    folder.mkdir(exist_ok=True)
+    built = folder / "built"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            argv = (sys.executable, "-m", "tests.docs.site", "--out", str(folder / "made"))
+            subprocess.run(argv, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+            (folder / "made").rename(built)
+    return built
 
 
 @pytest.fixture

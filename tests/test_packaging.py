@@ -16,6 +16,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "streamconform/_bundled/"
 PACKAGES = ("streamconform", "streamconform_reference", "streamconform_mutants")
+BUNDLED = (
+    *(ROOT / name for name in ("specs", "cassettes")),
+    *(ROOT / "docs" / "matrix" / name for name in ("findings", "known", "history")),
+)
 PAGE = (".html", ".css", ".js")
 
 pytestmark = pytest.mark.slow
@@ -44,7 +48,7 @@ def wheel(tmp_path_factory):
     return made
 
 
-def test_the_wheel_holds_exactly_the_specs_cassettes_and_findings_of_the_checkout(wheel):
+def test_the_wheel_holds_exactly_the_bundled_folders_of_the_checkout(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {
             name.removeprefix(PREFIX): hashlib.sha256(archive.read(name)).hexdigest()
@@ -53,7 +57,7 @@ def test_the_wheel_holds_exactly_the_specs_cassettes_and_findings_of_the_checkou
         }
     here = {
         path.relative_to(folder.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for folder in (ROOT / "specs", ROOT / "cassettes", ROOT / "docs/matrix/findings")
+        for folder in BUNDLED
         for path in folder.rglob("*")
         if path.is_file()
     }

@@ -8,10 +8,17 @@ from typing import Final, Literal
 from streamconform.errors import UsageError
 
 _PACKAGE: Final = Path(__file__).resolve().parent
-_IN_CHECKOUT: Final = {"specs": "specs", "cassettes": "cassettes", "findings": "docs/matrix/findings"}
+_IN_CHECKOUT: Final = {
+    "specs": "specs",
+    "cassettes": "cassettes",
+    "findings": "docs/matrix/findings",
+    "known": "docs/matrix/known",
+    "history": "docs/matrix/history",
+}
+Kind = Literal["specs", "cassettes", "findings", "known", "history"]
 
 
-def find_bundled(kind: Literal["specs", "cassettes", "findings"]) -> Path:
+def find_bundled(kind: Kind) -> Path:
     """Return the folder of the bundled files of a kind; raises `UsageError` if it is missing."""
     # The checkout comes first: an editable install copies the files once, and the copy goes out of date.
     checkout = _PACKAGE.parents[1] / _IN_CHECKOUT[kind]

@@ -16,6 +16,7 @@ from streamconform_reference.requests.errors import INVALID, RequestError
 from streamconform_reference.requests.fields import read_objects, require_field
 from streamconform_reference.tokens import count_tokens
 
+from streamconform_proxy.redaction import get_secret, redact
 from streamconform_proxy.translate import UpstreamRequest, read_body
 
 JSON_HEADERS: Final[Mapping[str, str]] = {"content-type": "application/json"}
@@ -43,6 +44,9 @@ STATUS_CHANGES: Final[Mapping[str, Mapping[int, int]]] = {
 
 RETRY_HEADERS: Final = ("retry-after", "retry-after-ms", "x-should-retry")
 """Headers of the upstream that tell a client when to retry; they are passed on."""
+
+MAX_RETRY_HEADER: Final = 100
+"""Characters of such a header; others are not passed on."""
 
 ENDED_EARLY: Final = "the upstream's answer ended too early"
 _NO_REASON: Final = "the upstream failed with status {status} and gave no reason"
@@ -79,11 +83,19 @@ def build_upstream_failure(
     It has the upstream's status, if the client's API uses it, and its retry headers.
     """
     error = read_error_body(body, status)
-    retry_headers = {name: headers[name] for name in RETRY_HEADERS if name in headers}
-    message = error.message or _NO_REASON.format(status=status)
+    secret = get_secret(request.route)
+    retry_headers = {
+        name: redact(headers[name], secret) for name in RETRY_HEADERS if is_plain(headers.get(name, "\n"))
+    }
+    message = redact(error.message or _NO_REASON.format(status=status), secret)
     return build_refusal(
         request.route.client, RequestError(status, get_error_type(status), message), retry_headers
     )
+
+
+def is_plain(value: str) -> bool:
+    """Return whether a header's value can be passed on: printable ASCII, and not longer than any date."""
+    return value.isascii() and value.isprintable() and len(value) <= MAX_RETRY_HEADER
 
 
 def build_token_count(body: bytes) -> DocumentResponse:

@@ -18,6 +18,7 @@ from streamconform_reference.outcome import Error, Outcome, Usage
 from streamconform_reference.requests.errors import RequestError
 
 from streamconform_proxy.failures import JSON_HEADERS, DocumentResponse, build_refusal, normalize_error
+from streamconform_proxy.redaction import EventRedactor, get_secret, redact
 from streamconform_proxy.shape import (
     KeepAlive,
     NewId,
@@ -84,6 +85,7 @@ class StreamRelay:
         self._request = request
         self._decoder = DECODERS[request.route.upstream](headers=headers)
         self._document: bytearray | None = bytearray() if is_document(request, headers) else None
+        self._redactor = EventRedactor(get_secret(request.route))
         self._shaper = Shaper(build_rules(request, new_id))
         self._encoder: Encoder = ENCODERS[request.route.client](
             model=request.model,
@@ -101,7 +103,7 @@ class StreamRelay:
             if len(self._document) > MAX_DOCUMENT:
                 return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes without a stream")
             return b""
-        return self._encode(self._decoder.receive_data(data))
+        return self._encode(self._redactor.redact_events(self._decoder.receive_data(data)))
 
     def end(self) -> bytes:
         """Accept the end of the upstream's body; return the last bytes, an error event if it ended early."""
@@ -109,8 +111,8 @@ class StreamRelay:
             return b""
         if self._document is not None:
             outcome = decode_document(bytes(self._document), self._request.route.upstream)
-            return self._encode(list(to_events(outcome)))
-        return self._encode(self._decoder.receive_eof())
+            return self._encode(self._redactor.redact_events(to_events(outcome)))
+        return self._encode(self._redactor.redact_events(self._decoder.receive_eof()))
 
     def break_off(self, message: str, *, type: str = "api_error") -> bytes:  # noqa: A002
         """End the stream because the upstream cannot be read any more; return the error event."""
@@ -176,6 +178,7 @@ def relay_document(
         decoder.receive_data(body)
         decoder.receive_eof()
         outcome = decoder.outcome
+    outcome = redact(outcome, get_secret(request.route))
     shaped = shape_outcome(outcome, build_rules(request, new_id))
     if shaped.error is not None:
         return build_early_failure(request, shaped.error)

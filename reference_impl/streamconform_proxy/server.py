@@ -25,6 +25,7 @@ from streamconform_proxy.exchange import (
 )
 from streamconform_proxy.failures import build_refusal, build_token_count, get_error_type
 from streamconform_proxy.listing import LOCAL_DOCUMENTS
+from streamconform_proxy.request_fields import describe_ignored_fields
 from streamconform_proxy.translate import ENDPOINTS, Route, translate_request
 from streamconform_proxy.upstream import UpstreamClient, UpstreamError
 
@@ -213,6 +214,8 @@ class ProxyServer:
                     return to_web_response(build_token_count(body))
                 headers = {name.lower(): value for name, value in request.headers.items()}
                 upstream_request = translate_request(self._add_client_key(headers), body, headers)
+                if upstream_request.ignored:
+                    record.notes.append(describe_ignored_fields(upstream_request.ignored))
                 exchange = ProxyExchange(upstream_request, self._upstream, request, self._bounds, record)
                 return await exchange.run()
         except UpstreamError as error:
@@ -249,7 +252,7 @@ class ProxyServer:
             return self._route
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         key = headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
-        return replace(self._route, key=key or None)
+        return replace(self._route, key=key or None, has_client_key=True)
 
 
 def _reject_foreign_origin(request: web.Request) -> None:

@@ -1,7 +1,7 @@
 """Translate a client's request to the upstream's API.
 
 The request is decoded into a neutral conversation and encoded again. A few fields that the conversation lacks
-have a counterpart in the upstream's API; a table carries them over. All others are dropped.
+have a counterpart in the upstream's API; a table carries them over. `request_fields` lists all others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from streamconform_reference.requests.fields import read_field
 from streamconform_reference.tokens import count_tokens
 
 from streamconform_proxy.model_capabilities import check_thinking
+from streamconform_proxy.request_fields import list_ignored_fields, reject_fields
 
 ROUTES: Final = (
     ("anthropic-messages", "ollama-chat"),
@@ -55,9 +56,10 @@ class CarriedField:
     """A field that is carried over from the client's request to the upstream's."""
 
     source: str
+    """A path separated by dots."""
     kind: str
     target: str
-    """A path separated by dots."""
+    """A path separated by dots. A value that is there already is kept."""
     convert: Callable[[Any], Any] = lambda value: value
     """Returns the upstream's value, None to drop the field."""
 
@@ -78,6 +80,17 @@ def read_stop_sequences(value: Any) -> Any:
     return value or None
 
 
+def read_effort(value: Any) -> Any:
+    """Return an effort as a level of OpenAI, whose highest one has another name."""
+    if value not in EFFORTS:
+        expected = ", ".join(f"`{level}`" for level in EFFORTS)
+        raise invalid_request(f"output_config.effort: expected {expected}")
+    return EFFORTS[value]
+
+
+EFFORTS: Final = {"low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "xhigh"}
+"""OpenAI's levels by those of Anthropic."""
+
 CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("anthropic-messages", "ollama-chat"): (
         CarriedField("stop_sequences", "list", "options.stop", read_stop_sequences),
@@ -87,6 +100,8 @@ CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("anthropic-messages", "openai-chat"): (
         CarriedField("stop_sequences", "list", "stop", read_stop_sequences),
         CarriedField("top_p", "number", "top_p"),
+        # Without `thinking`, Anthropic's effort is that of the whole answer, as OpenAI's is.
+        CarriedField("output_config.effort", "text", "reasoning_effort", read_effort),
     ),
     ("openai-chat", "anthropic-messages"): (
         CarriedField("stop", "any", "stop_sequences", read_stop),
@@ -110,6 +125,8 @@ class Route:
     """The upstream's host name; some fields exist only for some hosts."""
     key: str | None = None
     """The upstream's key; without it no key is sent."""
+    has_client_key: bool = False
+    """Whether the key is the client's own, and not the proxy's."""
 
     def map_model(self, model: str) -> str:
         """Return the upstream's name of the client's model."""
@@ -136,6 +153,8 @@ class UpstreamRequest:
     """Whether the client requested arguments as they arrive, unchecked."""
     input_tokens: int
     """An estimate, for events that are sent before the upstream reports its count."""
+    ignored: tuple[str, ...] = ()
+    """The fields of the client's request that have no effect."""
     method: str = "POST"
 
     @property
@@ -157,6 +176,7 @@ def translate_request(route: Route, body: bytes, headers: Mapping[str, str]) -> 
         KeyError: the route's pair of APIs is not supported.
     """
     client_body = read_body(body)
+    reject_fields(route.client, client_body)
     carried_fields = CARRIED_FIELDS[route.client, route.upstream]
     conversation = REQUEST_READERS[route.client](client_body, headers)
     facts = {"facts": {"host": route.host}} if route.host else {}
@@ -177,6 +197,7 @@ def translate_request(route: Route, body: bytes, headers: Mapping[str, str]) -> 
         wants_usage=wants_usage(client_body),
         wants_unchecked_arguments=wants_unchecked_arguments(client_body, headers),
         input_tokens=count_tokens(client_body),
+        ignored=list_ignored_fields(route.client, route.upstream, client_body, conversation, upstream_body),
     )
 
 
@@ -206,17 +227,16 @@ def read_body(body: bytes) -> Json:
 
 def carry_field(field_: CarriedField, source: Mapping[str, Any], target: Json) -> None:
     """Set the field in the upstream's body if the client's body has it."""
-    if field_.kind == "any":
-        value = source.get(field_.source)
-    else:
-        value = read_field(source, field_.source, field_.kind)
+    parent, _, name = field_.source.rpartition(".")
+    holder = (read_field(source, parent, "object") or {}) if parent else source
+    value = holder.get(name) if field_.kind == "any" else read_field(holder, name, field_.kind, parent)
     value = None if value is None else field_.convert(value)
     if value is None:
         return
     *path, last = field_.target.split(".")
     for key in path:
         target = target.setdefault(key, {})
-    target[last] = value
+    target.setdefault(last, value)
 
 
 def set_key(headers: Mapping[str, str], route: Route) -> dict[str, str]:

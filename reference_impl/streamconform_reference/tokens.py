@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from streamconform_reference.image_size import count_image
 from streamconform_reference.json_text.codec import dumps
 
 CHARACTERS_PER_TOKEN: Final = 4
@@ -23,22 +24,32 @@ def _count_text(text: str) -> int:
 def count_tokens(request: Mapping[str, Any]) -> int:
     """Return the estimated tokens of a request body for `/v1/messages` or `/v1/messages/count_tokens`.
 
-    The system prompt, text, tool results, and tool inputs as compact JSON count; tools, images and
-    thinking do not. Values of the wrong type are ignored.
+    The system prompt, text, tool results, tools, and tool inputs as compact JSON count as text, and images by
+    their size; thinking does not count. Values of the wrong type are ignored.
     """
     messages = request.get("messages")
+    contents = [
+        message.get("content")
+        for message in (messages if isinstance(messages, list) else ())
+        if isinstance(message, Mapping)
+    ]
     return sum(
         _count_text(text)
         for text in (
             *_iterate_texts(request.get("system")),
-            *(
-                text
-                for message in (messages if isinstance(messages, list) else ())
-                if isinstance(message, Mapping)
-                for text in _iterate_texts(message.get("content"))
-            ),
+            *_iterate_tool_texts(request.get("tools")),
+            *(text for content in contents for text in _iterate_texts(content)),
         )
-    )
+    ) + sum(count_image(source) for content in contents for source in _iterate_images(content))
+
+
+def _iterate_tool_texts(tools: Any) -> Iterator[str]:
+    """Yield what the model sees of each tool: its name, its description and its schema as compact JSON."""
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, Mapping):
+            yield from (text for key in ("name", "description") if isinstance(text := tool.get(key), str))
+            if isinstance(schema := tool.get("input_schema"), Mapping):
+                yield dumps(schema).decode()
 
 
 def _iterate_texts(content: Any) -> Iterator[str]:
@@ -53,5 +64,17 @@ def _iterate_texts(content: Any) -> Iterator[str]:
                 yield from _iterate_texts(result)
             case {"type": "tool_use", "input": tool_input}:
                 yield dumps(tool_input).decode()
+            case _:
+                pass
+
+
+def _iterate_images(content: Any) -> Iterator[Any]:
+    """Yield the sources of the images in a message's content or a tool result."""
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {"type": "image", "source": source}:
+                yield source
+            case {"type": "tool_result", "content": result}:
+                yield from _iterate_images(result)
             case _:
                 pass

@@ -40,13 +40,40 @@ examiner.expand = expand
 '''
 
 
-@pytest.fixture
-def project(tmp_path):
-    made = Project(tmp_path).with_file(
+HELD = '''
+import glob
+import os
+import tempfile
+import time
+
+from streamconform.tools.compare import examiner
+
+_expand = examiner.expand
+
+
+def expand(cases, *words):
+    """Holds its worker at one recording until the run is told to stop."""
+    if any(case.id == os.environ["HELD"] for case in cases):
+        while not glob.glob(f"{tempfile.gettempdir()}/conform-*/stop"):
+            time.sleep(0.01)
+    return _expand(cases, *words)
+
+
+examiner.expand = expand
+'''
+
+
+def make_project(folder):
+    made = Project(folder).with_file(
         "planted_bugs.py", (ROOT / "tests/programs/planted_bugs.py").read_text("utf-8")
     )
-    (tmp_path / "a.jsonl").write_bytes(encode_lines(STREAMS))
+    (folder / "a.jsonl").write_bytes(encode_lines(STREAMS))
     return made
+
+
+@pytest.fixture
+def project(tmp_path):
+    return make_project(tmp_path)
 
 
 def command(*words, size="0.02"):
@@ -61,9 +88,15 @@ def report(project, *words, size="0.02"):
     return ran.out
 
 
-@pytest.fixture
-def undisturbed(project):
-    return report(project, size="100")
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    return report(make_project(tmp_path_factory.mktemp("undisturbed")), size="100")
+
+
+def name_recording(number):
+    """Return the name of a recording: the file and where its line begins."""
+    lines = encode_lines(STREAMS).splitlines(keepends=True)
+    return f"a.jsonl#{sum(map(len, lines[:number]))}"
 
 
 def test_six_planted_bugs_are_six_causes(undisturbed):
@@ -87,13 +120,13 @@ def test_dask_reports_what_one_process_reports(project, undisturbed):
     assert report(project, "--engine", "dask") == undisturbed
 
 
-def start(project, *words):
+def start(project, *words, environment=None):
     """Start a comparison in a process of its own."""
     project.write()
     return subprocess.Popen(
         (*CONFORM, *command(*words)),
         cwd=project.folder,
-        env={**os.environ, **ENVIRONMENT},
+        env={**os.environ, **ENVIRONMENT, **(environment or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -102,12 +135,12 @@ def start(project, *words):
 
 def wait_for_parts(folder, count):
     """Wait until some partitions are done."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         if folder.is_dir() and len(list(folder.glob("*.parquet"))) >= count:
             return
         time.sleep(0.02)
-    raise AssertionError("no partition was done in a minute")
+    raise AssertionError("too few partitions were done in two minutes")
 
 
 @pytest.mark.slow
@@ -120,7 +153,7 @@ def test_a_killed_worker_changes_nothing(project, undisturbed):
             wait_for_parts(project.folder / "kept", 2)
             victim.kill()
             cluster.add_worker()
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=120)
     assert running.returncode == 1, err
     assert out == undisturbed
 
@@ -135,7 +168,7 @@ def test_a_scheduler_that_stops_answering_for_a_while_changes_nothing(project, u
             cluster.scheduler.send_signal(signal.SIGSTOP)
             time.sleep(2)
             cluster.scheduler.send_signal(signal.SIGCONT)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=120)
     assert running.returncode == 1, err
     assert out == undisturbed
 
@@ -144,9 +177,7 @@ def test_a_scheduler_that_stops_answering_for_a_while_changes_nothing(project, u
 @pytest.mark.parametrize("engine", ["local", "dask"])
 def test_a_recording_that_ends_its_worker_is_named_and_the_others_are_examined(project, engine, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(DEADLY)
-    positions = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
-    start_of_line = sum(len(json.dumps(each)) + 1 for each in positions[:50])
-    victim = f"a.jsonl#{start_of_line}"
+    victim = name_recording(50)
     environment = {**ENVIRONMENT, "DEADLY": victim, "PYTHONPATH": str(tmp_path)}
     ran = project.run(*command("--engine", engine, size="0.01"), environment=environment)
     found = json.loads(ran.out)
@@ -154,11 +185,18 @@ def test_a_recording_that_ends_its_worker_is_named_and_the_others_are_examined(p
     assert sum(found["recordings"].values()) == len(STREAMS) - 1
 
 
-def test_an_interrupted_run_is_continued(project, undisturbed):
-    with start(project, "--results", "kept") as running:
+def test_an_interrupted_run_is_continued(project, undisturbed, tmp_path):
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held/sitecustomize.py").write_text(HELD)
+    held = {
+        "HELD": name_recording(60),
+        "PYTHONPATH": str(tmp_path / "held"),
+        "TMPDIR": str(tmp_path / "held"),
+    }
+    with start(project, "--results", "kept", environment=held) as running:
         wait_for_parts(project.folder / "kept", 3)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=120)
     assert running.returncode == 130, err
     found = json.loads(out)
     assert not found["complete"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ FOLDER = ROOT / "docs" / "matrix"
 RESULTS = FOLDER / "results"
 PAGE = FOLDER / "README.md"
 MOST_FINDINGS = 12
+SITE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Homepage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
         " failure: such cases are skipped, and counted under **not exposed**. Each failure that we publish is"
         f" [a finding]({FINDINGS}), reproduced with the library alone."
     )
+    site = f"[the website]({SITE}matrix/index.html)"
+    yield f"This page is a summary: {site} has a page for each client, case and finding."
     yield "\n".join(_table(clients, apis))
     yield "## What goes wrong"
     yield "\n".join(_harms(clients))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
 import pytest
+from streamconform.adapters import process_cleanup, protocol
 from streamconform.adapters import program as program_module
-from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
 from streamconform.adapters.process import find_error_line
@@ -133,7 +135,7 @@ def test_a_line_without_end_is_a_fault(tmp_path, monkeypatch):
 
 
 def test_too_many_events_are_a_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(program_module, "MAX_EVENTS", 10)
+    monkeypatch.setattr(protocol, "MAX_EVENTS", 10)
     code = "greet(); i = read()['id']\nwhile True: write(op='event', id=i, event={})"
     (answer,) = ask(builders.program(tmp_path, code))
     assert isinstance(answer, ProtocolFault)
@@ -371,6 +373,58 @@ def test_a_child_outside_the_group_is_killed_too(tmp_path, monkeypatch, end):
     code = CHILD.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True')
     (answer,) = ask(builders.program(tmp_path, code + end))
     assert gone(answer.outcome)
+
+
+@pytest.mark.parametrize(
+    "end", [*(end for _, end in ENDS), "write(op='result', id=i, outcome=child.pid); sys.exit(3)"]
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no limit that marks a process")
+def test_a_child_without_environment_outside_the_group_is_killed_too(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
+    code = CHILD.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True, env={}')
+    (answer,) = ask(builders.program(tmp_path, code + end))
+    assert gone(answer.outcome)
+
+
+def test_where_there_is_no_proc_the_descendants_of_a_program_are_listed():
+    shell = "subprocess.run(['sh', '-c', 'echo $$; read x; :'], start_new_session=True)"
+    code = f"import subprocess; {shell}"
+    with subprocess.Popen(
+        (sys.executable, "-S", "-c", code), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as it:
+        shell = int(it.stdout.readline())
+        assert shell in process_cleanup.list_descendants(it.pid)
+        assert shell in process_cleanup.list_descendants(os.getpid())
+        assert it.pid not in process_cleanup.list_descendants(it.pid)
+        it.stdin.close()
+
+
+def test_blocks_and_events_of_a_result_are_bounded(monkeypatch):
+    monkeypatch.setattr(protocol, "MAX_BLOCKS", 3)
+    monkeypatch.setattr(protocol, "MAX_EVENTS", 5)
+    blocks = [{"type": "text", "text": ""}]
+
+    def parse(**members):
+        return protocol.parse_reply(json.dumps({"op": "result", "id": "1"} | members).encode()).answer
+
+    assert isinstance(parse(outcome={"content": blocks * 3}, events=[{}] * 5), Observation)
+    for members, kind, says in [
+        (
+            {"outcome": {"content": blocks * 4}},
+            "too-many-blocks",
+            "`outcome` has 4 content blocks, more than 3",
+        ),
+        (
+            {"outcome": {}, "first": {"content": blocks * 4}},
+            "too-many-blocks",
+            "`first` has 4 content blocks",
+        ),
+        ({"outcome": {}, "events": [{}] * 6}, "too-many-events", "the result has 6 events, more than 5"),
+    ]:
+        fault = parse(**members)
+        assert isinstance(fault, ProtocolFault)
+        assert fault.kind == kind
+        assert says in fault.message
 
 
 def test_events_are_bounded_by_their_size_too(tmp_path, monkeypatch):

@@ -50,7 +50,9 @@ def test_a_javascript_adapter_uses_every_exception_that_it_catches(path):
         variable, body = caught.groups()
         if variable is None:
             before = text[: caught.start()].rpartition("try {")[2]
-            assert any(text in before for text in PARSING), f"{path.name}: an exception without a name is dropped"
+            assert any(text in before for text in PARSING), (
+                f"{path.name}: an exception without a name is dropped"
+            )
         else:
             assert re.search(rf"\b{variable}\b", body), f"{path.name}: `{variable}` is dropped"
     assert ".catch(() =>" not in text

@@ -42,6 +42,20 @@ def test_an_upstream_error_keeps_its_status_in_the_clients_error_format(status, 
     run(test())
 
 
+@pytest.mark.parametrize("value", ["3\x0b", "3\x7f", "3\x01x", "caf\xe9", "9" * 200], ids=ascii)
+def test_a_retry_header_that_no_client_can_read_is_not_passed_on(value):
+    async def test():
+        async with proxied(failing(429, retry_after=value)) as setup:
+            response = await setup.post()
+            assert (response.status, response.document["error"]["type"]) in (
+                (429, "rate_limit_error"),
+                (502, "api_error"),
+            )
+            assert "retry-after" not in response.headers
+
+    run(test())
+
+
 @pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
 def test_an_unreachable_upstream_is_a_bad_gateway(body):
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -1,17 +1,31 @@
 """The rule by which the proxy estimates tokens, over `POST /v1/messages/count_tokens`.
 
 Text is split at white space, and each word counts one token per four code points, rounded up. The system
-prompt, text blocks, tool results and the input of calls as compact JSON count as text; tools, images,
-thinking, names and ids do not.
+prompt, text blocks, tool results and the input of calls as compact JSON count as text. So do the name, the
+description and the schema of each tool. An image counts by its size; thinking and ids do not count.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 import pytest
 from streamconform_proxy.failures import build_token_count
+from streamconform_reference.image_size import read_size
+
+
+def image(media_type: str, header: bytes) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(header).decode()}
+    return {"type": "image", "source": source}
+
+
+JPEG = image(
+    "image/jpeg",
+    bytes.fromhex("ffd8 ffe0 0010 4a46494600010100000100010000 ffc0 0011 08 0bb8 0fa0 03 011100021100031100"),
+)
+"""The header of an image of 4000 times 3000 pixels."""
 
 COUNTS: dict[str, tuple[int, dict[str, Any]]] = {
     "one-short-word": (1, {"messages": [{"role": "user", "content": "hi"}]}),
@@ -76,7 +90,7 @@ COUNTS: dict[str, tuple[int, dict[str, Any]]] = {
         },
     ),
     "result-blocks": (
-        4,
+        5,
         {
             "messages": [
                 {
@@ -179,8 +193,8 @@ COUNTS: dict[str, tuple[int, dict[str, Any]]] = {
             ]
         },
     ),
-    "tools-do-not-count": (
-        1,
+    "tools": (
+        33,
         {
             "messages": [{"role": "user", "content": "hi"}],
             "tools": [
@@ -218,8 +232,8 @@ COUNTS: dict[str, tuple[int, dict[str, Any]]] = {
             "thinking": {"type": "enabled", "budget_tokens": 1024},
         },
     ),
-    "images-do-not-count": (
-        1,
+    "a-small-image": (
+        2,
         {
             "messages": [
                 {
@@ -239,8 +253,25 @@ COUNTS: dict[str, tuple[int, dict[str, Any]]] = {
             ]
         },
     ),
+    "a-photograph": (
+        1601,
+        {"messages": [{"role": "user", "content": [JPEG, {"type": "text", "text": "hi"}]}]},
+    ),
+    "an-image-that-is-named": (
+        1600,
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image", "source": {"type": "url", "url": "https://images.example/x.png"}}
+                    ],
+                }
+            ]
+        },
+    ),
     "everything-at-once": (
-        25,
+        43,
         {
             "max_tokens": 100,
             "system": [{"type": "text", "text": "You are brief."}],
@@ -281,6 +312,22 @@ COUNTS: dict[str, tuple[int, dict[str, Any]]] = {
     ),
 }
 """By name, the estimate for a request and the request without its model."""
+
+
+SIZES = [
+    (JPEG, (4000, 3000)),
+    (image("image/gif", b"GIF89a" + (320).to_bytes(2, "little") + (200).to_bytes(2, "little")), (320, 200)),
+    (image("image/png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\3\xe8\0\0\1\xf4"), (1000, 500)),
+    (image("image/jpeg", b"\xff\xd8\xff\xc4\0\0"), None),
+    (image("image/png", b"\x89PNG\r\n\x1a\n"), None),
+    (image("image/webp", b"RIFF"), None),
+    ({"source": {"data": "not base64!"}}, None),
+]
+
+
+@pytest.mark.parametrize(("block", "size"), SIZES, ids=lambda value: str(value)[:40])
+def test_the_size_of_an_image_is_read_from_its_header(block: Any, size: Any) -> None:
+    assert read_size(block["source"]["data"]) == size
 
 
 @pytest.mark.parametrize("name", COUNTS)

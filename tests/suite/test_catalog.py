@@ -43,8 +43,45 @@ def test_the_catalog_of_the_bundled_suite_has_the_ids_of_its_cases_in_their_orde
 def test_a_spec_that_is_not_yaml_is_reported_with_its_line(tmp_path):
     (tmp_path / "openai-chat").mkdir()
     (tmp_path / "openai-chat/text.yaml").write_text("cases: [\n", "utf-8")
+    catalog = read_catalog(Sources(tmp_path, tmp_path))
     with pytest.raises(SourceError, match=r"text\.yaml:2"):
-        read_catalog(Sources(tmp_path, tmp_path))
+        catalog.list_ids()
+
+
+NARROW = {
+    "an id": ((), ("openai-chat/text/a",), ["openai-chat/text"]),
+    "a delivery of an id": ((), ("openai-chat/text/a@bytewise",), ["openai-chat/text"]),
+    "all cases of a file": ((), ("openai-chat/text/*",), ["openai-chat/text"]),
+    "an unfinished topic": ((), ("openai-chat/t*/a",), ["openai-chat/text", "openai-chat/tools"]),
+    "two patterns": (
+        (),
+        ("openai-chat/text/a", "ollama-chat/*/a"),
+        ["openai-chat/text", "ollama-chat/text"],
+    ),
+    "an API": (("ollama-chat",), (), ["ollama-chat/text"]),
+    "an API and a pattern": (("openai-chat",), ("openai-chat/tools/**",), ["openai-chat/tools"]),
+    "a part of an id": ((), ("a",), ["openai-chat/text", "openai-chat/tools", "ollama-chat/text"]),
+    "any folder": ((), ("**/a",), ["openai-chat/text", "openai-chat/tools", "ollama-chat/text"]),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_only_files_that_may_hold_a_selected_case_are_read(tmp_path, name):
+    apis, patterns, prefixes = NARROW[name]
+    for prefix in ("openai-chat/text", "openai-chat/tools", "ollama-chat/text"):
+        path = tmp_path / f"{prefix}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("cases:\n  - id: a\n" if prefix in prefixes else "cases: [\n", "utf-8")
+    ids = read_catalog(Sources(tmp_path, tmp_path)).list_ids(apis, patterns)
+    assert sorted(ids) == sorted(f"{prefix}/a" for prefix in prefixes)
+
+
+@pytest.mark.parametrize("ending", ["openai-chat/text/a", "text/a"])
+def test_only_files_that_may_hold_an_id_with_an_ending_are_read(tmp_path, ending):
+    (tmp_path / "openai-chat").mkdir()
+    (tmp_path / "openai-chat/text.yaml").write_text("cases:\n  - id: a\n", "utf-8")
+    (tmp_path / "openai-chat/other-text.yaml").write_text("cases: [\n", "utf-8")
+    assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending(ending) == ("openai-chat/text/a",)
 
 
 def test_only_the_files_of_the_selected_cases_are_read(monkeypatch):

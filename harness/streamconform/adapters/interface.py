@@ -19,6 +19,8 @@ ProtocolFaultKind = Literal[
     "too-deep",
     "line-too-long",
     "too-many-events",
+    "too-many-blocks",
+    "too-slow-to-judge",
     "unknown-id",
     "answered-twice",
     "gave-up",

@@ -14,7 +14,13 @@ import signal
 from collections import deque
 
 from streamconform.adapters.environment import remove_secrets
-from streamconform.adapters.process_cleanup import create_mark, kill_marked
+from streamconform.adapters.process_cleanup import (
+    HAS_PROC,
+    create_mark,
+    kill_marked,
+    limit_process,
+    list_descendants,
+)
 from streamconform.printable import escape_line
 
 STDERR_KEPT_LINES = 60
@@ -56,9 +62,10 @@ class Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
-            env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark: "1"},
+            env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
             limit=max_line,
         )
+        limit_process(self._process.pid, self._mark)
         self._reader = asyncio.create_task(self._read_stderr())
 
     async def send(self, line: bytes) -> None:
@@ -112,13 +119,14 @@ class Process:
         process = self._process
         if process is None:
             return
+        descendants = frozenset() if HAS_PROC else list_descendants(process.pid)
         self._kill_group()
         transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
         stdout = transport.get_pipe_transport(1)
         if stdout is not None:
             stdout.close()  # asyncio waits for the end of stdout, which never comes once nobody reads it
         try:
-            await kill_marked(self._mark, group=process.pid)
+            await kill_marked(self._mark, group=process.pid, descendants=descendants)
         finally:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.stop_seconds):

@@ -1,8 +1,14 @@
-"""Kill the processes that a program started, found by a mark in their environment.
+"""Kill the processes that a program started, found by two marks that they inherit.
 
-A child in its own session survives the death of its parent's process group. Every program therefore gets an
-environment variable with a unique name, which its children inherit. The mark is the variable's name, not its
-value, so that a harness that runs inside a harness passes on both marks.
+A child in its own session survives the death of its parent's process group. Every program therefore gets two
+marks, and a process with either of them is killed:
+
+* an environment variable with a unique name. The mark is the name, not the value, so that a harness that
+  runs inside a harness passes on both marks.
+* on Linux, a unique resource limit, for children that get an empty environment. `RLIMIT_LOCKS` limits nothing
+  since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
+
+Systems without `/proc` show neither mark. There, `ps` lists the descendants of a program before it is killed.
 """
 
 from __future__ import annotations
@@ -10,8 +16,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import signal
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,32 +31,95 @@ ROUNDS: Final = 20
 """Scans of the process table: a process may start another one before it is killed."""
 PAUSE: Final = 0.005
 """Seconds between two scans."""
+PS_SECONDS: Final = 5.0
+_RLIMIT_LOCKS: Final = 10
+_LOCKS_LINE: Final = re.compile(rb"^Max file locks +(\d+) ", re.MULTILINE)
+_PROC: Final = Path("/proc")
+HAS_PROC: Final = sys.platform == "linux"
 
 
-def create_mark() -> str:
-    """Return a unique name for an environment variable."""
-    return f"{PREFIX}{secrets.token_hex(8).upper()}"
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The marks of one program."""
+
+    variable: str
+    """The name of the environment variable."""
+    limit: int
+    """The resource limit."""
 
 
-def find_marked(mark: str) -> frozenset[int]:
-    """Return the ids of running processes with `mark`; empty on systems without `/proc/*/environ`."""
+def create_mark() -> Mark:
+    """Return unique marks."""
+    return Mark(f"{PREFIX}{secrets.token_hex(8).upper()}", secrets.randbits(62))
+
+
+def limit_process(pid: int, mark: Mark) -> None:
+    """Give the process `pid` the resource limit of `mark`, which its children inherit, if the system can."""
+    if sys.platform == "linux":
+        import resource
+
+        # Fails if somebody has lowered the hard limit, or if the process has ended.
+        with contextlib.suppress(OSError, ValueError):
+            _, hard = resource.prlimit(pid, _RLIMIT_LOCKS)
+            resource.prlimit(pid, _RLIMIT_LOCKS, (mark.limit, hard))
+
+
+def find_marked(mark: Mark) -> frozenset[int]:
+    """Return the ids of running processes with `mark`; empty on systems without `/proc`."""
     pids = set()
     with contextlib.suppress(OSError):
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                with contextlib.suppress(OSError):  # it has exited, or belongs to another user
-                    if f"{mark}=".encode() in (entry / "environ").read_bytes():
-                        pids.add(int(entry.name))
+        for entry in _PROC.iterdir():
+            if entry.name.isdigit() and _is_marked(entry, mark):
+                pids.add(int(entry.name))
     return frozenset(pids)
 
 
-async def kill_marked(mark: str, *, group: int) -> None:
-    """Kill every process with `mark` except the leader of `group`, which has been killed already."""
+def _is_marked(entry: Path, mark: Mark) -> bool:
+    with contextlib.suppress(OSError):  # it has exited, or belongs to another user
+        if f"{mark.variable}=".encode() in (entry / "environ").read_bytes():
+            return True
+    with contextlib.suppress(OSError):
+        found = _LOCKS_LINE.search((entry / "limits").read_bytes())
+        return found is not None and int(found[1]) == mark.limit
+    return False
+
+
+def list_descendants(root: int) -> frozenset[int]:
+    """Return the ids of all children of `root`, and of their children, as `ps` lists them."""
+    try:
+        table = subprocess.run(
+            ("ps", "-A", "-o", "pid=,ppid="),  # noqa: S607 - its folder differs between systems
+            capture_output=True,
+            check=True,
+            timeout=PS_SECONDS,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return frozenset()
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for line in table.splitlines():
+        pid, parent = map(int, line.split())
+        children[parent].append(pid)
+    found: set[int] = set()
+    parents = [root]
+    while parents:
+        new = [pid for pid in children[parents.pop()] if pid not in found]
+        found.update(new)
+        parents.extend(new)
+    return frozenset(found)
+
+
+async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> None:
+    """Kill `descendants` and every process with `mark`, except the killed leader of `group`."""
+    _kill(descendants - {group, os.getpid()})
     for _ in range(ROUNDS):
         pids = find_marked(mark) - {group, os.getpid()}
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        _kill(pids)
         if not pids:
             return
         await asyncio.sleep(PAUSE)
+
+
+def _kill(pids: frozenset[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)

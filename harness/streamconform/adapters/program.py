@@ -25,8 +25,6 @@ MIN_HELLO_SECONDS = 2.0
 HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
 STOP_SECONDS = 2.0
 """Time for each step of a shutdown: to exit after `stop`, and to be gone after a kill."""
-MAX_EVENTS = 1_000_000
-"""Maximum number of events of one run; the largest body, delivered byte by byte, has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +200,9 @@ class Program:
                 pending.taken.append(pending.gate.chunks_passed)
                 pending.gate.record_event(reply.event)
             pending.size += len(line)
-            if len(pending.events) > MAX_EVENTS or pending.size > protocol.MAX_LINE:
-                message = f"more than {MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"
-                return ProtocolFault("too-many-events", f"{message}; end each run with `result`")
+            if len(pending.events) > protocol.MAX_EVENTS or pending.size > protocol.MAX_LINE:
+                limit = f"{protocol.MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"
+                return ProtocolFault("too-many-events", f"more than {limit}; end each run with `result`")
         else:
             self._answered.add(reply.id)
             pending.future.set_result(reply.answer)

@@ -37,6 +37,10 @@ from streamconform.schemas import find_problems
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
 """Bytes in one line from a program: four times the largest body, because events repeat its content."""
+MAX_EVENTS: Final = 1_000_000
+"""Events of one run; the largest body, delivered byte by byte, has fewer."""
+MAX_BLOCKS: Final = 100_000
+"""Content blocks of one outcome; the largest body has room for about as many empty tool calls."""
 
 STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
@@ -339,6 +343,8 @@ def lacks_events(answer: Observation) -> bool:
 def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
     taken, raised = message.get("taken"), parse_raised(message.get("raised"))
     match message:
+        case {"outcome": _} if (fault := _find_excess(message)) is not None:
+            return fault
         case {"outcome": outcome}:
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             events, first = message.get("events"), message.get("first")
@@ -359,6 +365,21 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
         case _:
             names = "`outcome`, `output`, `skipped`, `errored` or `raised`"
             return ProtocolFault("not-a-message", f"expected a result with {names}, got {quote_line(line)}")
+
+
+def _find_excess(message: Mapping[str, Any]) -> ProtocolFault | None:
+    """Return the fault of a result with more blocks or events than are judged, or None."""
+    for name in ("outcome", "first"):
+        outcome = message.get(name)
+        content = outcome.get("content") if isinstance(outcome, Mapping) else None
+        if isinstance(content, list) and len(content) > MAX_BLOCKS:
+            count = f"`{name}` has {len(content)} content blocks, more than {MAX_BLOCKS}"
+            return ProtocolFault("too-many-blocks", f"{count}; join the deltas of a block")
+    events = message.get("events")
+    if isinstance(events, list) and len(events) > MAX_EVENTS:
+        count = f"the result has {len(events)} events, more than {MAX_EVENTS}"
+        return ProtocolFault("too-many-events", f"{count}; send one event per delta")
+    return None
 
 
 def _parse_not_json(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

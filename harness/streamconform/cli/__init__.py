@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Mapping
@@ -38,6 +40,7 @@ VERBS: Final[Mapping[str, str]] = {
     "compare": "Run implementations over recordings and show where they differ.",
     "drift": "Find what streams have that the suite has never seen.",
     "corpus": "Pull recordings that other projects publish, for `compare`.",
+    "finding": "Write a finding about a library as an issue for its tracker.",
     "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Test the suite itself with broken parsers.",
@@ -46,6 +49,10 @@ VERBS: Final[Mapping[str, str]] = {
 
 MODULES: Final[Mapping[str, str]] = {"import": "import_"}
 """The modules of verbs that are Python keywords."""
+
+
+MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""Errors of the disk, or of the device behind stdout: nothing in streamconform can cause them."""
 
 
 class Verbs(click.Group):
@@ -91,6 +98,22 @@ def conform() -> None:
 
 def main() -> None:
     """Run the command line and exit; a user's mistake gives a message, never a traceback."""
+    if sys.stdout is None:  # Python's value for a file descriptor that is closed
+        click.echo("error: stdout is closed; redirect it to a file, or to /dev/null", err=True)
+        sys.exit(2)
+    code = _run_command()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_stdout()  # the reader has gone, such as `head`
+    except OSError as error:
+        _discard_stdout()
+        code = _report_os_error(error)
+    sys.exit(code)
+
+
+def _run_command() -> int:
+    """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an implementation may answer with lone surrogates
@@ -112,7 +135,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone, such as `head`
         code = 0
-    except Exception:  # noqa: BLE001 - anything else is a bug of ours, and the user should be told so
+    except Exception as error:  # noqa: BLE001 - anything else is a bug of ours, and the user should be told so
+        if isinstance(error, OSError) and error.errno in MEDIUM_ERRORS:
+            return _report_os_error(error)
         traceback.print_exc()
         click.echo(
             "\nThis is a bug in streamconform, not in the implementation; please report it with the text"
@@ -120,4 +145,16 @@ def main() -> None:
             err=True,
         )
         code = 4
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
+
+
+def _report_os_error(error: OSError) -> int:
+    """Print one line about a file or stream that cannot be written, and return the exit code."""
+    name = f"`{error.filename}`" if error.filename else "the output"
+    click.echo(f"error: {name} cannot be written: {error.strerror}", err=True)
+    return 2
+
+
+def _discard_stdout() -> None:
+    """Redirect stdout to nowhere, so that Python's own flush at exit does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

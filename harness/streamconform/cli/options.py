@@ -216,9 +216,8 @@ class Selection:
         """Return the digest of the trials' ids, the specs of their cases, and their bodies."""
         digest = hashlib.sha256("\n".join(trial.id for trial in self.trials).encode())
         cases = {trial.case.id: trial.case for trial in self.trials}
-        for path, ids in self.catalog.files.items():
-            if not cases.keys().isdisjoint(ids):
-                digest.update(path.read_bytes())
+        for path in self.catalog.find_files(cases):
+            digest.update(path.read_bytes())
         for case in cases.values():
             if isinstance(case, Case):
                 digest.update(case.cassette.body)
@@ -247,10 +246,10 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
+    # Then files without cases are mistakes too.
+    is_whole = not settings.get("api") and not patterns and case_ids == catalog.ids
     candidates = [
-        case
-        for case in catalog.load(None if case_ids == catalog.ids else case_ids)
-        if is_at_least(case.level, level)
+        case for case in catalog.load(None if is_whole else case_ids) if is_at_least(case.level, level)
     ]
     # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
@@ -294,7 +293,18 @@ def _select_case_ids(
     settings: dict[str, Any], catalog: Catalog, profile: Profile | None, deliveries: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the ids of the cases that may have a selected trial; `deliveries` includes the faults."""
-    case_ids = select_apis(catalog.ids, settings.get("api", ()))
+    apis, patterns = settings.get("api", ()), tuple(settings.get("select", ()))
+    try:
+        return _filter_case_ids(catalog.list_ids(apis, patterns), settings, profile, deliveries)
+    except SelectionError:
+        # A mistake: its message lists the names that are closest, and these may be in any file.
+        return _filter_case_ids(catalog.ids, settings, profile, deliveries)
+
+
+def _filter_case_ids(
+    ids: tuple[str, ...], settings: dict[str, Any], profile: Profile | None, deliveries: Sequence[str]
+) -> tuple[str, ...]:
+    case_ids = select_apis(ids, settings.get("api", ()))
     if settings.get("recorded"):
         case_ids = tuple(id_ for id_ in case_ids if is_recorded(id_))
     if profile is not None:
@@ -321,10 +331,17 @@ def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tupl
 def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
     """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
     catalog = read_catalog(find_sources(settings | {"recorded": is_recorded(name)}))
-    (case,) = catalog.load((find_id(name, catalog.ids),))
+    (case,) = catalog.load((_find_case_id(name, catalog),))
     if isinstance(case, Case) and case.unavailable is not None:
         raise SelectionError(f"the recording of `{case.id}` is not in {find_corpus()}; {case.unavailable}")
     return case
+
+
+def _find_case_id(name: str, catalog: Catalog) -> str:
+    try:
+        return find_id(name, catalog.list_ids_ending(name.partition("@")[0]))
+    except SelectionError:
+        return find_id(name, catalog.ids)  # with the closest names of all files in its message
 
 
 def find_results_path(settings: dict[str, Any]) -> Path | None:

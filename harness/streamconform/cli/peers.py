@@ -100,6 +100,87 @@ def remove_command(names: tuple[str, ...], where: str | None) -> None:
         click.echo(f"{peer.name}: {peer.distribution} {peer.version} {result}")
 
 
+@command.command("outdated")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+def outdated_command(names: tuple[str, ...]) -> None:
+    """List the pinned and the newest release of each library on the index, by default of every peer.
+
+    Exit codes: 0 every library is up to date, 1 some are outdated, 2 unknown peer, 3 pip or npm failed.
+    """
+    from streamconform.peers.releases import Package, get_sort_key, list_packages, list_releases
+
+    peers = [environments.find_peer(name) for name in names or PEERS]
+    pinned = {
+        Package(peer.language, name): version
+        for peer in peers
+        for name, version in list_packages(peer).items()
+    }
+    rows = []
+    for package, version in pinned.items():
+        newest = max((*list_releases(package), version), key=get_sort_key)
+        index = "npm" if package.language == "javascript" else "Python"
+        rows.append((package.name, index, version, newest, "" if newest == version else "outdated"))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        click.echo("  ".join([*(f"{row[n]:<{widths[n]}}" for n in range(4)), row[4]]).rstrip())
+    outdated = sum(bool(row[4]) for row in rows)
+    click.echo(f"{outdated} of {format_count(len(rows), 'library')} outdated", err=True)
+    raise SystemExit(1 if outdated else 0)
+
+
+@command.command("history")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    default="docs/matrix/history",
+    show_default=True,
+    help="Folder of the files NAME.yaml; what they have is not tested again.",
+)
+@click.option(
+    "--releases", type=click.IntRange(min=1), default=60, show_default=True, help="Installations at most."
+)
+@click.option(
+    "--minutes", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Minutes at most."
+)
+@click.option("--keep", is_flag=True, help="Keep the environments of the releases.")
+@cache_option
+def history_command(
+    names: tuple[str, ...], output: str, releases: int, minutes: float, where: str | None, *, keep: bool
+) -> None:
+    """Find the releases in which each finding of a peer appears and disappears.
+
+    Bisects the releases on the index: each is installed into an environment of its own, with its
+    dependencies as of its day, runs one trial per finding, and is removed. NAME.yaml is written after
+    each release, so that an interrupted search continues where it ended.
+
+    \b
+    conform peers history openai openai-helper
+    conform peers history litellm --minutes 20        continue later with the same command
+
+    The bounds hold for each peer. Exit codes: 0 done or out of bounds, 2 unknown peer, 3 pip or npm failed.
+    """
+    from pathlib import Path
+
+    from streamconform.known_failures.of_peers import read_by_finding
+    from streamconform.peers.findings import read_findings
+    from streamconform.suite.catalog import read_catalog
+    from streamconform.tools.history.session import Bounds, find_targets, trace_peer
+
+    catalog = read_catalog(options.find_sources({}))
+    root = environments.get_environments_folder(where)
+    bounds = Bounds(releases, minutes * 60, keep)
+    for peer in [environments.find_peer(name) for name in names]:
+        known = read_by_finding(peer.name)
+        patterns = {slug: [entry.match for entry in entries] for slug, entries in known.items()}
+        targets = find_targets(peer, catalog, read_findings(), patterns)
+        path = Path(output) / f"{peer.name}.yaml"
+        history = trace_peer(
+            root, peer, catalog, targets, path, bounds, lambda line: click.echo(line, err=True)
+        )
+        click.echo(f"{peer.name}: {format_count(len(history.findings), 'finding')} in {path}")
+
+
 def _name_others(peer: Peer) -> str:
     """Return the other peers of the same environment, which are removed with it."""
     others = [other.name for other in PEERS.values() if other.key == peer.key and other is not peer]

@@ -35,8 +35,8 @@ def describe_rest(
     included = {*apis, COMMON} if len(apis) in (0, len(APIS)) else set(apis)
     over_http = any(info.input == "http" for info in header.implementations)
     total = sum(
-        len(ids)
-        for path, ids in catalog.files.items()
+        len(catalog.read_ids((path,)))
+        for path in catalog.paths
         if path.parent.name in included and (over_http or not _ROUND_TRIPS.search(path.read_bytes()))
     )
     count = sum(id_.partition("/")[0] in included for id_ in profile.cases)

@@ -103,8 +103,7 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
         from streamconform.reports.matrix import PageContext  # only the matrix needs it
 
         folder = Path.cwd() if path == "-" else Path(path).resolve().parent
-        ids = frozenset(case_ids).intersection(catalog.ids)
-        cases = {case.id: case for case in catalog.load(ids)}
+        cases = {case.id: case for case in catalog.load(frozenset(case_ids))}
         return PageContext(cases, str(folder), str(root), access)
 
     return make_page_context

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from streamconform.apis import APIS
@@ -66,6 +67,10 @@ class _ParsedStream:
     """Index of the terminal frame; the number of frames if there is none."""
     settled: int
     """Index of the last frame that may still change the content."""
+    carriers: frozenset[int]
+    """Indexes of the frames that carry a piece of content."""
+    texts: tuple[tuple[str, ...], ...]
+    """The strings in each frame that may be pieces of text."""
 
 
 def derive_faults(
@@ -116,9 +121,11 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     types = tuple(
         _describe_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True)
     )
-    return _ParsedStream(
-        case, framed, ending, frames, payloads, types, terminal, later[-1] if later else terminal
-    )
+    settled = later[-1] if later else terminal
+    keys = frozenset((*ending.text_keys, *ending.delta_keys))
+    carriers = frozenset(n for n, payload in enumerate(payloads) if any(_list_texts(payload, keys)))
+    texts = tuple(_list_text_pieces(payload, ending) for payload in payloads)
+    return _ParsedStream(case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts)
 
 
 def _find_transitions(stream: _ParsedStream) -> list[int]:
@@ -241,42 +248,47 @@ def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf
     """Return the expectation for a stream broken before its end: prefixes, and no unfinished tool call."""
     case, arrived = stream.case, stream.payloads[:whole]
     fields = dict(status) | _expect_usage(case) | _expect_names(case)
-    partial = Partial(stream.ending.count_ended_calls(arrived), _count_arrived_text(stream, arrived))
+    partial = Partial(stream.ending.count_ended_calls(arrived), _count_arrived_text(stream, whole))
     return Expectation(case.expect.content, fields, partial)
 
 
-def _count_arrived_text(stream: _ParsedStream, arrived: Sequence[Payload]) -> int:
-    """Return how many characters of the expected text are in `arrived`, at least.
+def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
+    """Return how many characters of the expected text are in the first `whole` frames, at least.
 
     This reads no format: a string under one of the API's keys for text is a delta if the expected text
     continues with it.
     """
     texts = [block.fields.get("text") for block in stream.case.expect.content or () if block.type == "text"]
-    whole = "".join(text.value for text in texts if isinstance(text, Literally))
+    expected = "".join(text.value for text in texts if isinstance(text, Literally))
     if not all(isinstance(text, Literally) for text in texts):
         return 0
     count = 0
-    types = stream.ending.text_types
-    payloads = [payload for payload in arrived if not types or payload.get("type") in types]
-    for text in _list_texts(payloads, frozenset(stream.ending.text_keys)):
-        if whole.startswith(text, count):
+    for text in chain.from_iterable(stream.texts[:whole]):
+        if expected.startswith(text, count):
             count += len(text)
     return count
 
 
+def _list_text_pieces(payload: Payload, ending: Ending) -> tuple[str, ...]:
+    """Return the strings in `payload` under one of the API's keys for text."""
+    if ending.text_types and payload.get("type") not in ending.text_types:
+        return ()
+    return tuple(_list_texts(payload, frozenset(ending.text_keys)))
+
+
 def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str]:
     """Yield the strings in `value`, at any depth, whose key is one of `keys`."""
-    match value:
-        case Mapping():
-            for name, item in value.items():
-                yield from _list_texts(item, keys, name)
-        case list() | tuple():
-            for item in value:
-                yield from _list_texts(item, keys, key)
-        case str() if value and key in keys:
+    # Exact types are compared because it is fast: a payload is JSON, and the suite has 90,000 of them.
+    kind = type(value)
+    if kind is str:
+        if value and key in keys:
             yield value
-        case _:
-            pass
+    elif kind is dict:
+        for name, item in value.items():
+            yield from _list_texts(item, keys, name)
+    elif kind is list:
+        for item in value:
+            yield from _list_texts(item, keys, key)
 
 
 def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
@@ -352,8 +364,7 @@ def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
 
     There something is at stake: a text or a call is half there. Between the last two frames nothing is.
     """
-    keys = frozenset((*stream.ending.text_keys, *stream.ending.delta_keys))
-    carriers = {n for n, payload in enumerate(stream.payloads) if any(_list_texts(payload, keys))}
+    carriers = stream.carriers
     candidates = (
         [n for n in places if {n, n + 1} <= carriers],
         [n for n in places if carriers and min(carriers) <= n < max(carriers)],

@@ -11,13 +11,15 @@ among the calls, nor where one thought ended. In these APIs, thoughts without a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import Digest, Leaf, Literally, digest_text
 from streamconform.model.outcome import Block, BlockType, Other, Refusal, Text, Thinking, ToolCall
+
+B = TypeVar("B")
 
 JOINED_TYPES = ("text", "refusal")
 _RANKS: Final[Mapping[BlockType, int]] = {
@@ -76,13 +78,7 @@ def normalize_expected(
     kept = [block for block in blocks if _is_expected(block, claims, separators)]
     if not ordered:
         kept.sort(key=_get_rank)
-    joined: list[ExpectedBlock] = []
-    for block in kept:
-        if joined and can_join(joined[-1], block):
-            joined[-1] = _join_expected(joined[-1], block)
-        else:
-            joined.append(block)
-    return joined
+    return [_join_expected(run) if len(run) > 1 else run[0] for run in _split_runs(kept, can_join)]
 
 
 def normalize_received(
@@ -95,27 +91,36 @@ def normalize_received(
 ) -> list[Block]:
     """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
 
-    def can_join_texts(before: Text, text: Text) -> bool:
-        is_signed = "signature" in separators and bool(before.signature)
-        return not is_signed and (before.phase == text.phase or "phase" not in separators)
+    def can_join(before: Block, block: Block) -> bool:
+        match before, block:
+            case Text(), Text():
+                is_signed = "signature" in separators and bool(before.signature)
+                return not is_signed and (before.phase == block.phase or "phase" not in separators)
+            case Refusal(), Refusal():
+                return True
+            case Thinking(_, first, False), Thinking(_, second, False):
+                return not (ordered or ("signatures" in claims and (first or second)))
+            case _:
+                return False
 
     judged = [block for block in blocks if _is_judged(block, claims, kinds, separators)]
     if not ordered:
         judged.sort(key=_get_rank)
-    joined: list[Block] = []
-    for block in judged:
-        match joined[-1] if joined else None, block:
-            case Text() as before, Text() as text if can_join_texts(before, text):
-                joined[-1] = _join_received(before, text)
-            case Refusal(before), Refusal(text):
-                joined[-1] = Refusal(before + text)
-            case Thinking(before, first, False), Thinking(text, second, False) if not (
-                ordered or ("signatures" in claims and (first or second))
-            ):
-                joined[-1] = Thinking(before + text)
-            case _:
-                joined.append(block)
-    return joined
+    return [_join_received(run) if len(run) > 1 else run[0] for run in _split_runs(judged, can_join)]
+
+
+def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[list[B]]:
+    """Return the blocks in runs of neighbors that can be joined.
+
+    Joining a run at once takes linear time; an implementation may return a block per character.
+    """
+    runs: list[list[B]] = []
+    for block in blocks:
+        if runs and can_join(runs[-1][-1], block):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return runs
 
 
 def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
@@ -202,27 +207,28 @@ def _is_redacted(block: ExpectedBlock) -> bool:
     return block.fields.get("redacted") == Literally(value=True)
 
 
-def _join_expected(one: ExpectedBlock, other: ExpectedBlock) -> ExpectedBlock:
+def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
     """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher.
 
     Digests are no matchers: joined, they are the digests of the parts of a text.
     """
-    texts = [block.fields.get("text") for block in (one, other)]
+    texts = [block.fields.get("text") for block in blocks]
     literals = [text.value for text in texts if isinstance(text, Literally)]
     fields: dict[str, Leaf] = {}
     if len(literals) == len(texts):
         fields["text"] = Literally("".join(literals))
-        if "citations" in one.fields or "citations" in other.fields:
-            cited = [block.fields.get("citations", Literally([])) for block in (one, other)]
+        if any("citations" in block.fields for block in blocks):
+            cited = [block.fields.get("citations", Literally([])) for block in blocks]
             lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]
             fields["citations"] = Literally(_join_citations(literals, lists))
     elif len(digests := _list_digests(texts)) == len(texts):
         fields["text"] = Digest(tuple(part for digest in digests for part in digest.parts))
-    if "signature" in other.fields:
-        fields["signature"] = other.fields["signature"]
-    if "phase" in other.fields and one.fields.get("phase") == other.fields["phase"]:
-        fields["phase"] = other.fields["phase"]
-    return ExpectedBlock(one.type, fields)
+    last = blocks[-1]
+    if "signature" in last.fields:
+        fields["signature"] = last.fields["signature"]
+    if "phase" in last.fields and all(block.fields.get("phase") == last.fields["phase"] for block in blocks):
+        fields["phase"] = last.fields["phase"]
+    return ExpectedBlock(last.type, fields)
 
 
 def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
@@ -234,15 +240,26 @@ def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
     ]
 
 
-def _join_received(one: Text, other: Text) -> Text:
+def _join_received(blocks: Sequence[Block]) -> Block:
+    """Return the joined block of texts, refusals or thoughts."""
+    if isinstance(blocks[0], Refusal):
+        return Refusal("".join(block.text for block in blocks if isinstance(block, Refusal)))
+    if isinstance(blocks[0], Thinking):
+        return Thinking("".join(block.text for block in blocks if isinstance(block, Thinking)))
+    return _join_texts([block for block in blocks if isinstance(block, Text)])
+
+
+def _join_texts(texts: Sequence[Text]) -> Text:
     """Return the joined text; a phase that its parts do not share is not exposed."""
-    has_one_phase = one.phase == other.phase
+    last = texts[-1]
+    has_one_phase = all(text.phase == last.phase for text in texts)
+    absent = frozenset[str]().union(*(text.absent for text in texts))
     return Text(
-        one.text + other.text,
-        phase=one.phase if has_one_phase else None,
-        signature=other.signature,
-        citations=tuple(_join_citations((one.text, other.text), (one.citations, other.citations))),
-        absent=one.absent | other.absent | (frozenset() if has_one_phase else frozenset({"phase"})),
+        "".join(text.text for text in texts),
+        phase=last.phase if has_one_phase else None,
+        signature=last.signature,
+        citations=tuple(_join_citations([text.text for text in texts], [text.citations for text in texts])),
+        absent=absent | (frozenset() if has_one_phase else frozenset({"phase"})),
     )
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import islice, pairwise
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any
 
 from streamconform.adapters.interface import (
     Answer,
@@ -33,6 +33,7 @@ from streamconform.judge.compare import (
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
+from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
@@ -41,10 +42,6 @@ from streamconform.model.outcome import Error, Outcome, Text
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
-from streamconform.schemas import find_problems
-
-_MAX_EVENT_PROBLEMS: Final = 5
-"""Problems of events that one message lists."""
 
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with the first delta of a body ends; None if that is unknown."""
@@ -117,20 +114,20 @@ def check_observation(
     try:
         outcome = decode.decode_outcome(seen.outcome)
     except decode.MalformedError:
-        messages = find_problems("outcome.v1", seen.outcome)
-        return [_make_malformed_check(trial, "outcome-schema", messages)], "adapter"
+        message = explain_malformed_outcome(seen.outcome)
+        return [_make_check(trial, "outcome-schema", message)], "adapter"
     events: Sequence[Event] | None = None
     # An exception cuts the events short, so an answer with one may lack them.
     has_events = trial.case.stream and "events" in claims
     if has_events and (seen.raised is None or seen.events is not None):
         if seen.events is None:
-            messages = ("the implementation claims `events` but sent none",)
-            return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
+            message = "the implementation claims `events` but sent none"
+            return [_make_check(trial, "event-schema", message)], "adapter"
         try:
             events = decode.decode_events(seen.events)
         except decode.MalformedError:
-            messages = _list_event_problems(seen.events)
-            return [_make_malformed_check(trial, "event-schema", messages)], "adapter"
+            message = explain_malformed_events(seen.events)
+            return [_make_check(trial, "event-schema", message)], "adapter"
     outcome = _read_error_of_exception(trial.expect, outcome, seen.raised)
     ordered = is_ordered(trial)
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
@@ -310,25 +307,10 @@ def _make_passed_check(name: str, level: Level) -> Check:
     return Check(path=f"invariant.{name}", level=level, verdict="pass")
 
 
-def _make_malformed_check(trial: Trial, name: str, messages: tuple[str, ...]) -> Check:
-    return _make_check(trial, name, "; ".join(messages) or "not in the normal form")
-
-
 def decide_verdict(checks: Sequence[Check]) -> Verdict:
     """Return the verdict of a trial: the worst of its checks. A difference at level `may` passes."""
     verdicts = {check_leaf.verdict for check_leaf in checks}
     return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
-
-
-def _list_event_problems(events: Any) -> tuple[str, ...]:
-    if not isinstance(events, list):
-        return ("events are not a list",)
-    messages: Iterator[str] = (
-        f"event {i}: {message}"
-        for i, event in enumerate(events)
-        for message in find_problems("event.v1", event)
-    )
-    return tuple(islice(messages, _MAX_EVENT_PROBLEMS))
 
 
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:

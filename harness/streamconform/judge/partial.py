@@ -37,7 +37,8 @@ def compare_partial(
     expected = align.normalize_expected(whole, claims, ordered=ordered)
     got = align.normalize_received(content, claims, frozenset(), ordered=ordered)
     pairs = align.pair_blocks(expected, got)
-    unpaired = [block.type for position, block in enumerate(got) if position not in pairs]
+    paired = frozenset(pairs)
+    unpaired = [block.type for position, block in enumerate(got) if position not in paired]
     yield check_rule(
         "content.length",
         level,

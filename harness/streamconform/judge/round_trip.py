@@ -16,13 +16,13 @@ from streamconform.apis import APIS
 from streamconform.judge import decode, invariants
 from streamconform.judge.compare import check_leaf, check_rule, compare_outcome
 from streamconform.judge.request import compare_request, list_check_paths
+from streamconform.judge.schema_problems import explain_malformed_outcome
 from streamconform.model.capability import Claims
 from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Outcome
 from streamconform.model.request import Fields, Items, RequestExpectation
 from streamconform.model.trial import RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit
-from streamconform.schemas import find_problems
 
 _REQUEST_COUNT: Final = 2
 """The number of requests in a round trip."""
@@ -119,5 +119,5 @@ def _prefix_paths(name: str, checks: Iterable[Check]) -> Iterator[Check]:
 
 
 def _make_malformed_check(trial: RoundTrip, name: str, value: Any) -> Check:
-    message = "; ".join(find_problems("outcome.v1", value)) or "not in the normal form"
+    message = explain_malformed_outcome(value)
     return check_rule(f"invariant.{name}", trial.level, message)

@@ -105,8 +105,13 @@ def build_command(name: str) -> tuple[str, ...]:
                 f"run `conform peers install {name}`"
             )
         return node_package.build_command(node, environment.folder, peer)
+    return build_python_command(environment.runtime, peer)
+
+
+def build_python_command(python: Path, peer: Peer) -> tuple[str, ...]:
+    """Return the command that runs the adapter of `peer` with the Python of an environment."""
     # -I keeps PYTHONPATH, the user's site packages and the script's folder out of the import path.
-    return (str(environment.runtime), "-I", str(_HOST), name)
+    return (str(python), "-I", str(_HOST), peer.name)
 
 
 def _build_damage_error(peer: Peer, folder: Path, reason: str) -> ImplementationError:

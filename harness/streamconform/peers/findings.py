@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from streamconform.errors import SourceError
+from streamconform.peers.peer import Peer
 from streamconform.resources import find_bundled
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
 PAGE: Final = "findings.md"
 """The page with all findings; known failures name a finding as `findings.md#<slug>`."""
+
+
+NODE_SUFFIX: Final = " (Node.js)"
+"""Marks a library on npm in a finding that also names its namesake on the Python index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +32,11 @@ class Library:
     """The first release that has it; `first` if no release is without it, None if that is unknown."""
     fixed: str | None = None
     """The first later release without it; None if there is none, or if that is unknown."""
+
+    @property
+    def package(self) -> str:
+        """Return the name of the package, without the language that tells it from its namesake."""
+        return self.name.removesuffix(NODE_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +54,21 @@ class Finding:
     stream: str | None = None
     note: str | None = None
     threads: tuple[str, ...] = ()
+
+    def find_package(self, peer: Peer, versions: Mapping[str, str]) -> str | None:
+        """Return the package of `peer` that has the bug, given the pinned `versions` of its packages.
+
+        None if none of them has it: the bug is one of a library that they use.
+        """
+        on_node = peer.language == "javascript"
+        # The suffix tells a library on npm from its namesake only where a finding names both.
+        marked = [library for library in self.libraries if library.name.endswith(NODE_SUFFIX) == on_node]
+        for library in (*marked, *self.libraries):
+            package = peer.distribution if library.package == peer.name else library.package
+            namesakes = [other for other in marked if other.package == library.package]
+            if package in versions and (library in marked or not namesakes):
+                return package
+        return None
 
 
 def read_findings(folder: Path | None = None) -> dict[str, Finding]:

@@ -64,5 +64,13 @@ WITH_CACHE: Final[Capabilities] = (*WITH_TOOLS, "cache_usage")
 WITH_THINKING: Final[Capabilities] = (*WITH_TOOLS, "thinking")
 WITH_SIGNATURES: Final[Capabilities] = (*WITH_CACHE, "thinking", "signatures")
 WITH_PROVIDER_TOOLS: Final[Capabilities] = (*WITH_SIGNATURES, "provider_tools")
+WITH_OWN_STOP_REASONS: Final[Capabilities] = (
+    "tool_calls",
+    "parallel_tool_calls",
+    "usage",
+    "cache_usage",
+    "errors",
+)
+"""Libraries that replace the provider's stop reason with one of their own."""
 OPENAI_CHAT: Final[Capabilities] = (*WITH_CACHE, "refusals")
 """The OpenAI SDK for Chat Completions; its chunks have no field for reasoning."""

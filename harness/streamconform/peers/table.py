@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamconform.peers.node_table import NODE_PEERS
-from streamconform.peers.peer import OPENAI_CHAT, WITH_PROVIDER_TOOLS, WITH_SIGNATURES, WITH_THINKING, Peer
+from streamconform.peers.peer import (
+    OPENAI_CHAT,
+    WITH_CACHE,
+    WITH_OWN_STOP_REASONS,
+    WITH_PROVIDER_TOOLS,
+    WITH_SIGNATURES,
+    WITH_THINKING,
+    Peer,
+)
 
 __all__ = ["PEERS", "Peer"]
 
@@ -105,6 +113,49 @@ _PYTHON_PEERS: Final = (
         claims=(*WITH_PROVIDER_TOOLS, "usage_details", "documents"),
     ),
     Peer(
+        name="openai-agents",
+        distribution="openai-agents",
+        version="0.24.0",
+        module="openai_agents.models",
+        apis=("openai-chat", "openai-responses"),
+        through="`stream_response()` of `OpenAIChatCompletionsModel` and `OpenAIResponsesModel`",
+        issues="https://github.com/openai/openai-agents-python/issues",
+        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
+        claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "thinking", "refusals")},
+    ),
+    Peer(
+        name="haystack",
+        distribution="haystack-ai",
+        version="3.4.1",
+        module="haystack.generators",
+        apis=("openai-chat", "openai-responses"),
+        through="`run()` of `OpenAIChatGenerator` and `OpenAIResponsesChatGenerator`, streamed",
+        issues="https://github.com/deepset-ai/haystack/issues",
+        claims=(*WITH_OWN_STOP_REASONS, "usage_details", "thinking", "signatures"),
+        claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "usage_details")},
+    ),
+    Peer(
+        name="strands",
+        distribution="strands-agents",
+        version="1.62.0",
+        extras=("openai", "anthropic", "gemini"),
+        module="strands.stream",
+        apis=(
+            "openai-chat",
+            "openai-responses",
+            "anthropic-messages",
+            "google-generate",
+            "bedrock-converse",
+        ),
+        through="`stream_messages()` of its model providers, through which an `Agent` streams",
+        issues="https://github.com/strands-agents/harness-sdk/issues",
+        claims=(*WITH_OWN_STOP_REASONS, "thinking", "signatures"),
+        claims_by_api={  # no signature of encrypted reasoning
+            "openai-chat": (*WITH_OWN_STOP_REASONS, "thinking"),
+            "openai-responses": (*WITH_OWN_STOP_REASONS, "thinking"),
+        },
+    ),
+    Peer(
         name="litellm",
         distribution="litellm",
         version="1.106.2",
@@ -183,6 +234,60 @@ _PYTHON_PEERS: Final = (
         issues="https://github.com/langchain-ai/langchain/issues",
         claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
         claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no count of the cache
+    ),
+    Peer(
+        name="groq",
+        vendor="groq",
+        distribution="groq",
+        version="1.7.0",
+        module="groq.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/groq/groq-python/issues",
+        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
+    ),
+    Peer(
+        name="together",
+        vendor="together",
+        distribution="together",
+        version="3.1.1",
+        module="together.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/togethercomputer/together-py/issues",
+        claims=(*WITH_THINKING, "documents"),
+    ),
+    Peer(
+        name="openrouter",
+        vendor="openrouter",
+        distribution="openrouter",
+        version="1.3.84",
+        module="openrouter.chat",
+        apis=("openai-chat",),
+        through="`chat.send()`, with and without `stream=True`",
+        issues="https://github.com/OpenRouterTeam/python-sdk/issues",
+        claims=(*OPENAI_CHAT, "thinking", "usage_details", "documents"),
+    ),
+    Peer(
+        name="huggingface_hub",
+        distribution="huggingface-hub",
+        version="2.4.0",
+        module="huggingface_hub.chat",
+        apis=("openai-chat",),
+        through="`InferenceClient.chat_completion()`, with and without `stream=True`",
+        issues="https://github.com/huggingface/huggingface_hub/issues",
+        claims=(*WITH_THINKING, "documents"),
+    ),
+    Peer(
+        name="zai",
+        vendor="zhipu",
+        distribution="zai-sdk",
+        version="0.2.3",
+        module="zai.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/zai-org/z-ai-sdk-python/issues",
+        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
     ),
 )
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, Self, TextIO
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from streamconform.errors import Problem
@@ -41,6 +40,9 @@ from streamconform.reports.summary import (
 )
 from streamconform.run.results import Results
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
 MAX_CAUSES: Final = 12
 MAX_WARNINGS: Final = 6
 """Causes listed; the rest is counted, and `-v` lists all."""
@@ -69,7 +71,7 @@ class Terminal:
         self.console = make_console(stream or sys.stdout)
         self._quiet, self._verbose, self._strict = quiet, verbose, strict
         self._bar: Progress | None = None
-        self._task = TaskID(0)
+        self._task: TaskID | None = None
         self._failures = 0
 
     def __enter__(self) -> Self:
@@ -95,6 +97,9 @@ class Terminal:
         for info in header.implementations:
             self._print(f"  {describe_implementation(info)}", "bold")
         if self.console.is_terminal:
+            # Imported here because only a run on a terminal has a bar.
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
             self._bar = Progress(
                 TextColumn("  {task.description}"),
                 BarColumn(),
@@ -112,6 +117,7 @@ class Terminal:
             self._failures += 1
         if self._bar is not None:
             description = f"judging, {self._failures:,} failed" if self._failures else "judging"
+            assert self._task is not None, "a bar has a task"
             self._bar.update(self._task, advance=1, description=description)
 
     def finish(self, results: Results, seconds: float | None) -> None:

@@ -1,11 +1,30 @@
-"""Run a coroutine that Ctrl-C and SIGTERM interrupt in the same way."""
+"""Run a coroutine that Ctrl-C and SIGTERM interrupt in the same way, even while it judges an answer.
+
+A signal cancels the coroutine, which takes effect when it next waits. Judging never waits, so it runs in
+`interrupt_at_once`, where a signal raises instead, and a timer ends what takes too long: a pattern of a suite
+can take years to match. Both need the main thread, where Python runs signal handlers.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
-from collections.abc import Coroutine
-from typing import Any
+import threading
+from collections.abc import Coroutine, Iterator
+from typing import Any, Final
+
+_HAS_TIMER: Final = hasattr(signal, "setitimer")
+
+
+class TookTooLongError(Exception):
+    """The code in `interrupt_at_once` exceeded its time."""
+
+
+class _Section:
+    """Whether the main thread is in `interrupt_at_once`; signal handlers have no other way to know."""
+
+    is_open = False
 
 
 def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
@@ -14,17 +33,63 @@ def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
     Raises `KeyboardInterrupt` after `main` has cleaned up.
     """
     try:
-        asyncio.run(_cancel_on_sigterm(main))
+        asyncio.run(_cancel_on_signals(main))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
 
-async def _cancel_on_sigterm(main: Coroutine[Any, Any, None]) -> None:
+@contextlib.contextmanager
+def interrupt_at_once(seconds: float) -> Iterator[None]:
+    """Raise `CancelledError` inside when a signal arrives, and `TookTooLongError` after `seconds`.
+
+    In another thread than the main one, and on systems without timers, it has no effect.
+    """
+    if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGALRM, _raise_took_too_long)
+    _Section.is_open = True
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        _Section.is_open = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _raise_took_too_long(*_: object) -> None:
+    if _Section.is_open:  # the timer may fire while the section ends
+        raise TookTooLongError
+
+
+async def _cancel_on_signals(main: Coroutine[Any, Any, None]) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None, "a running coroutine has a task"
-    # Not by raising SIGINT: background jobs of a shell script ignore that signal.
-    previous = signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(task.cancel))
+    on_sigint = signal.getsignal(signal.SIGINT)  # asyncio's, which cancels, and raises the second time
+
+    def handle_sigterm(*_: object) -> None:
+        # Not by raising SIGINT: background jobs of a shell script ignore that signal.
+        loop.call_soon_threadsafe(task.cancel)
+        _leave_section()
+
+    def handle_sigint(number: int, frame: Any) -> None:
+        if callable(on_sigint):
+            on_sigint(number, frame)
+            _leave_section()
+
+    previous = signal.signal(signal.SIGTERM, handle_sigterm)
+    if callable(on_sigint):
+        signal.signal(signal.SIGINT, handle_sigint)
     try:
         await main
     finally:
         signal.signal(signal.SIGTERM, previous)
+        if callable(on_sigint):
+            signal.signal(signal.SIGINT, on_sigint)
+
+
+def _leave_section() -> None:
+    if _Section.is_open:
+        _Section.is_open = False
+        raise asyncio.CancelledError

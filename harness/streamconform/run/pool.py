@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
-from streamconform.errors import ImplementationError
+from streamconform.errors import ImplementationError, ReportError
 from streamconform.judge.judge import Judgement, judge, serialize_answer
 from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.printable import escape_line
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
+from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
 MAX_LAST_FAULT = 120
 """Characters of the last failure that are repeated for each trial that is not run."""
+JUDGING_SECONDS = 60.0
+"""Time to judge one answer; the largest possible one takes a few seconds."""
 TRIALS_PER_WORKER = 8
 """Trials per worker that justify one more worker."""
 
@@ -158,7 +161,7 @@ async def _run_worker(
     """Use the `started` program, if any, then start one program after another until no trial is pending."""
     while queue.pending:
         program = started or Program(queue.plan.connection)
-        stopped = False
+        failure: BaseException | None = None  # raising it in an `except*` would wrap it in a group
         try:
             if started is None and not context.tally.gave_up(queue.plan.index):
                 await program.start(context.settings.timeout)
@@ -166,15 +169,21 @@ async def _run_worker(
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
                     group.create_task(_run_trials(program, queue, context))
-        except* MaxFailReached:
-            stopped = True  # raising here would wrap the exception in a group
+        except* (MaxFailReached, ReportError, OSError) as group:
+            failure = _get_first(group)
         except* ImplementationError as error:
             fault = f"exited: the program ended (at its start): {_find_cause(str(error.exceptions[0]))}"
             context.tally.record_failure(queue.plan.index, fault)
         finally:
             await program.stop()
-        if stopped:
-            raise MaxFailReached
+        if failure is not None:
+            raise failure
+
+
+def _get_first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception in a group that is no group itself."""
+    first = group.exceptions[0]
+    return _get_first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _find_cause(message: str) -> str:
@@ -221,8 +230,25 @@ def build_result(
 ) -> TrialResult:
     """Judge an answer and return its result, with the frames of failing checks.
 
-    The known-failures file is not applied yet.
+    The known-failures file is not applied yet. Inside `run_interruptible`, a signal interrupts the judging.
     """
+    try:
+        with interrupt_at_once(JUDGING_SECONDS):
+            return _build_result(plan, trial, answer, exchange, ms, blame)
+    except TookTooLongError:
+        message = f"judging the answer took more than {JUDGING_SECONDS:g} s; it is too large, or a pattern of"
+        fault = ProtocolFault("too-slow-to-judge", f"{message} the case takes too long to match")
+        return _build_result(plan, trial, fault, None, ms, blame)
+
+
+def _build_result(
+    plan: ImplementationPlan,
+    trial: AnyTrial,
+    answer: Answer,
+    exchange: TrialExchange | None,
+    ms: float,
+    blame: Blame,
+) -> TrialResult:
     claims = plan.greeting.claims(trial.case.api)
     trial = plan.apply_proxy_view(trial)
     judgement = judge(trial, answer, claims, blame.find_first_delta)

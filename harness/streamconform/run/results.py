@@ -5,6 +5,7 @@ This file is the only truth about a run: every report is a projection of it and 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -29,6 +30,7 @@ class ResultsWriter:
 
     def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
         """Open `path` for writing, after the lines `earlier` of an interrupted run; raises `ReportError`."""
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if earlier:
@@ -46,11 +48,17 @@ class ResultsWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # `write` has reported it
+            self._file.close()
 
     def write(self, line: Header | TrialResult | Footer) -> None:
-        """Append one line."""
-        self._file.write(_encode_line(line))
+        """Append one line; raises `ReportError`, for example if the disk is full."""
+        try:
+            self._file.write(_encode_line(line))
+        except OSError as error:
+            with contextlib.suppress(OSError):  # what is buffered cannot be written either
+                self._file.close()
+            raise ReportError(f"`{self._path}` cannot be written: {error.strerror}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from streamconform.run.pool import (
     WorkerContext,
     judge_all,
 )
+from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
 
@@ -108,6 +109,7 @@ class _Runner:
         self._stopped_early = False
         self._writer: ResultsWriter | None = None
         self._tally = Tally()
+        self._bounds = ResultBounds()
         self._settled: list[TrialResult] = []
         self._unsettled: list[TrialResult] = []
         self._plans: list[ImplementationPlan] = []
@@ -192,6 +194,7 @@ class _Runner:
     def _emit(self, result: TrialResult) -> TrialResult:
         assert self._writer is not None, "results are written after the header"
         # Known failures are applied here and not at the end, so that `-x` stops at the first new failure.
+        result = self._bounds.shorten(result)
         settled = self._settlers[result.implementation](result)
         self._writer.write(settled)
         self._unsettled.append(result)

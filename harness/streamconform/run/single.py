@@ -27,6 +27,7 @@ from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
 from streamconform.run.pool import Tally, build_result
+from streamconform.run.result_size import ResultBounds
 
 T = TypeVar("T")
 ProgramFactory = Callable[[Connection], Program | InProcessAdapter]
@@ -44,6 +45,7 @@ class SingleRunner:
         self._program: Program | InProcessAdapter | None = None
         self._dispatcher: Dispatcher | None = None
         self._tally = Tally()
+        self._bounds = ResultBounds()
         self._stack = contextlib.AsyncExitStack()
 
     async def begin(self, trials: Sequence[AnyTrial]) -> ImplementationPlan:
@@ -63,7 +65,8 @@ class SingleRunner:
         started = time.perf_counter()
         answer, exchange = await self._answer(self._dispatcher, trial)
         ms = (time.perf_counter() - started) * 1000
-        return build_result(self._dispatcher.plan, trial, answer, exchange, ms, self._blame)
+        result = build_result(self._dispatcher.plan, trial, answer, exchange, ms, self._blame)
+        return self._bounds.shorten(result)
 
     async def end(self) -> None:
         """Stop the program and the server."""

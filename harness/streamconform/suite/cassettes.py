@@ -22,6 +22,7 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
+from streamconform.regular_file import read_regular
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
@@ -41,7 +42,7 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     that do not match the body.
     """
     path = folder / api / f"{name}.yaml"
-    if not path.is_file():
+    if not path.exists():
         raise SourceError((Problem(str(path), None, "no such cassette"),))
     document = reader.read(path)
     problems = check_document("cassette.v1", document)
@@ -111,8 +112,7 @@ def _read_sidecar(path: Path, document: reader.Document, key: str, problems: lis
         problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
         return None
     try:
-        with sidecar.open("rb") as file:
-            data = file.read(MAX_BODY + 1)
+        data = read_regular(sidecar, MAX_BODY + 1)
     except OSError as error:
         problems.append(document.problem((key, "body"), f"`{sidecar.name}`: {error.strerror}"))
         return None

@@ -7,14 +7,15 @@ from the text of the specs, the selection is made on ids, and only the selected 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase, CaseHead
 from streamconform.suite.load import Sources, list_spec_files, load, load_heads
+from streamconform.suite.select import may_match_file
 from streamconform.yaml_text import reader
 
 _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
@@ -23,15 +24,35 @@ _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?
 
 @dataclass(frozen=True)
 class Catalog:
-    """The ids of all cases of a suite, by spec file."""
+    """The spec files of a suite, and the ids of their cases; a file is read when its ids are needed."""
 
     sources: Sources
-    files: Mapping[Path, tuple[str, ...]]
+    paths: tuple[Path, ...]
+    _ids_by_path: dict[Path, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The ids of all cases, in the order of the files."""
-        return tuple(id_ for ids in self.files.values() for id_ in ids)
+        return self.read_ids(self.paths)
+
+    def list_ids(self, apis: Collection[str] = (), patterns: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the ids in the files that may hold a case of `apis` (any if empty) for one of `patterns`.
+
+        `patterns` are those of `-k`; without any, all cases match.
+        """
+        return self.read_ids(
+            path
+            for path in self.paths
+            if (not apis or path.parent.name in apis)
+            and (not patterns or any(may_match_file(pattern, _get_prefix(path)) for pattern in patterns))
+        )
+
+    def list_ids_ending(self, name: str) -> tuple[str, ...]:
+        """Return the ids in the files that may hold a case whose id ends with `name`."""
+        folder = "/" + name.rpartition("/")[0]
+        if folder == "/":
+            return self.ids
+        return self.read_ids(path for path in self.paths if f"/{_get_prefix(path)}".endswith(folder))
 
     def load(self, ids: Collection[str] | None = None) -> tuple[AnyCase, ...]:
         """Return the cases `ids` (all by default) in the order of the files.
@@ -40,23 +61,44 @@ class Catalog:
         """
         if ids is None:
             return load(self.sources)
-        return load(self.sources, self._find_files(ids), ids)
+        return load(self.sources, self.find_files(ids), ids)
 
     def load_heads(self, ids: Collection[str]) -> tuple[CaseHead, ...]:
         """Return the heads of the cases `ids`, in the order of the files.
 
         Only their spec files are read. Raises `SourceError` with every problem in these.
         """
-        return load_heads(self.sources, self._find_files(ids), ids)
+        return load_heads(self.sources, self.find_files(ids), ids)
 
-    def _find_files(self, ids: Collection[str]) -> list[Path]:
-        return [path for path, case_ids in self.files.items() if not frozenset(case_ids).isdisjoint(ids)]
+    def find_files(self, ids: Collection[str]) -> list[Path]:
+        """Return the spec files that hold any of the cases `ids`."""
+        prefixes = {id_.rpartition("/")[0] for id_ in ids}
+        return [path for path in self.paths if _get_prefix(path) in prefixes and self._holds_any(path, ids)]
+
+    def _holds_any(self, path: Path, ids: Collection[str]) -> bool:
+        return not frozenset(self.read_ids((path,))).isdisjoint(ids)
+
+    def read_ids(self, paths: Iterable[Path]) -> tuple[str, ...]:
+        """Return the ids of the cases in spec files of this catalog."""
+        ids: list[str] = []
+        for path in paths:
+            if path not in self._ids_by_path:
+                self._ids_by_path[path] = read_case_ids(path)
+            ids += self._ids_by_path[path]
+        return tuple(ids)
 
 
 def read_catalog(sources: Sources) -> Catalog:
-    """Return the catalog of the specs; raises `SourceError` if a spec is not even valid YAML."""
-    paths = list_spec_files(sources.specs, recorded=sources.corpus is not None)
-    return Catalog(sources, {path: read_case_ids(path) for path in paths})
+    """Return the catalog of the specs.
+
+    Its methods raise `SourceError` if a spec that they have to read is not even valid YAML.
+    """
+    return Catalog(sources, tuple(list_spec_files(sources.specs, recorded=sources.corpus is not None)))
+
+
+def _get_prefix(path: Path) -> str:
+    """Return what the ids of all cases in a spec file begin with, without the last slash."""
+    return f"{path.parent.name}/{path.stem}"
 
 
 def read_case_ids(path: Path) -> tuple[str, ...]:
@@ -65,7 +107,7 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     names = _scan_ids(data)
     if names is None:
         names = _parse_ids(data, path)
-    return tuple(f"{path.parent.name}/{path.stem}/{name}" for name in names)
+    return tuple(f"{_get_prefix(path)}/{name}" for name in names)
 
 
 def _scan_ids(data: bytes) -> list[str] | None:

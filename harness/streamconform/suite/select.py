@@ -30,6 +30,7 @@ class PatternParts(NamedTuple):
         return self.delivery is None or (name is not None and self.delivery.match(name) is not None)
 
 
+@cache
 def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return the regular expression for `pattern`, which matches whole ids."""
     parts = re.split(r"(\*\*|\*)", pattern)
@@ -80,6 +81,15 @@ def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence
             raise SelectionError(f"`-k {pattern}` matches no trial{suggest_cases(pattern, ids)}")
         chosen |= matching
     return tuple(id_ for id_ in ids if not patterns or id_ in chosen)
+
+
+def may_match_file(pattern: str, prefix: str) -> bool:
+    """Return whether `pattern` may match a case in a spec file whose ids begin with `prefix` and a slash."""
+    pattern = update_id(pattern)
+    if "*" not in pattern and "/" not in pattern:
+        return True
+    literal = pattern.partition("@")[0].partition("*")[0]
+    return literal.startswith(f"{prefix}/") or f"{prefix}/".startswith(literal)
 
 
 def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import NoReturn
@@ -16,6 +16,8 @@ from typing import NoReturn
 import orjson
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', re.DOTALL)
+"""The tokens without commas and colons: in valid JSON, the others determine where these are."""
 _MAX_DEPTH = 200
 """Payloads that are nested deeper are not rearranged."""
 _CACHE_SIZE = 512
@@ -32,15 +34,15 @@ class Node:
     start: int
     end: int
     kind: str
-    keys: list[tuple[int, int]] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
+    keys: Sequence[tuple[int, int]] = ()
+    items: Sequence[Node] = ()
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def find_tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
     """Return the spans of the tokens of `text`, or None if it is not JSON."""
     # Invalid JSON and `[DONE]` must pass through unchanged: deliveries do not alter what a stream says.
-    return tuple(token.span() for token in _TOKEN.finditer(text)) if _is_json(text) else None
+    return tuple([token.span() for token in _TOKEN.finditer(text)]) if _is_json(text) else None
 
 
 def is_json(text: bytes) -> bool:
@@ -58,37 +60,41 @@ def parse(text: bytes) -> Node | None:
 
     The value is cached and must not be changed.
     """
-    spans = find_tokens(text)
-    if not spans:
+    if not _is_json(text):
         return None
-    open_nodes: list[Node] = []
-    key: tuple[int, int] | None = None
+    open_nodes: list[tuple[Node, list[tuple[int, int]], list[Node]]] = []
+    keys: list[tuple[int, int]] = []
+    items: list[Node] = []
+    expects_key = False
     root: Node | None = None
-    for i, (start, end) in enumerate(spans):
+    for token in _STRUCTURE.finditer(text):
+        span = start, end = token.span()
         first = text[start]
-        if first in b",:":
-            continue
         if first in b"}]":
-            if not open_nodes or len(open_nodes) > _MAX_DEPTH:
+            node, _, _ = open_nodes.pop()
+            node.end = end
+            if open_nodes:
+                node, keys, items = open_nodes[-1]
+                expects_key = node.kind == "object"
+        elif expects_key:
+            keys.append(span)
+            expects_key = False
+        elif first in b"{[":
+            kind = _KINDS[first]
+            inner_keys: list[tuple[int, int]] = []
+            inner_items: list[Node] = []
+            node = Node(start, end, kind, inner_keys, inner_items)
+            items.append(node)
+            root = root or node
+            keys, items = inner_keys, inner_items
+            open_nodes.append((node, keys, items))
+            if len(open_nodes) > _MAX_DEPTH:
                 return None
-            root = open_nodes.pop()
-            root.end = end
-            continue
-        parent = open_nodes[-1] if open_nodes else None
-        if parent is None and i:
-            return None
-        if parent is not None and parent.kind == "object" and key is None:
-            key = (start, end)
-            continue
-        node = Node(start, end, _KINDS.get(first, "scalar"))
-        if parent is not None:
-            parent.items.append(node)
-            if key is not None:
-                parent.keys.append(key)
-                key = None
-        if node.kind != "scalar":
-            open_nodes.append(node)
-    return root if root is not None and not open_nodes and root.start == spans[0][0] else None
+            expects_key = kind == "object"
+        else:
+            items.append(Node(start, end, "scalar"))
+            expects_key = bool(open_nodes) and open_nodes[-1][0].kind == "object"
+    return root
 
 
 def reverse_keys(text: bytes) -> bytes:
@@ -148,7 +154,7 @@ def _find_objects(text: bytes, root: Node, path: tuple[str, ...]) -> list[Node]:
     return [node for node in nodes if node.kind == "object"]
 
 
-def _find_children(text: bytes, node: Node, name: str) -> list[Node]:
+def _find_children(text: bytes, node: Node, name: str) -> Sequence[Node]:
     if node.kind == "array":
         return node.items if name == "*" else []
     quoted = b'"' + name.encode() + b'"'

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from streamconform.errors import Problem, SourceError
+from streamconform.regular_file import read_regular
 
 MAX_BYTES = 4 * 1024 * 1024
 """The largest YAML file that is read; the largest bundled one has under 200 kB."""
@@ -62,8 +63,7 @@ def read(path: Path) -> Document:
 def read_bytes(path: Path, name: str) -> bytes:
     """Return the contents of `path`; raises `SourceError` if it is unreadable or over `MAX_BYTES`."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_regular(path, MAX_BYTES + 1)
     except OSError as error:
         raise SourceError((Problem(name, None, f"cannot be read: {error.strerror}"),)) from error
     if len(data) > MAX_BYTES:

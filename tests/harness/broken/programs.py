@@ -216,6 +216,14 @@ RUN = (
         "def broken(message):\n    while True: write(op='event', id=message['id'], event='x' * 1_000_000)",
         "too-many-events",
     ),
+    faulted(
+        "returns-a-block-per-byte",
+        "returns 100,001 content blocks",
+        "def broken(message):\n"
+        "    blocks = [{'type': 'text', 'text': 'x'}] * 100_001\n"
+        "    write(op='result', id=message['id'], outcome={'status': 'complete', 'content': blocks})",
+        "too-many-blocks",
+    ),
     faulted("exits", "ends with code 7", "def broken(message): sys.exit(7)", "exited"),
     faulted("exits-with-0", "ends with code 0 in mid-run", "def broken(message): sys.exit()", "exited"),
     faulted("raises", "raises", "def broken(message): {}['delta']", "exited"),

@@ -83,19 +83,20 @@ def build_prompt(run: Any) -> Any:
 def build_tools(run: Any) -> list[dict[str, Any]]:
     """Return the tools for `bind_tools`, which accepts Anthropic's own form unchanged."""
     if run.conversation is not None:
-        return _convert_tools(run.api, run.conversation.get("tools", ()))
+        return convert_tools(run.api, run.conversation.get("tools", ()))
     if run.api == "anthropic-messages":
         return list((run.request or {}).get("tools") or [])
     # A tool without properties, which a server rejects, would be rejected by LangChain's own model.
     tools = [tool for tool in request_reader.read_tools(run.request) if _is_accepted(tool[2])]
-    return _convert_tools(run.api, [{"name": n, "description": d, "parameters": p} for n, d, p in tools])
+    return convert_tools(run.api, [{"name": n, "description": d, "parameters": p} for n, d, p in tools])
 
 
 def _is_accepted(schema: Mapping[str, Any]) -> bool:
     return isinstance(schema.get("properties", {}), Mapping)
 
 
-def _convert_tools(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def convert_tools(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tools of a conversation for `bind_tools`."""
     if api == "cohere-chat":  # a tool is its JSON Schema, with the name as the title
         return [
             {

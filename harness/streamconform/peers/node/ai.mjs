@@ -1,4 +1,4 @@
-// Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `fullStream`.
+// Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `stream`.
 
 import { jsonSchema, streamText, tool } from "ai";
 import { MODEL_BUILDERS } from "./ai_models.mjs";
@@ -28,7 +28,7 @@ async function adapter(run, answer) {
   let failed = null;
   let end = {};
   try {
-    for await (const part of result.fullStream) {
+    for await (const part of result.stream) {
       if (part.type === "error") failed ??= part.error;
       else if (part.type === "abort") failed ??= new Error("aborted");
       else if (part.type === "finish-step") {

@@ -56,10 +56,12 @@ function dropUndefined(object) {
 }
 
 function handlePart(part, answer, calls) {
-  const { text, thought, thoughtSignature: signature = null, functionCall: call } = part;
+  const { text, thought, thoughtSignature: signature = null, functionCall: call, toolCall } = part;
   if (call) {
     answer.endOpenBlock();
     calls.add({ ...call, signature });
+  } else if (toolCall) {
+    answer.addCall({ id: toolCall.id, name: toolCall.toolType, arguments: toolCall.args ?? {}, executor: "provider", signature });
   } else if (text !== undefined || Object.keys(part).join() === "thoughtSignature") {
     if (signature) answer.addSignedPiece(thought ? "thinking" : "text", text, signature);
     else answer.addPiece(thought ? "thinking" : "text", text);

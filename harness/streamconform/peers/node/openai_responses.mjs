@@ -26,7 +26,7 @@ export async function readResponses(client, params, answer, readProviderError) {
 function buildOutcome(response, indexes) {
   const content = (response?.output ?? []).flatMap((item, index) => convertItem(item, indexes.get(`${index} done`)));
   const status = { completed: "complete", incomplete: "complete", failed: "error" }[response?.status] ?? "incomplete";
-  const raw = response?.incomplete_details?.reason ?? response?.status ?? null;
+  const raw = status === "incomplete" ? null : (response.incomplete_details?.reason ?? response.status);
   const { code, message } = response?.error ?? {};
   return {
     status,

@@ -1,58 +1,35 @@
-// Adapter for @mariozechner/pi-ai: `stream(model, context, options)`, its events, and the message of its `result()`.
+// Adapter for @earendil-works/pi-ai: `models.stream(model, context, options)` of a provider built with `createProvider(…)`, its
+// events, and the message of its `result()`.
 
 import "./split_at_cr.mjs";
-import { stream } from "@mariozechner/pi-ai";
 import { readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
+import { buildModels, convertCost } from "./pi_ai_models.mjs";
 import { serve } from "./protocol.mjs";
-
-const MODELS = {
-  "openai-chat": { api: "openai-completions", provider: "openai", path: "/v1" },
-  "openai-responses": { api: "openai-responses", provider: "openai", path: "/v1" },
-  "anthropic-messages": { api: "anthropic-messages", provider: "anthropic", path: "" },
-  "google-generate": { api: "google-generative-ai", provider: "google", path: "/v1beta" },
-  "bedrock-converse": { api: "bedrock-converse-stream", provider: "amazon-bedrock", path: "" },
-};
-
-// The AWS SDK signs requests and needs credentials, which the replay server does not check.
-Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY: "conform", AWS_BEDROCK_FORCE_HTTP1: "1" });
 
 const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
 
 serve(adapter);
 
 async function adapter(run, answer) {
-  const { path, ...kind } = MODELS[run.api];
-  const price = (name) => Number(run.pricing?.[name] ?? 0);
-  const cacheWrite = price(run.pricing?.cache_write_5m == null ? "input" : "cache_write_5m");
-  const cost = { input: price("input"), output: price("output"), cacheRead: price("cache_read"), cacheWrite };
-  const model = {
-    ...kind,
-    id: run.model,
-    name: run.model,
-    baseUrl: run.url + path,
-    reasoning: true,
-    input: ["text"],
-    cost,
-    contextWindow: 200000,
-    maxTokens: 32000,
-  };
+  const { models, model } = buildModels(run);
   const context = {
     messages: [{ role: "user", content: "Hello.", timestamp: 0 }],
     tools: readTools(run.request).map(([name, description, parameters]) => ({ name, description, parameters })),
   };
   const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
-  const events = stream(model, context, { apiKey: run.key, maxRetries: 0, signal });
+  const events = models.stream(model, context, { maxRetries: 0, signal });
   const ended = new Set();
   for await (const event of events) handleEvent(event, answer, ended);
   const message = await events.result();
   const content = message.content.map((part, index) => ({ ...answer.content[index], ...convertBlock(part, ended.has(index)) }));
   const usage = readUsage(message.usage);
-  const totalCost = run.pricing && usage ? convertCost(message.usage.cost, run.pricing) : null;
+  const totalCost = run.pricing ? convertCost(message.usage.cost, run.pricing) : null;
   answer.reportUsage(usage, totalCost);
   const failed = message.stopReason === "error" || message.stopReason === "aborted";
   return answer.finish({
     status: failed ? "error" : "complete",
-    stop: { reason: STOP_REASONS[message.stopReason] ?? "other" },
+    // For Responses the status comes first: `incomplete.max_output_tokens`.
+    stop: { reason: STOP_REASONS[message.stopReason] ?? "other", raw: message.rawStopReason?.split(".").at(-1) ?? null },
     error: failed ? { message: message.errorMessage ?? null } : null, // every failure is reported as text
     content,
     usage,
@@ -93,18 +70,8 @@ function convertBlock(part, complete) {
   }
 }
 
-// pi-ai reports 0 for counts that did not arrive.
-function readUsage({ input, output, cacheRead, cacheWrite }) {
-  if (!input && !output && !cacheRead && !cacheWrite) return null;
-  return { input, ...(output && { output }), ...(cacheRead && { cache_read: cacheRead }), ...(cacheWrite && { cache_write: cacheWrite }) };
-}
-
-// Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision.
-// It has no tiers, no price of one-hour cache writes and none of searches, so the cost is left out where there are any.
-function convertCost({ input, output, cacheRead, cacheWrite, total }, pricing) {
-  const unknown = ["tiers", "service_tier", "cache_write_1h", "web_search_per_1000"].filter((name) => pricing[name]);
-  if (unknown.length) return { currency: "USD" };
-  const format = (value) => value.toFixed(12);
-  const parts = { input: format(input), output: format(output), cache_read: format(cacheRead), cache_write: format(cacheWrite) };
-  return { currency: "USD", ...parts, other: format(0), total: format(total) };
+// pi-ai reports 0 for counts that did not arrive, so only `input` may be 0.
+function readUsage({ input, output: all, cacheRead: read, cacheWrite: write, cacheWrite1h: long, reasoning }) {
+  const counts = { output: all, cache_read: read, cache_write: write, cache_write_1h: long, reasoning };
+  return { input, ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count)) };
 }

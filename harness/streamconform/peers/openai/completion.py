@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.peers.normal_form import (
@@ -25,11 +26,29 @@ STOP_REASONS: Final[Mapping[str, str]] = {
 }
 
 
-def convert_completion(completion: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatFields:
+    """What an SDK exposes beyond, or short of, the fields that all have; the defaults are OpenAI's."""
+
+    reasoning: Sequence[str] = ()
+    """The fields of a message or a delta that have the text of the reasoning."""
+    usage: Sequence[Sequence[str]] = (("usage",),)
+    """The places of the token counts in a completion or a chunk."""
+    usage_parts: bool = True
+    """Whether the counts have parts: tokens of the cache, tokens of the reasoning."""
+
+
+OPENAI_FIELDS: Final = ChatFields()
+
+
+def convert_completion(
+    completion: Any, kept: ExceptionKeeper, exposed: ChatFields = OPENAI_FIELDS
+) -> dict[str, Any]:
     """Return the outcome of a `ChatCompletion`; None is one that the SDK did not return."""
     choice = next(iter(get(completion, "choices") or []), None)
     message = get(choice, "message")
     content: list[Block] = []
+    append_text(content, "thinking", read_reasoning(message, exposed))
     append_text(content, "text", get_text(message, "content"))
     append_text(content, "refusal", get_text(message, "refusal"))
     for call in get(message, "tool_calls") or []:
@@ -43,26 +62,43 @@ def convert_completion(completion: Any, kept: ExceptionKeeper) -> dict[str, Any]
     legacy = get(message, "function_call")
     content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
     fields = {"model": get(completion, "model"), "id": get(completion, "id")}
-    return build_result(content, get(choice, "finish_reason"), get(completion, "usage"), fields, kept)
+    fields |= {"usage": find_usage(completion, exposed), "stop": get(choice, "finish_reason")}
+    return build_result(content, fields, kept, exposed)
+
+
+def read_reasoning(message: Any, exposed: ChatFields) -> str:
+    """Return the reasoning of a message or a delta: the first of the fields that is not empty."""
+    return next((text for field in exposed.reasoning if (text := get_text(message, field))), "")
+
+
+def find_usage(holder: Any, exposed: ChatFields) -> Any:
+    """Return the token counts of a completion or a chunk, None if it has none."""
+    return next((usage for path in exposed.usage if (usage := get(holder, *path))), None)
 
 
 def build_result(
-    content: list[Block], stop: str | None, usage: Any, fields: Mapping[str, Any], kept: ExceptionKeeper
+    content: list[Block], fields: Mapping[str, Any], kept: ExceptionKeeper, exposed: ChatFields
 ) -> dict[str, Any]:
-    """Return the outcome of the blocks; `fields` has `model` and `id`."""
+    """Return the outcome of the blocks; `fields` has `model`, `id`, `stop` and `usage`."""
+    stop, usage = fields.get("stop"), fields.get("usage")
     content = [_finish_call(block, complete=bool(stop)) for block in content]
+    reason = STOP_REASONS.get(stop, "other") if stop else None
+    names = {"model": fields.get("model"), "response_id": fields.get("id")}
+    return build_outcome(content, reason, stop, usage=_read_usage(usage, exposed), error=kept.error, **names)
+
+
+def _read_usage(usage: Any, exposed: ChatFields) -> dict[str, int | None]:
+    if not exposed.usage_parts:
+        return {"input": get(usage, "prompt_tokens"), "output": get(usage, "completion_tokens")}
     cached = get(usage, "prompt_tokens_details", "cached_tokens")
     written = get(usage, "prompt_tokens_details", "cache_write_tokens")
-    buckets = {
+    return {
         "input": subtract(get(usage, "prompt_tokens"), cached, written),
         "cache_read": cached,
         "cache_write": written,
         "output": get(usage, "completion_tokens"),
         "reasoning": get(usage, "completion_tokens_details", "reasoning_tokens"),
     }
-    reason = STOP_REASONS.get(stop, "other") if stop else None
-    names = {"model": fields.get("model"), "response_id": fields.get("id")}
-    return build_outcome(content, reason, stop, usage=buckets, error=kept.error, **names)
 
 
 def _finish_call(block: Block, *, complete: bool) -> Block:

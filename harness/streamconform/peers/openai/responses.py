@@ -44,11 +44,11 @@ def run_raw(run: Any) -> dict[str, Any]:
         response: Any = None
         with ExceptionKeeper(describe_error) as kept:
             response = create(**build_keywords(create, build_request(run)))
-        return _build_result([], None if get(response, "output") is None else response, kept)
+        return build_result([], None if get(response, "output") is None else response, kept)
     with ExceptionKeeper(describe_error) as kept:
         for event in create(**build_keywords(create, build_request(run) | {"stream": True})):
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
-    return _build_result(events, None, kept)
+    return build_result(events, None, kept)
 
 
 def run_helper(run: Any) -> dict[str, Any]:
@@ -63,10 +63,11 @@ def run_helper(run: Any) -> dict[str, Any]:
         # `get_final_response()` raises unless the response completed.
         if any(event.type == "response.completed" for event in events):
             final = stream.get_final_response()
-    return _build_result(events, final, kept)
+    return build_result(events, final, kept)
 
 
-def _build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of events; the output of `final`, if given, replaces what they add up to."""
     error = kept.error
     items: dict[int, Any] = {}
     deltas: dict[int, dict[str, str]] = {}
@@ -102,9 +103,7 @@ def _build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> d
             content += convert_item(item, missing, complete=index in done, whole=index in whole)
     cut = get(response, "incomplete_details", "reason")
     status = get(response, "status")
-    reason = (
-        None if response is None else STOP_REASONS.get(cut, "other") if status == "incomplete" else "stop"
-    )
+    reason = STOP_REASONS.get(cut, "other") if status == "incomplete" else "stop" if response else None
     cached = get(response, "usage", "input_tokens_details", "cached_tokens")
     written = get(response, "usage", "input_tokens_details", "cache_write_tokens")
     buckets = {

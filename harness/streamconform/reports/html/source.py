@@ -54,7 +54,7 @@ def read_suite(results: Results) -> Suite:
         judged = {trial.case for trial in results.trials}
         corpus = find_user_cache(None) / CORPUS if any(map(is_recorded, judged)) else None
         catalog = read_catalog(Sources(specs, cassettes, corpus))
-        cases = catalog.load(judged.intersection(catalog.ids))
+        cases = catalog.load(judged)
     except (ConformError, OSError, ValueError) as error:
         reason = escape_line(str(error).partition("\n")[0], 300)
         return Suite(

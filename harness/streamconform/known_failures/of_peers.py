@@ -1,0 +1,24 @@
+"""Read the known failures of the peers, `docs/matrix/known/<peer>.yaml`, by the finding that they name."""
+
+from __future__ import annotations
+
+from streamconform.known_failures.file import parse_document
+from streamconform.known_failures.model import KnownFailure
+from streamconform.peers.findings import get_slug
+from streamconform.resources import find_bundled
+from streamconform.yaml_text import reader
+
+
+def read_by_finding(peer: str) -> dict[str, tuple[KnownFailure, ...]]:
+    """Return the known failures of `peer` by the slug of their finding, in the order of the file.
+
+    Raises `SourceError`.
+    """
+    path = find_bundled("known") / f"{peer}.yaml"
+    entries: dict[str, list[KnownFailure]] = {}
+    if path.exists():
+        for entry in parse_document(reader.read(path)).entries:
+            slug = get_slug(entry.issue)
+            if slug:
+                entries.setdefault(slug, []).append(entry)
+    return {slug: tuple(of_finding) for slug, of_finding in entries.items()}

@@ -1,0 +1,1 @@
+"""groq, Groq's Python SDK."""

@@ -1,0 +1,14 @@
+"""`peer:groq`: Groq's SDK, `chat.completions.create()`, for Chat Completions.
+
+Groq reports the token counts in `x_groq` of the last chunk and, if asked to, in `usage`.
+"""
+
+from __future__ import annotations
+
+import groq
+
+from streamconform.peers import stainless
+from streamconform.peers.openai.completion import ChatFields
+
+EXPOSED = ChatFields(reasoning=("reasoning",), usage=(("usage",), ("x_groq", "usage")))
+adapter = stainless.build_adapter(groq, groq.Groq, EXPOSED)

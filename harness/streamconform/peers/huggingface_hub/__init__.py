@@ -1,0 +1,1 @@
+"""huggingface_hub, the Python client of Hugging Face."""

@@ -1,0 +1,80 @@
+// Joins the chunks of Chat Completions for libraries that leave that to their user, in JSON's names or in camel case: texts are
+// added up, and pieces of calls by the index that the library gives.
+
+import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
+
+const STOP_REASONS = {
+  stop: "stop",
+  eos: "stop",
+  length: "length",
+  model_length: "length",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  content_filter: "content_filter",
+  error: "error",
+};
+
+// Reads the chunks that `open()` returns. `readProviderError` is that of `describeError`. `readContent(delta)` returns the
+// delta's pieces as `[type, text]`; `readUsage(usage)` its counts; `readChunkUsage(chunk)` where they are; `isNewCall(call,
+// piece)` whether a piece starts another call at the same index.
+export async function readChunks(open, answer, library) {
+  const { readContent, readUsage, readProviderError, readChunkUsage = ({ usage }) => usage, isNewCall = () => false } = library;
+  const calls = new Map(); // from a call's index to its block's
+  const fields = { usage: null, model: null, response_id: null };
+  let [raw, failed] = [null, null];
+  try {
+    for await (const chunk of await open()) {
+      fields.model = chunk.model ?? fields.model;
+      fields.response_id = chunk.id ?? fields.response_id;
+      const usage = readChunkUsage(chunk);
+      if (usage) answer.reportUsage((fields.usage = readUsage(usage)));
+      for (const choice of (chunk.choices ?? []).filter(({ index }) => !index)) {
+        for (const [type, text] of readContent(choice.delta ?? {})) answer.addPiece(type, text);
+        for (const piece of choice.delta?.tool_calls ?? choice.delta?.toolCalls ?? []) addCallPiece(piece, answer, calls, isNewCall);
+        raw = choice.finish_reason ?? choice.finishReason ?? raw;
+      }
+    }
+  } catch (error) {
+    failed = describeError(error, readProviderError);
+  }
+  answer.endOpenBlock();
+  if (raw) endCalls(answer, raw);
+  const stop = raw ? buildStop(raw, STOP_REASONS, answer.content) : undefined;
+  const status = stop?.reason === "error" ? "error" : raw ? "complete" : "incomplete";
+  return answer.finish({ status, stop, ...fields, ...failed });
+}
+
+// Adds text or an object of arguments; the first piece of a call starts it.
+function addCallPiece({ index, id, function: called }, answer, calls, isNewCall) {
+  const key = index ?? calls.size;
+  if (!calls.has(key) || isNewCall(answer.content[calls.get(key)], { id })) {
+    answer.endOpenBlock();
+    calls.set(key, answer.startBlock({ type: "tool_call", id: id && id !== "null" ? id : null, name: called?.name ?? null }));
+  }
+  const { arguments: value } = called ?? {};
+  const text = value && typeof value === "object" ? JSON.stringify(value) : value;
+  if (text) answer.addDelta(calls.get(key), text);
+}
+
+// Ends the calls. The last one is not complete if the answer was cut inside it.
+function endCalls(answer, raw) {
+  const { content } = answer;
+  const last = content.findLastIndex(({ type }) => type === "tool_call");
+  content.forEach((block, index) => {
+    if (block.type !== "tool_call") return;
+    const value = parseArguments(block.arguments_text);
+    const cut = value === null && index === last && ["length", "model_length", "content_filter"].includes(raw);
+    if (!cut) answer.endBlock(index, { arguments: value, complete: true });
+  });
+}
+
+// Returns the usage in disjoint buckets, from the names of OpenAI.
+export function readOpenAIUsage({ prompt_tokens: input, completion_tokens: output, ...details }) {
+  const read = details.prompt_tokens_details?.cached_tokens ?? null;
+  return {
+    input: input == null ? null : input - (read ?? 0),
+    cache_read: read,
+    output: output ?? null,
+    reasoning: details.completion_tokens_details?.reasoning_tokens ?? null,
+  };
+}

@@ -1,0 +1,7 @@
+// Adapter for groq-sdk: `for await (const chunk of await client.chat.completions.create({ …, stream: true }))`. Groq reports
+// the usage in `x_groq` too.
+
+import Groq from "groq-sdk";
+import { serveChat } from "./stainless_chat.mjs";
+
+serveChat(Groq, (url) => url, { readChunkUsage: (chunk) => chunk.x_groq?.usage ?? chunk.usage });

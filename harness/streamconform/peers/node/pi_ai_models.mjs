@@ -1,0 +1,59 @@
+// Builds pi-ai's provider and model for each API, with the prices of the trial, and reads the cost that it computes.
+
+import { createModels, createProvider } from "@earendil-works/pi-ai";
+import { anthropicMessagesApi } from "@earendil-works/pi-ai/api/anthropic-messages.lazy";
+import { bedrockConverseStreamApi } from "@earendil-works/pi-ai/api/bedrock-converse-stream.lazy";
+import { googleGenerativeAIApi } from "@earendil-works/pi-ai/api/google-generative-ai.lazy";
+import { openAICompletionsApi } from "@earendil-works/pi-ai/api/openai-completions.lazy";
+import { openAIResponsesApi } from "@earendil-works/pi-ai/api/openai-responses.lazy";
+
+const KINDS = {
+  "openai-chat": { api: "openai-completions", provider: "openai", path: "/v1", build: openAICompletionsApi },
+  "openai-responses": { api: "openai-responses", provider: "openai", path: "/v1", build: openAIResponsesApi },
+  "anthropic-messages": { api: "anthropic-messages", provider: "anthropic", path: "", build: anthropicMessagesApi },
+  "google-generate": { api: "google-generative-ai", provider: "google", path: "/v1beta", build: googleGenerativeAIApi },
+  "bedrock-converse": { api: "bedrock-converse-stream", provider: "amazon-bedrock", path: "", build: bedrockConverseStreamApi },
+};
+
+// The AWS SDK signs requests and needs credentials, which the replay server does not check.
+Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY: "conform", AWS_BEDROCK_FORCE_HTTP1: "1" });
+
+// Returns the collection of models, and its only model.
+export function buildModels({ api: kind, url, model: id, key, pricing }) {
+  const { api, provider, path, build } = KINDS[kind];
+  const tiers = (pricing?.tiers ?? []).map((tier) => ({ ...readPrices({ ...pricing, ...tier }), inputTokensAbove: tier.above }));
+  const model = {
+    api,
+    provider,
+    id,
+    name: id,
+    baseUrl: url + path,
+    reasoning: true,
+    input: ["text"],
+    cost: { ...readPrices(pricing ?? {}), tiers },
+    contextWindow: 200000,
+    maxTokens: 32000,
+  };
+  const models = createModels();
+  const auth = { apiKey: { name: provider, resolve: async () => ({ auth: api.startsWith("bedrock") ? {} : { apiKey: key } }) } };
+  models.setProvider(createProvider({ id: provider, auth, models: [model], api: build() }));
+  return { models, model };
+}
+
+function readPrices(pricing) {
+  const price = (name) => Number(pricing[name] ?? 0);
+  const cacheWrite = price(pricing.cache_write_5m == null ? "input" : "cache_write_5m");
+  return { input: price("input"), output: price("output"), cacheRead: price("cache_read"), cacheWrite };
+}
+
+// Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision.
+// It has no prices of searches, service tiers, speeds and places, and charges twice the input price for one-hour cache writes,
+// so the cost is left out where prices differ.
+export function convertCost({ input, output, cacheRead, cacheWrite, total }, pricing) {
+  const { cache_write_1h: long, ...others } = pricing;
+  const isUnknown = ["service_tier", "speed", "inference_geo", "web_search_per_1000"].some((name) => others[name]);
+  if (isUnknown || (long && Number(long) !== 2 * Number(pricing.input))) return { currency: "USD" };
+  const format = (value) => value.toFixed(12);
+  const parts = { input: format(input), output: format(output), cache_read: format(cacheRead), cache_write: format(cacheWrite) };
+  return { currency: "USD", ...parts, other: format(0), total: format(total) };
+}

@@ -1,0 +1,14 @@
+// Errors of libraries that Speakeasy generates: their base class has the status and the body of an error response.
+
+import { parseArguments } from "./normal_form.mjs";
+
+// Returns the provider's error, null if `error` is not one. A `Rejected` means that the library rejected bytes that it could
+// read, as does `rawValue`, which SDKValidationError has.
+export function readSpeakeasyError(error, Base, Rejected) {
+  if (error instanceof Rejected || error?.rawValue !== undefined) return { type: "protocol", message: error.message.slice(0, 500) };
+  if (!(error instanceof Base) || !(error.statusCode >= 400)) return null;
+  const body = parseArguments(error.body);
+  const details = body?.error && typeof body.error === "object" ? body.error : body;
+  const type = details?.type ?? details?.code ?? null;
+  return { type: type === null ? null : String(type), message: details?.message ?? error.message, status: error.statusCode };
+}

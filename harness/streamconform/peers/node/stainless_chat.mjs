@@ -1,0 +1,29 @@
+// Chat Completions through libraries that Stainless generates: `client.chat.completions.create({ …, stream: true })`.
+
+import { readChunks, readOpenAIUsage } from "./chat_pieces.mjs";
+import { TIMEOUT_SECONDS } from "./normal_form.mjs";
+import { serve } from "./protocol.mjs";
+
+// Serves the library whose client is `Client`, with the base URL that `buildURL` makes of the run's, and what differs from
+// OpenAI's chunks.
+export function serveChat(Client, buildURL, differences) {
+  serve((run, answer) => {
+    const client = new Client({ baseURL: buildURL(run.url), apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
+    const open = () => client.chat.completions.create({ messages: [], ...run.request, stream: true });
+    const readProviderError = (error) => readError(error, Client);
+    return readChunks(open, answer, { readContent, readUsage: readOpenAIUsage, readProviderError, ...differences });
+  });
+}
+
+function readContent({ content, reasoning, reasoning_content: thought }) {
+  return [["thinking", reasoning ?? thought], ["text", content]];
+}
+
+// An APIError from the stream has the provider's body and no status.
+function readError(error, Client) {
+  if (!(error instanceof Client.APIError) || error instanceof Client.APIConnectionError) return null;
+  const body = error.error?.error ?? error.error;
+  const type = body?.type ?? body?.code ?? null;
+  const message = typeof body === "string" ? body : (body?.message ?? error.message);
+  return { type: type === null ? null : String(type), message, status: error.status ?? null };
+}

@@ -1,0 +1,1 @@
+"""openrouter, the Python SDK of OpenRouter."""

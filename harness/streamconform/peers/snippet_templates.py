@@ -1,0 +1,56 @@
+"""Snippets: how each peer's library is called, `snippets/<peer>.yaml`, for programs that show a finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from streamconform.errors import SourceError, UsageError
+from streamconform.schemas import check_document
+from streamconform.yaml_text import reader
+
+FOLDER: Final = Path(__file__).parent / "snippets"
+PLACEHOLDER: Final = re.compile(r"__([A-Z][A-Z0-9_]*?)__")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """The code that calls a library for one API, with placeholders."""
+
+    imports: str
+    code: str
+    request: str | None
+    """The code that sends a conversation; None if the peer claims no requests."""
+    values: Mapping[str, str]
+    """Values of the placeholders that are the same for all findings."""
+
+
+def read_snippet(peer: str, api: str) -> Snippet:
+    """Return the snippet of a peer for an API; raises `UsageError` if there is none, and `SourceError`."""
+    path = FOLDER / f"{peer}.yaml"
+    if not path.exists():
+        raise UsageError(f"there is no snippet of `{peer}`; write `{path.name}` in `peers/snippets`")
+    document = reader.read(path)
+    problems = check_document("snippet.v1", document)
+    if problems:
+        raise SourceError(problems)
+    of_api = document.value["apis"].get(api)
+    if of_api is None:
+        raise UsageError(f"the snippet of `{peer}` has no code for `{api}`")
+    merged = {**document.value, **of_api}
+    return Snippet(
+        merged.get("imports", ""), merged.get("code", ""), merged.get("request"), merged.get("values", {})
+    )
+
+
+def fill_in(template: str, values: Mapping[str, str]) -> str:
+    """Return `template` with its placeholders replaced; lines with a placeholder without a value are dropped.
+
+    An empty value keeps the line.
+    """
+    lines = [line for line in template.splitlines() if set(PLACEHOLDER.findall(line)) <= values.keys()]
+    # A value may contain what looks like a placeholder, so each line is replaced once.
+    return "\n".join(PLACEHOLDER.sub(lambda match: values[match[1]], line) for line in lines) + "\n"

@@ -1,0 +1,1 @@
+"""together, the Python SDK of Together AI."""

@@ -1,0 +1,11 @@
+"""`peer:together`: Together's SDK, `chat.completions.create()`, for Chat Completions."""
+
+from __future__ import annotations
+
+import together
+
+from streamconform.peers import stainless
+from streamconform.peers.openai.completion import ChatFields
+
+EXPOSED = ChatFields(reasoning=("reasoning", "reasoning_content"), usage_parts=False)
+adapter = stainless.build_adapter(together, together.Together, EXPOSED)

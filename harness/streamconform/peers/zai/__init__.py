@@ -1,0 +1,1 @@
+"""zai-sdk, the Python SDK of Z.ai."""

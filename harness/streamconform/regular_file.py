@@ -1,0 +1,41 @@
+"""Read files of a suite, which may come from anyone, without waiting for a pipe or a device.
+
+Opening a named pipe waits for a writer, and a terminal never ends; `os.O_NONBLOCK` opens both at once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class NotRegularError(OSError):
+    """The path is a named pipe, a socket, a device or a folder."""
+
+    def __init__(self, kind: str) -> None:
+        """Describe what the path is instead of a file."""
+        super().__init__()
+        self.strerror = f"it is {kind}, expected a regular file"
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """Return up to `limit` bytes of a regular file; raises `OSError`, with the reason in `strerror`."""
+    handle = os.open(path, _FLAGS)
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise NotRegularError(_name_kind(mode))
+    with os.fdopen(handle, "rb") as file:
+        return file.read(limit)
+
+
+def _name_kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "a socket"

@@ -1,0 +1,1 @@
+"""`conform finding`: one file per finding, ready for the library's issue tracker."""

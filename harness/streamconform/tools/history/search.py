@@ -1,0 +1,93 @@
+"""Choose the next release to test, and summarize what the tested ones show. Pure.
+
+The search bisects, which assumes that a finding appears once and disappears once. The assumption is checked
+where it matters: a release on each side of a boundary is tested too, and a contradiction is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+State = Literal["present", "absent", "unclear"]
+"""Whether a release has a finding; `unclear` if it cannot be installed, or the adapter cannot use it."""
+States = Sequence[State | None]
+"""One state per release, in the order of versions; None for a release that was not tested."""
+
+MAX_UNCLEAR: Final = 4
+"""Releases between a present and an absent one that may be unclear before the search gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The releases that have a finding, as positions in the list of releases."""
+
+    oldest: int
+    """The oldest release known to have it, without one known not to have it in between."""
+    newest: int
+    absent_before: int | None
+    """The last release before `oldest` that does not have it; None if there is none."""
+    absent_after: int | None
+    steady: bool
+    """Whether no tested release contradicts that it appears once and disappears once."""
+
+
+def choose_release(states: States, start: int) -> int | None:
+    """Return the position of the release to test next, None if enough is known.
+
+    `start` is the release that the finding was found in.
+    """
+    last = len(states) - 1
+    for position in (start, last):
+        if states[position] is None:
+            return position
+    if states[start] != "present":
+        return None
+    downward, upward = range(start, -1, -1), range(start, last + 1)
+    for side in (upward, downward):
+        choice = _choose_on_side([states[position] for position in side])
+        if choice is not None:
+            return side[choice]
+    return None
+
+
+def summarize(states: States, start: int) -> Span | None:
+    """Return the releases that have the finding; None if the release it was found in does not show it."""
+    if states[start] != "present":
+        return None
+    downward, upward = range(start, -1, -1), range(start, len(states))
+    (below, absent_below), (above, absent_above) = (
+        _find_boundary([states[position] for position in side]) for side in (downward, upward)
+    )
+    before = None if absent_below is None else downward[absent_below]
+    after = None if absent_above is None else upward[absent_above]
+    outside = (*states[: before or 0], *(states[after + 1 :] if after is not None else ()))
+    return Span(downward[below], upward[above], before, after, "present" not in outside)
+
+
+def _find_boundary(side: States) -> tuple[int, int | None]:
+    """Return the last present release before the first absent one, and that one; `side[0]` is present."""
+    absent = next((n for n, state in enumerate(side) if state == "absent"), None)
+    within = side if absent is None else side[:absent]
+    return max(n for n, state in enumerate(within) if state == "present"), absent
+
+
+def _choose_on_side(side: States) -> int | None:
+    present, absent = _find_boundary(side)
+    end = len(side) - 1
+    if absent is None:
+        if present == end:
+            return None
+        if side[end] is None:
+            return end
+        unclear = next(n for n in range(present + 1, end + 1) if side[n] == "unclear")
+        if unclear - present > 1:
+            return (present + unclear) // 2
+        return unclear + 1 if unclear < end and side[unclear + 1] is None else None
+    between = range(present + 1, absent)
+    open_ones = [n for n in between if side[n] is None]
+    if open_ones and len(between) - len(open_ones) < MAX_UNCLEAR:
+        return min(open_ones, key=lambda n: abs(2 * n - present - absent))
+    neighbors = [n for n in (absent + 1, present - 1) if 0 <= n <= end and side[n] is None]
+    return neighbors[0] if neighbors else None

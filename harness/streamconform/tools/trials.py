@@ -1,0 +1,66 @@
+"""Choose a trial of a finding, and run single trials: for `conform finding` and `conform peers history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from streamconform.adapters.connect import Connection
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import AS_IS, DELIVERIES, AnyTrial, Trial
+from streamconform.run.blame import Blame
+from streamconform.run.plan import Settings
+from streamconform.run.single import SingleRunner
+from streamconform.suite.catalog import Catalog
+from streamconform.suite.expand import expand
+from streamconform.suite.select import matches
+
+SETTINGS: Final = Settings(workers=1, timeout=60.0)
+
+
+def choose_trial(
+    catalog: Catalog, cases: Iterable[str], patterns: Sequence[str], delivery: str = ""
+) -> AnyTrial | None:
+    """Return a trial of the first of `cases` that one of `patterns` matches, None if there is none.
+
+    Of the trials of a case, the one that changes nothing comes first; `delivery` requests one by its name.
+    """
+    subjects = [pattern.partition(":")[0] for pattern in patterns]
+    for id_ in cases:
+        relevant = [subject for subject in subjects if may_match(subject, id_)]
+        if not relevant:
+            continue
+        (case,) = catalog.load((id_,))
+        trials = [
+            trial
+            for trial in expand((case,), DELIVERIES, "http", 0, "all")
+            if any(matches(subject, trial.id) for subject in relevant)
+            and (not delivery or trial.delivery == delivery)
+        ]
+        if trials:
+            return min(trials, key=_rank)
+    return None
+
+
+def may_match(pattern: str, case_id: str) -> bool:
+    """Return whether `pattern` may match a trial of a case."""
+    return matches(pattern.partition("@")[0], case_id)
+
+
+async def run_trials(connection: Connection, trials: Sequence[AnyTrial]) -> Mapping[str, TrialResult]:
+    """Return the result of each trial by its id.
+
+    Raises:
+        ImplementationError: the program does not start.
+    """
+    runner = SingleRunner(connection, SETTINGS, Blame(None))
+    try:
+        await runner.begin(trials)
+        return {trial.id: await runner.judge(trial) for trial in trials}
+    finally:
+        await runner.end()
+
+
+def _rank(trial: AnyTrial) -> tuple[bool, bool]:
+    is_document = isinstance(trial, Trial) and not trial.case.stream
+    return (is_document, trial.delivery not in (AS_IS, None))

@@ -1,0 +1,212 @@
+"""List the fields of a client's request that have no effect on the upstream's request, for the access log.
+
+A field is read, rejected with 400, or listed here: none is dropped silently. Rejected are those without
+which the answer would be another one than the client relies on. A field that is null equals an absent one.
+
+Source: https://platform.claude.com/docs/en/api/messages,
+https://platform.openai.com/docs/api-reference/chat/create
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from streamconform_reference.requests.fields import unsupported
+
+MAX_NAMED: Final = 12
+"""Fields that one log line names."""
+MAX_NAME: Final = 60
+"""Characters of a field's name, which clients choose, in the log."""
+
+_ANTHROPIC_TOOL: Final = frozenset(
+    {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}
+)
+READ_FIELDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "anthropic-messages": {
+        "": frozenset(
+            {
+                "model",
+                "max_tokens",
+                "system",
+                "messages",
+                "tools",
+                "tool_choice",
+                "thinking",
+                "output_config",
+                "metadata",
+                "temperature",
+                "top_p",
+                "top_k",
+                "stop_sequences",
+                "stream",
+                "cache_control",
+            }
+        ),
+        "thinking": frozenset({"type", "budget_tokens", "display"}),
+        "output_config": frozenset({"effort", "format"}),
+        "metadata": frozenset({"user_id"}),
+        "tool_choice": frozenset({"type", "name", "disable_parallel_tool_use"}),
+        "tools": _ANTHROPIC_TOOL,
+    },
+    "openai-chat": {
+        "": frozenset(
+            {
+                "model",
+                "messages",
+                "tools",
+                "tool_choice",
+                "parallel_tool_calls",
+                "max_tokens",
+                "max_completion_tokens",
+                "temperature",
+                "top_p",
+                "top_k",
+                "stop",
+                "user",
+                "n",
+                "stream",
+                "stream_options",
+                "reasoning_effort",
+                "reasoning",
+                "thinking",
+                "prompt_cache_key",
+                "prompt_cache_retention",
+                "response_format",
+            }
+        ),
+        "stream_options": frozenset({"include_usage"}),
+        "thinking": frozenset({"type"}),
+        "reasoning": frozenset({"effort", "max_tokens", "enabled"}),
+        "tools": frozenset({"type", "function"}),
+    },
+}
+"""By the client's API: the fields that are read, by the object that holds them; those of `tools` are of
+each tool."""
+
+REJECTED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "anthropic-messages": {
+        "mcp_servers": "tools that Anthropic runs",
+        "container": "a container that Anthropic runs",
+    },
+    "openai-chat": {
+        "functions": "the older form of `tools`",
+        "function_call": "the older form of `tool_choice`",
+        "logprobs": "probabilities of tokens",
+        "top_logprobs": "probabilities of tokens",
+        "audio": "an answer in audio",
+        "web_search_options": "a search that OpenAI runs",
+    },
+}
+"""By the client's API: fields without which the answer would lack what the client relies on, and what they
+request."""
+
+UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("anthropic-messages", "ollama-chat"): (
+        "tool_choice.disable_parallel_tool_use",
+        "tools.strict",
+    ),
+    ("anthropic-messages", "openai-chat"): ("top_k",),
+    ("openai-chat", "anthropic-messages"): ("prompt_cache_key",),
+}
+"""By the APIs of client and upstream: fields that are read, and have no counterpart in the upstream's API."""
+
+
+def reject_fields(api: str, body: Mapping[str, Any]) -> None:
+    """Raise `RequestError` if the body has a field of `REJECTED_FIELDS` that requests something."""
+    for name, feature in REJECTED_FIELDS[api].items():
+        if body.get(name) not in (None, False, 0, [], {}):
+            raise unsupported(name, feature)
+
+
+def list_ignored_fields(
+    client: str,
+    upstream: str,
+    body: Mapping[str, Any],
+    conversation: Mapping[str, Any],
+    upstream_body: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return the paths of the fields of `body` without effect on `upstream_body`."""
+    found = [
+        *_iterate_unread(client, body),
+        *(path for path in UNEXPRESSED_FIELDS[client, upstream] if _has_field(body, path)),
+        *_iterate_lost_options(upstream, body, upstream_body),
+        *_iterate_lost_cache(client, upstream, conversation, upstream_body),
+    ]
+    return tuple(dict.fromkeys(path[:MAX_NAME] for path in found))
+
+
+def describe_ignored_fields(paths: tuple[str, ...]) -> str:
+    """Return the note for the access log."""
+    more = f", and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    return f"ignored: {', '.join(paths[:MAX_NAMED])}{more}"
+
+
+def _iterate_unread(api: str, body: Mapping[str, Any]) -> Iterator[str]:
+    for parent, known in READ_FIELDS[api].items():
+        for holder in _list_holders(body, parent):
+            for name, value in holder.items():
+                if (
+                    name not in known
+                    and value is not None
+                    and not (parent == "" and _is_rejectable(api, name))
+                ):
+                    yield f"{parent}.{name}" if parent else name
+
+
+def _is_rejectable(api: str, name: str) -> bool:
+    return name in REJECTED_FIELDS[api]  # with a value that requests nothing
+
+
+def _iterate_lost_options(
+    upstream: str, body: Mapping[str, Any], upstream_body: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the options that only some values, models or hosts have."""
+    effort = _get_object(body, "output_config").get("effort")
+    if effort is not None and not any(key in upstream_body for key in ("reasoning_effort", "reasoning")):
+        level = upstream_body.get("think")
+        if not isinstance(level, str):
+            yield "output_config.effort"
+    if upstream == "ollama-chat":
+        choice = _get_object(body, "tool_choice").get("type")
+        if choice in ("any", "tool"):
+            yield f"tool_choice.type {choice}"
+    form = _get_object(body, "response_format").get("type")
+    if form == "json_object":
+        yield "response_format.type json_object"
+    if (
+        _get_object(body, "thinking").get("type") in ("adaptive", "enabled")
+        and upstream == "openai-chat"
+        and not any(key in upstream_body for key in ("reasoning_effort", "reasoning", "thinking"))
+    ):
+        yield "thinking (the upstream's default applies)"
+
+
+def _iterate_lost_cache(
+    client: str, upstream: str, conversation: Mapping[str, Any], upstream_body: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the fields for the provider's cache, which only some upstreams have."""
+    if client != "anthropic-messages":
+        return
+    if "session" in conversation and not {"prompt_cache_key", "metadata"} & upstream_body.keys():
+        yield "metadata.user_id"
+    if "cache" in conversation and "prompt_cache_retention" not in upstream_body:
+        yield "cache_control" if upstream == "ollama-chat" else "cache_control (the upstream decides)"
+
+
+def _has_field(body: Mapping[str, Any], path: str) -> bool:
+    parent, _, name = path.rpartition(".")
+    return any(holder.get(name) not in (None, False) for holder in _list_holders(body, parent))
+
+
+def _list_holders(body: Mapping[str, Any], parent: str) -> list[Mapping[str, Any]]:
+    if not parent:
+        return [body]
+    value = body.get(parent)
+    holders = value if isinstance(value, list) else [value]
+    return [holder for holder in holders if isinstance(holder, dict)]
+
+
+def _get_object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}

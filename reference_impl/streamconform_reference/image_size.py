@@ -1,0 +1,58 @@
+"""Estimate the tokens of an image from the size in its header.
+
+Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height by 750, after an
+image with an edge of more than 1568 pixels, or of more than about 1600 tokens, is scaled down.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, Final
+
+PIXELS_PER_TOKEN: Final = 750
+MAX_TOKENS: Final = 1600
+"""Tokens of the largest image, and of one whose size is unknown, such as one that is only named."""
+MAX_EDGE: Final = 1568
+_HEADER_TEXT: Final = 64 * 1024
+"""Characters of base64 that are decoded; a JPEG has its size after its thumbnail."""
+
+
+def count_image(source: Any) -> int:
+    """Return the estimated tokens of an image's source in a request of Anthropic's API."""
+    data = source.get("data") if isinstance(source, Mapping) else None
+    size = read_size(data) if isinstance(data, str) else None
+    if size is None:
+        return MAX_TOKENS
+    width, height = size
+    scale = min(1.0, MAX_EDGE / max(width, height, 1))
+    return max(1, min(MAX_TOKENS, round(width * scale * height * scale / PIXELS_PER_TOKEN)))
+
+
+def read_size(data: str) -> tuple[int, int] | None:
+    """Return width and height of a PNG, GIF or JPEG in base64, or None."""
+    try:
+        head = base64.b64decode(data[:_HEADER_TEXT] + "=" * (-len(data[:_HEADER_TEXT]) % 4))
+    except (binascii.Error, ValueError):
+        return None
+    if head.startswith(b"\x89PNG\r\n\x1a\n") and len(head) >= 24:
+        return _read_number(head, 16, 4), _read_number(head, 20, 4)
+    if head.startswith((b"GIF87a", b"GIF89a")) and len(head) >= 10:
+        return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
+    return _read_jpeg_size(head) if head.startswith(b"\xff\xd8") else None
+
+
+def _read_jpeg_size(head: bytes) -> tuple[int, int] | None:
+    """Return the size in the first frame header (markers C0 to CF without C4, C8 and CC)."""
+    place = 2
+    while place + 9 <= len(head) and head[place] == 0xFF:
+        marker = head[place + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return _read_number(head, place + 7, 2), _read_number(head, place + 5, 2)
+        place += 2 + max(2, _read_number(head, place + 2, 2))
+    return None
+
+
+def _read_number(data: bytes, start: int, size: int) -> int:
+    return int.from_bytes(data[start : start + size], "big")

@@ -1,0 +1,195 @@
+"""The website: its links, its sizes, what it escapes, and the files for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from streamconform.cli import VERBS
+from streamconform.peers.findings import read_findings
+from streamconform.peers.table import PEERS
+from streamconform.schemas import NAMES
+
+from .blocks import ROOT
+from .site.build import read_context
+from .site.feed import list_entries
+from .site.matrix_data import read_matrix
+from .site.pages import Renderer, render_pages
+
+MAX_FIRST_LOAD = 300_000
+HOSTILE = "'><img src=x onerror=alert(1)>${7*7}{{7*7}}"
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loads, self.ids, self.tags = [], [], set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.tags.append(tag)
+        if named.get("id"):
+            self.ids.add(named["id"])
+        if tag == "a" and "href" in named:
+            self.links.append(named["href"])
+        if tag in ("img", "script") and "src" in named and named.get("loading") != "lazy":
+            self.loads.append(named["src"])
+        if tag == "link" and named["rel"] in ("stylesheet", "icon"):
+            self.loads.append(named["href"])
+
+
+@pytest.fixture(scope="session")
+def pages(site):
+    paths = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    return {path: Page(path.read_text("utf-8")) for path in paths}
+
+
+@pytest.fixture(scope="session")
+def matrix():
+    return read_matrix()
+
+
+def test_every_link_inside_the_site_leads_somewhere(site, pages):
+    broken = []
+    for path, page in pages.items():
+        for link in {*page.links, *page.loads}:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = pages.get(target)
+            if not target.is_file() or (
+                parts.fragment and known and unquote(parts.fragment) not in known.ids
+            ):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert broken == []
+
+
+def test_links_into_the_repository_name_what_is_there(pages):
+    prefix = read_context()["repository"]
+    links = {link for page in pages.values() for link in page.links if link.startswith(prefix)}
+    paths = {re.sub(rf"^{re.escape(prefix)}/(?:blob|tree)/main/|#.*$", "", link) for link in links}
+    own = {prefix, f"{prefix}/issues"}
+    assert [path for path in sorted(paths - own) if not (ROOT / path).exists()] == []
+
+
+def test_nothing_is_loaded_from_elsewhere(pages):
+    assert {load for page in pages.values() for load in page.loads if urlsplit(load).scheme} == set()
+
+
+def test_a_first_load_is_small(site, pages):
+    sizes = {
+        path.relative_to(site).as_posix(): path.stat().st_size
+        + sum((path.parent / load).stat().st_size for load in page.loads)
+        for path, page in pages.items()
+    }
+    assert {path: size for path, size in sizes.items() if size > MAX_FIRST_LOAD} == {}
+    assert sizes["index.html"] < MAX_FIRST_LOAD / 5
+
+
+def test_every_client_finding_verb_and_schema_has_its_page(site, matrix):
+    names = [client.name for client in matrix.clients]
+    assert [name for name in names if not (site / f"matrix/clients/{name}.html").exists()] == []
+    assert [slug for slug in read_findings() if not (site / f"findings/{slug}.html").exists()] == []
+    assert [name for name in NAMES if not (site / f"schemas/{name}.json").exists()] == []
+    commands = Page((site / "docs/reference/commands.html").read_text("utf-8"))
+    assert [verb for verb in VERBS if f"conform-{verb}" not in commands.ids] == []
+
+
+def test_every_case_that_a_client_fails_has_a_page(site, matrix):
+    failing = {case for client in matrix.clients for cause in client.failures for case in cause.cases}
+    assert [case for case in sorted(failing) if not (site / f"matrix/cases/{case}.html").exists()] == []
+
+
+def test_every_page_of_the_documentation_is_in_its_menu(site, pages):
+    (menu,) = {tuple(links) for links in [pages[site / "docs/index.html"].links]}
+    inside = {path.relative_to(site / "docs").as_posix() for path in pages if site / "docs" in path.parents}
+    reachable = {(link.partition("#")[0]) for link in menu}
+    linked_elsewhere = {f"reference/{name}.html" for name in NAMES}
+    linked_elsewhere |= {path for path in inside if path.startswith("matrix/")}
+    assert sorted(inside - reachable - linked_elsewhere) == []
+
+
+def test_the_feed_is_atom_and_its_entries_have_distinct_ids(site, matrix):
+    feed = ET.fromstring((site / "feed.xml").read_text("utf-8"))  # noqa: S314 - we made it
+    ids = [entry.findtext(f"{ATOM}id") for entry in feed.findall(f"{ATOM}entry")]
+    assert len(ids) == len(set(ids)) == len(list_entries(matrix))
+    assert feed.findtext(f"{ATOM}updated") == max(
+        entry.findtext(f"{ATOM}updated") for entry in feed.findall(f"{ATOM}entry")
+    )
+    assert any("CHANGELOG" in entry or "changelog" in entry for entry in ids)
+
+
+def test_badges_and_json_say_what_the_scores_say(site, matrix):
+    listed = {entry["peer"]: entry for entry in json.loads((site / "matrix/clients.json").read_text("utf-8"))}
+    assert listed.keys() == {client.name for client in matrix.clients}
+    for client in matrix.clients:
+        badge = json.loads((site / f"badges/{client.name}.json").read_text("utf-8"))
+        assert badge["schemaVersion"] == 1
+        assert badge["message"].startswith(client.total.share)
+        image = ET.fromstring((site / f"badges/{client.name}.svg").read_text("utf-8"))  # noqa: S314
+        assert badge["message"] in image.get("aria-label")
+        own = sum(api["failed"] for api in listed[client.name]["apis"].values())
+        assert own == client.total.failed
+        assert (site / listed[client.name]["page"]).exists()
+
+
+def test_the_search_finds_clients_findings_cases_and_documents(site):
+    text = (site / "search.js").read_text("utf-8")
+    entries = json.loads(text.removeprefix("window.conformIndex = ").rstrip(";\n"))
+    assert {kind for kind, *_ in entries} == {"docs", "client", "finding", "case"}
+    assert [path for _, path, *_ in entries if not (site / path.partition("#")[0]).exists()] == []
+
+
+def test_text_that_is_not_ours_is_escaped(matrix):
+    """The text of a stream, of a library's exception, and of a finding."""
+    case = matrix.cases["anthropic-messages/tool-use/call-cut-by-max-tokens"]
+    slug, finding = next(iter(matrix.findings.items()))
+    client = next(client for client in matrix.clients if client.failures)
+    body = case.cassette.body.replace(b"Writing the file now.", HOSTILE.encode())
+    cause = replace(client.failures[0], title=HOSTILE, example=HOSTILE)
+    hostile = replace(
+        matrix,
+        cases={**matrix.cases, case.id: replace(case, cassette=replace(case.cassette, body=body))},
+        findings={**matrix.findings, slug: replace(finding, title=HOSTILE, does=HOSTILE, stream=HOSTILE)},
+        clients=(replace(client, failures=(cause,)),),
+    )
+    made = dict(render_pages(hostile, Renderer(read_context()), {}))
+    for path in (
+        f"matrix/cases/{case.id}.html",
+        f"matrix/clients/{client.name}.html",
+        f"findings/{slug}.html",
+    ):
+        page = Page(made[path])
+        assert "onerror=alert(1)" in made[path]
+        assert page.tags.count("img") == path.startswith("matrix/clients/")  # its badge
+        assert "{{7*7}}" in made[path]
+
+
+def test_a_history_dates_a_finding(matrix):
+    client = next(client for client in matrix.clients if client.list_findings())
+    slug = client.list_findings()[0]
+    library = matrix.findings[slug].libraries[0]
+    history = {
+        slug: {"package": library.name, "oldest": "1.2", "without": "1.1", "newest": "present"},
+    }
+    dated = replace(client, history=history, newest={library.name: "9.8"})
+    made = dict(render_pages(replace(matrix, clients=(dated,)), Renderer(read_context()), {}))
+    assert (
+        f"{library.name}: since 1.2, the newest release, 9.8, has it"
+        in made[f"matrix/clients/{client.name}.html"]
+    )
+    assert "not in 9.8, the newest" in made[f"findings/{slug}.html"]
+
+
+def test_peers_of_the_matrix_are_known(matrix):
+    assert {client.name for client in matrix.clients} <= PEERS.keys()

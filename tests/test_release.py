@@ -1,0 +1,82 @@
+"""What a release rests on: the version, the changelog, the workflows, and the recipe of the image."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+import yaml
+from streamconform import __version__
+
+from .test_repository import ROOT, texts
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@(?:v\d+(?:\.\d+)*|[0-9a-f]{40})")
+RELEASE = re.compile(r"^## (\S+) - \d{4}-\d\d-\d\d$", re.MULTILINE)
+IGNORED = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+
+
+def list_steps(path):
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"].values()
+    return [step for job in jobs for step in job["steps"]]
+
+
+def test_the_newest_release_in_the_changelog_is_the_version():
+    assert PROJECT["version"] == __version__
+    assert RELEASE.findall((ROOT / "CHANGELOG.md").read_text("utf-8"))[0] == __version__
+
+
+def test_the_action_the_hook_and_the_image_are_documented_at_the_version():
+    page = (ROOT / "docs/ci.md").read_text("utf-8")
+    repository = PROJECT["urls"]["Repository"].removeprefix("https://github.com/")
+    assert f"uses: {repository}@v{__version__}" in page
+    assert f"repo: https://github.com/{repository}\n    rev: v{__version__}" in page
+    assert f"ghcr.io/{repository}:v{__version__}" in page
+
+
+def test_nothing_has_a_placeholder_for_the_owner_of_the_repository():
+    word = "OWN" + "ER/"
+    assert [path.name for path in texts() if word in path.read_text("utf-8", "replace")] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_and_jobs_have_only_the_rights_they_need(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    used = [step["uses"] for step in list_steps(path) if "uses" in step]
+    assert [name for name in used if not PINNED.fullmatch(name)] == []
+    assert workflow["permissions"] == {"contents": "read"}
+    assert all("timeout-minutes" in job for job in workflow["jobs"].values())
+    checkouts = [step for step in list_steps(path) if step.get("uses", "").startswith("actions/checkout")]
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_no_script_of_a_workflow_contains_an_expression(path):
+    """Names of tags reach scripts as environment variables, so that nothing in them is executed."""
+    assert [step["run"] for step in list_steps(path) if "${{" in step.get("run", "")] == []
+
+
+def test_the_package_is_published_without_a_token():
+    (job,) = [
+        job
+        for job in yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))[
+            "jobs"
+        ].values()
+        if any(step.get("uses", "").startswith("pypa/") for step in job["steps"])
+    ]
+    assert job["permissions"] == {"id-token": "write"}
+    assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+
+
+def test_the_image_is_built_from_everything_that_the_package_contains():
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    allowed = [line[1:] for line in IGNORED if line.startswith("!")]
+    needed = [*tool["packages"], *tool["force-include"], *PROJECT["license-files"], PROJECT["readme"]]
+    assert [
+        path for path in needed if not any(path == name or path.startswith(f"{name}/") for name in allowed)
+    ] == []
+    assert [name for name in allowed if not (ROOT / name).exists()] == []
