@@ -24,6 +24,7 @@ VERBS: Final[Mapping[str, str]] = {
     "list": "List the cases that a run would judge.",
     "report": "Make a report of results: HTML, JUnit, Markdown, GitHub annotations, a badge.",
     "explain": "Show a case: frames, events, and expected beside actual values.",
+    "fuzz": "Judge implementations on generated answers.",
     "minimise": "Find the smallest stream that still fails the same check.",
     "diff": "Compare two results: new failures, and what is fixed.",
     "serve": "Serve the recorded streams over HTTP, to debug a client.",

@@ -1,0 +1,297 @@
+"""`conform fuzz`: judge implementations on generated answers, and make what fails small."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.text import Text
+
+from streamconform import __version__
+from streamconform.adapters.connect import Connection
+from streamconform.apis import APIS, NAMES
+from streamconform.cli import options
+from streamconform.errors import ConformError, UsageError
+from streamconform.model.result import Header, TrialResult
+from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
+from streamconform.printable import escape_line
+from streamconform.reports.causes import Cause, describe_harm, group_by_cause
+from streamconform.reports.describe import format_count
+from streamconform.reports.style import make_console
+from streamconform.reports.terminal import describe_implementation
+from streamconform.run.exits import Exit
+from streamconform.run.plan import Settings
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
+from streamconform.tools.minimise.search import MinimiseJob, Search
+from streamconform.tools.minimise.write import write_result
+
+DEFAULT_FOLDER: Final = "fuzz"
+ROUND: Final = 100
+"""Answers of one API that are generated at a time: a run that is stopped has judged the rounds before."""
+MAX_TRIALS: Final = 400
+MAX_SECONDS: Final = 30.0
+"""Limits for making one stream smaller; the smallest one found by then is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cause, the smallest stream that shows it, and the command that runs that stream."""
+
+    cause: Cause
+    connection: Connection
+    trial: Trial
+    command: str | None
+    """None if the stream could not be made smaller; `reason` says why."""
+    reason: str = ""
+
+
+@click.command("fuzz")
+@click.option(
+    "-i", "--impl", multiple=True, metavar="IMPL", help="What to judge, as for `conform run`. Repeatable."
+)
+@options.input_option
+@click.option("--api", multiple=True, type=click.Choice(NAMES), help="Only this API. Repeatable.")
+@click.option(
+    "--mode",
+    type=click.Choice(("generated", "differential")),
+    default="generated",
+    show_default=True,
+    help="Compare with the generated answer, or the implementations with each other.",
+)
+@click.option("--corpus", metavar="PATH", help="With differential: recordings to mutate, instead of answers.")
+@click.option(
+    "--examples", type=click.IntRange(min=1), default=ROUND, show_default=True, help="Answers per API."
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Go on with further seeds for so many seconds.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the first answers. [default: 0]")
+@click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
+@click.option(
+    "--out", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Folder for what is found."
+)
+@click.pass_context
+def command(ctx: click.Context, /, **arguments: Any) -> None:
+    """Judge implementations on generated answers.
+
+    Legal answers of each API are drawn from a seed: thinking, text, calls, usage. They are written to the
+    wire in random pieces, delivered as a run delivers recordings, with unknown fields and events, and broken.
+    The drawn answer is what is expected. For each cause of failures the stream is made smaller and written to
+    --out as a cassette and a spec, for `conform run`.
+
+    \b
+    conform fuzz -i mypkg
+    conform fuzz -i mypkg --api openai-chat --examples 2000 --seed 7
+    conform fuzz -i mypkg --time-limit 600
+    conform fuzz -i reference -i mypkg --mode differential --corpus recordings
+
+    The same seed generates the same streams. Exit codes: 0 nothing failed, 1 something did, 2 usage error,
+    3 implementation unusable, 130 interrupted.
+    """
+    settings = options.merge_settings(
+        {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout")}
+    )
+    try:
+        import hypothesis  # noqa: F401 - an extra
+    except ModuleNotFoundError as error:
+        raise UsageError("`conform fuzz` needs hypothesis: pip install 'streamconform[fuzz]'") from error
+    if arguments["corpus"] and arguments["mode"] != "differential":
+        raise UsageError("`--corpus` needs `--mode differential`: a mutated recording has no expected answer")
+    if arguments["mode"] == "differential":
+        _compare(ctx, arguments, settings)
+    ctx.exit(_judge(arguments, settings))
+
+
+def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
+    from streamconform.tools.fuzz.generate import Generator
+
+    started = time.monotonic()
+    console = make_console(sys.stdout)
+    connections = options.make_connections(settings)
+    apis = arguments["api"] or NAMES
+    out = Path(arguments["out"])
+    trials: dict[str, Trial] = {}
+    failed: list[TrialResult] = []
+    header: Header | None = None
+    judged, code = 0, Exit.EXPECTED
+    for seed, size in _plan_rounds(
+        settings.get("seed", 0), arguments["examples"], arguments["time_limit"], started
+    ):
+        generated = [trial for api in apis for trial in Generator(api, seed).generate(size)]
+        finished = _run(generated, connections, settings, out, seed)
+        results = finished.results
+        if header is None:
+            header = results.header
+            console.print(f"streamconform {__version__}, {_count_streams(generated)} per round, seed {seed}")
+            for info in header.implementations:
+                console.print(Text(f"  {describe_implementation(info)}"), style="bold")
+        wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
+        kept = {result.id for result in wrong}
+        trials |= {trial.id: trial for trial in generated if trial.id in kept}
+        failed += wrong
+        judged += sum(result.verdict != "skipped" for result in results.trials)
+        if finished.exit is Exit.INTERRUPTED:
+            code = Exit.INTERRUPTED
+            break
+    for number, cause in enumerate(group_by_cause(failed), 1):
+        _print_cause(console, number, _reduce(cause, trials, connections, settings, out))
+    seconds = time.monotonic() - started
+    console.print(f"{len(failed):,} of {format_count(judged, 'trial')} failed in {seconds:.1f} s")
+    if code is Exit.EXPECTED and failed:
+        return Exit.UNEXPECTED
+    return code if judged else Exit.NOTHING
+
+
+def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
+    """Yield seed and size of each round: as many as the examples need, or until the time is up."""
+    for number in count():
+        done = number * ROUND
+        if limit is None and done >= examples:
+            return
+        if limit is not None and number and time.monotonic() - started > limit:
+            return
+        yield seed + number, ROUND if limit is not None else min(ROUND, examples - done)
+
+
+def _count_streams(trials: Sequence[Trial]) -> str:
+    return format_count(len({trial.case.id for trial in trials}), "answer")
+
+
+def _run(
+    trials: Sequence[Trial],
+    connections: tuple[Connection, ...],
+    settings: dict[str, Any],
+    out: Path,
+    seed: int,
+) -> FinishedRun:
+    """Judge the implementations; the results of the last round are kept in `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    request = RunRequest(
+        connections=connections,
+        trials=tuple(trials),
+        settings=Settings(
+            workers=settings.get("workers") or options.count_default_workers(),
+            timeout=float(settings.get("timeout", 10)),
+            seed=seed,
+            input=settings.get("input"),
+        ),
+        selection={},
+        blame=False,
+    )
+    return execute_run(request, out / "results.jsonl", Progress(lambda _: None, lambda _: None))
+
+
+def _reduce(
+    cause: Cause,
+    trials: dict[str, Trial],
+    connections: tuple[Connection, ...],
+    settings: dict[str, Any],
+    out: Path,
+) -> Found:
+    """Return the cause with the smallest stream that shows it, written below `out`."""
+    failures = [failure for failure in cause.failures if failure.first.id in trials]
+    smallest = min(failures, key=lambda failure: len(trials[failure.first.id].body))
+    trial, connection = trials[smallest.first.id], connections[cause.implementation]
+    kind = trial.delivery.partition(".")[0]
+    if kind in FAULTS_OVER_HTTP:
+        return Found(cause, connection, trial, None, "a cassette cannot hold a broken connection")
+    job = MinimiseJob(
+        connection,
+        (trial,),
+        check=smallest.check.path if smallest.check is not None else None,
+        input=settings.get("input"),
+        timeout=float(settings.get("timeout", 10)),
+        max_trials=MAX_TRIALS,
+        seconds=MAX_SECONDS,
+    )
+    search = Search(job)
+    recipe = f"conform fuzz -i {shlex.quote(connection.impl)} --api {trial.case.api} --seed {trial.case.id}"
+    try:
+        asyncio.run(search.run())
+        if search.best is None:
+            return Found(cause, connection, trial, None, "the search was interrupted")
+        written = write_result(out, search, search.best, recipe)
+    except ConformError as error:
+        return Found(cause, connection, trial, None, str(error))
+    folders = f"--specs {shlex.quote(str(out / 'specs'))} --cassettes {shlex.quote(str(out / 'cassettes'))}"
+    return Found(
+        cause, connection, trial, f"conform run -i {shlex.quote(connection.impl)} {folders} -k {written.id}"
+    )
+
+
+def _print_cause(console: Any, number: int, found: Found) -> None:
+    cause = found.cause
+    size = f"{format_count(cause.cases, 'answer')}, {format_count(cause.trials, 'trial')}"
+    console.print()
+    console.print(Text(f"{number}. {cause.title}  {size}"), style="bold")
+    console.print(Text(f"   {describe_harm(cause)}"))
+    first = cause.failures[0]
+    if first.check is not None:
+        message = first.check.message or f"expected {first.check.expected!r}, got {first.check.got!r}"
+        console.print(Text(f"   {found.trial.id}: {first.check.path}: {escape_line(message, 200)}"))
+    if found.command is None:
+        console.print(Text(f"   {found.trial.id} was not made smaller: {escape_line(found.reason, 200)}"))
+    else:
+        console.print(Text(f"   reproduce: {found.command}"))
+
+
+def _compare(ctx: click.Context, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Write the streams as JSON lines, and compare the implementations over them."""
+    from streamconform.cli import compare
+
+    names = tuple(settings.get("impl", ())) or ("reference",)
+    out = Path(arguments["out"])
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "streams.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for line in _list_streams(arguments, settings.get("seed", 0)):
+            file.write(json.dumps(line) + "\n")
+    ctx.invoke(
+        compare.command,
+        impls=names,
+        corpus=(str(path),),
+        api=arguments["api"],
+        seed=settings.get("seed"),
+        workers=settings.get("workers"),
+        timeout=settings.get("timeout"),
+        minimise=str(out),
+    )
+
+
+def _list_streams(arguments: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+    from streamconform.tools.compare import inputs
+    from streamconform.tools.fuzz.generate import Generator
+    from streamconform.tools.fuzz.mutate import mutate_body
+
+    apis = arguments["api"] or NAMES
+    if arguments["corpus"]:
+        cases = inputs.read(arguments["corpus"], apis).cases
+        if not cases:
+            raise UsageError(inputs.describe_nothing(arguments["corpus"], apis))
+        for number in range(arguments["examples"] * len(apis)):
+            case = cases[number % len(cases)]
+            body = mutate_body(case.api, case.cassette.body, f"{seed}:{number}")
+            yield _to_line(case.api, body, case.cassette.content_type)
+    else:
+        for api in apis:
+            for trial in Generator(api, seed).generate(arguments["examples"]):
+                if trial.derived is None:
+                    yield _to_line(api, trial.body, trial.case.cassette.content_type)
+
+
+def _to_line(api: str, body: bytes, media_type: str) -> dict[str, Any]:
+    encoded = base64.b64encode(body).decode()
+    return {"api": APIS[api].name, "status": 200, "content_type": media_type, "body_base64": encoded}

@@ -1,0 +1,125 @@
+"""Turn drawn answers into cases: the bytes by an encoder, the expectation from the answer itself.
+
+No decoder takes part, so the answer is an oracle for every implementation, the bundled one too.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from streamconform_reference.apis import ENCODERS, LOSSES
+from streamconform_reference.encoding.encoder import PLACEHOLDER, apply_losses
+from streamconform_reference.events import UsageUpdate
+
+from streamconform.apis import APIS
+from streamconform.errors import UsageError
+from streamconform.judge import decode
+from streamconform.model.case import Case
+from streamconform.model.cassette import Authored, Cassette
+from streamconform.model.trial import DELIVERY_SETS, Trial
+from streamconform.resources import find_bundled
+from streamconform.suite import cassettes, expectation
+from streamconform.suite.expand import expand
+from streamconform.tools.fuzz.answers import Answer, answers
+from streamconform.tools.record import draft
+
+TOPIC: Final = "fuzz"
+_DELIVERIES: Final = 2
+"""Deliveries per answer, besides one fault. Many answers find more than many deliveries of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Makes the trials of one API; the same seed makes the same ones."""
+
+    api: str
+    seed: int
+
+    def generate(self, count: int) -> Iterator[Trial]:
+        """Yield the trials of `count` answers."""
+        base = _load_request(self.api)
+        for number, answer in enumerate(draw_answers(base, self.api, self.seed, count)):
+            case = make_case(base, answer, f"{self.seed}-{number}")
+            yield from self._choose_trials(case)
+
+    def _choose_trials(self, case: Case) -> Sequence[Trial]:
+        """Return the trials of a case: a few of its deliveries, and one of its faults."""
+        choice = random.Random(f"{self.seed}:{case.id}")  # noqa: S311 - a repeatable choice, not a secret
+        of_case = partial(expand, (case,), input_mode="http", seed=self.seed)
+        whole = [trial for trial in of_case(DELIVERY_SETS["standard"]) if isinstance(trial, Trial)]
+        broken = [trial for trial in of_case((), faults="all") if isinstance(trial, Trial)]
+        return [
+            *choice.sample(whole, min(_DELIVERIES, len(whole))),
+            *choice.sample(broken, min(1, len(broken))),
+        ]
+
+
+def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer]:
+    """Return `count` answers of the model that `base` requests; the same seed gives the same ones."""
+    drawn: list[Answer] = []
+    strategy = answers(model=base.model or PLACEHOLDER, call_name=APIS[api].smoke.call_name)
+    # Nothing fails while answers are drawn, so nothing is shrunk or kept: `minimise` makes streams smaller.
+    configure = settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+    @seeded(seed)
+    @configure
+    @given(strategy)
+    def collect(answer: Answer) -> None:
+        drawn.append(answer)
+
+    collect()
+    return drawn[:count]
+
+
+def make_case(base: Cassette, answer: Answer, name: str) -> Case:
+    """Return the case of `answer`, with the request of `base`."""
+    api = base.api
+    expected = apply_losses(LOSSES, api, answer.outcome)
+    encoder = ENCODERS[api](
+        model=base.model or PLACEHOLDER, response_id=answer.outcome.response_id or PLACEHOLDER
+    )
+    # The counts come first too, so that a stream that breaks has none but the final ones.
+    first = [UsageUpdate(answer.outcome.usage, None)] if answer.outcome.usage is not None else []
+    body = (
+        b"".join(map(encoder.piece, first)) + encoder.opening() + b"".join(map(encoder.piece, answer.pieces))
+    )
+    cassette = replace(
+        base,
+        name=f"{TOPIC}-{name}",
+        body=body,
+        marks=(),
+        twin=None,
+        provenance=Authored(
+            source="https://github.com/streamconform/streamconform", note="made by `conform fuzz`"
+        ),
+    )
+    outcome = decode.decode_outcome(expected.to_json())
+    fields: dict[str, Any] = draft.build_expect(outcome, body)
+    fields.pop("response_id", None)  # an API without ids has none to expect
+    return Case(
+        id=f"{api}/{TOPIC}/{name}",
+        api=api,
+        title="A generated answer",
+        cassette=cassette,
+        expect=expectation.parse(fields),
+        path="generated",
+    )
+
+
+def _load_request(api: str) -> Cassette:
+    """Return a bundled recording whose request has a tool."""
+    if api not in ENCODERS:
+        raise UsageError(f"no answers of `{api}` can be generated; available: {', '.join(ENCODERS)}")
+    return cassettes.load(find_bundled("cassettes"), api, APIS[api].smoke.call_cassette)

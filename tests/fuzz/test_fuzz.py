@@ -1,0 +1,96 @@
+"""`conform fuzz`: generated answers are legal, repeatable, and find planted bugs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from click.testing import CliRunner
+from streamconform.apis import APIS, NAMES
+from streamconform.cli import conform
+from streamconform.resources import find_bundled
+from streamconform.suite import cassettes
+from streamconform.tools.fuzz.generate import Generator
+from streamconform.tools.fuzz.mutate import mutate_body
+from streamconform_reference.apis.grammars import GRAMMARS
+
+PLANTED = """
+from streamconform_reference import adapter as reference
+
+
+def adapter(run):
+    *_, last = reference(run)
+    for block in last["outcome"]["content"]:
+        if block["type"] == "tool_call" and block["arguments"]:
+            block["arguments"].popitem()
+    return last["outcome"]
+
+
+adapter.apis = ["openai-chat"]
+adapter.capabilities = ["tool_calls", "parallel_tool_calls"]
+"""
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    (tmp_path / "planted_bug.py").write_text(PLANTED)
+    monkeypatch.chdir(tmp_path)
+    return "python:planted_bug:adapter"
+
+
+def invoke(*words):
+    return CliRunner().invoke(conform, ["fuzz", *words])
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_generated_answers_obey_the_grammar_of_their_api(api):
+    bodies = {trial.case.cassette.body for trial in Generator(api, 3).generate(10)}
+    assert len(bodies) > 5
+    for body in bodies:
+        problems = GRAMMARS[api].of_body([body], None)
+        assert [problem.message for problem in problems if problem.level == "must"] == []
+
+
+def test_the_same_seed_generates_the_same_trials():
+    first, again, other = ([*Generator("ollama-chat", seed).generate(5)] for seed in (1, 1, 2))
+    assert [(trial.id, trial.chunks) for trial in first] == [(trial.id, trial.chunks) for trial in again]
+    assert {trial.body for trial in first} != {trial.body for trial in other}
+
+
+def test_the_reference_reads_every_generated_answer(tmp_path):
+    ran = invoke("--examples", "6", "--seed", "5", "--out", str(tmp_path / "found"))
+    assert ran.exit_code == 0, ran.output
+    assert re.search(r"^0 of \d+ trials failed", ran.output, re.MULTILINE)
+
+
+def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command(planted):
+    ran = invoke("-i", planted, "--api", "openai-chat", "--examples", "40")
+    assert ran.exit_code == 1, ran.output
+    (command,) = re.findall(r"reproduce: conform (run .*)", ran.output)[:1]
+    again = CliRunner().invoke(conform, shlex.split(command))
+    assert again.exit_code == 1, again.output
+    assert "tool_call.arguments" in again.output
+
+
+def test_implementations_are_compared_with_each_other(planted):
+    ran = invoke(
+        *("-i", "reference", "-i", planted, "--mode", "differential"),
+        *("--api", "openai-chat", "--examples", "40", "-n", "1"),
+    )
+    assert ran.exit_code == 1, ran.output
+    assert "arguments" in ran.output
+
+
+def test_mutated_recordings_need_the_differential_mode(tmp_path):
+    ran = CliRunner().invoke(conform, ["fuzz", "--corpus", str(tmp_path)], standalone_mode=False)
+    assert "`--corpus` needs `--mode differential`" in str(ran.exception)
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_a_mutation_changes_a_recording_and_is_the_same_for_the_same_seed(api):
+    body = cassettes.load(find_bundled("cassettes"), api, APIS[api].smoke.call_cassette).body
+    mutated = [mutate_body(api, body, str(seed)) for seed in range(20)]
+    assert mutated == [mutate_body(api, body, str(seed)) for seed in range(20)]
+    assert sum(each != body for each in mutated) >= 15
+    assert mutate_body(api, b"no stream", "0") == b"no stream"
