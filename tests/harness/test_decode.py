@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamconform.judge import decode
+from streamconform.model import event as ev
+from streamconform.model import outcome as oc
 from streamconform.model.event import BLOCK_EVENTS
 from streamconform.model.outcome import REASONS, Cost, Usage
 from streamconform.schemas import build_validator
@@ -206,3 +209,219 @@ def test_an_omitted_field_is_null():
     said = {"status": "complete", "content": [{"type": "thinking"}, {"type": "tool_call", "executor": None}]}
     nulls = said | dict.fromkeys(("stop", "usage", "cost", "error", "model", "response_id"))
     assert decode.decode_outcome(said) == decode.decode_outcome(nulls)
+
+
+CITATION = {
+    "source": "https://example.org",
+    "title": "T",
+    "quote": "q",
+    "start": 0,
+    "end": 2,
+    "data": {"x": 1},
+}
+CALL = {
+    "type": "tool_call",
+    "id": "toolu_1",
+    "name": "f",
+    "arguments": {"a": 1},
+    "arguments_text": '{"a":1}',
+    "complete": True,
+    "executor": "provider",
+    "signature": "s3",
+}
+DECODED_CALL = oc.ToolCall(
+    id="toolu_1",
+    name="f",
+    arguments={"a": 1},
+    arguments_text='{"a":1}',
+    complete=True,
+    executor="provider",
+    signature="s3",
+)
+DECODED_BLOCKS = [
+    (
+        {"type": "text", "text": "a", "phase": "commentary", "signature": "s1", "citations": [CITATION]},
+        oc.Text("a", "commentary", "s1", (CITATION,)),
+    ),
+    ({"type": "text", "text": "a", "citations": None}, oc.Text("a")),
+    ({"type": "refusal", "text": "no"}, oc.Refusal("no")),
+    (
+        {"type": "thinking", "text": "t", "signature": "s2", "redacted": True},
+        oc.Thinking("t", "s2", redacted=True),
+    ),
+    ({"type": "thinking", "text": None, "redacted": None}, oc.Thinking()),
+    (CALL, DECODED_CALL),
+    (
+        CALL | {"executor": None, "complete": False},
+        replace(DECODED_CALL, executor="client", complete=False),
+    ),
+    ({"type": "other", "kind": "image", "data": [1]}, oc.Other("image", [1])),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), DECODED_BLOCKS, ids=lambda each: str(each)[:40])
+def test_every_field_of_a_block_is_decoded(value, expected):
+    assert decode.decode_block(value) == expected
+
+
+OPTIONAL_BLOCK_KEYS = {
+    "text": {"phase", "signature", "citations"},
+    "thinking": {"signature", "redacted"},
+    "tool_call": {"id", "arguments_text", "complete", "signature"},
+}
+"""The keys of each block that a library may not expose; the others are always judged."""
+
+
+@pytest.mark.parametrize("value", [row for row, _ in DECODED_BLOCKS], ids=lambda each: str(each)[:40])
+def test_a_block_lists_the_optional_keys_that_are_left_out(value):
+    optional = OPTIONAL_BLOCK_KEYS.get(value["type"], set())
+    assert getattr(decode.decode_block(value), "absent", set()) == optional - value.keys()
+    required = {key: part for key, part in value.items() if key not in optional}
+    assert getattr(decode.decode_block(required), "absent", set()) == optional
+
+
+USAGE = {name: n for n, name in enumerate(Usage.__slots__)}
+COST = {name: f"0.{n}" for n, name in enumerate(Cost.__slots__) if name != "currency"}
+STOP = {"reason": "length", "raw": "max_tokens", "sequence": "END", "details": {"x": 1}}
+ERROR = {"type": "overloaded_error", "message": "Overloaded", "status": 529}
+IDS = {"model": "m", "response_id": "r", "continuation": "c"}
+WHOLE = {
+    "status": "error",
+    "content": [CALL],
+    "stop": STOP,
+    "usage": USAGE,
+    "cost": COST,
+    "error": ERROR,
+} | IDS
+
+
+def test_every_field_of_an_outcome_is_decoded():
+    assert decode.decode_outcome(WHOLE) == oc.Outcome(
+        status="error",
+        content=(DECODED_CALL,),
+        stop=oc.Stop("length", "max_tokens", "END", {"x": 1}),
+        usage=Usage(**USAGE),
+        cost=Cost(**COST),
+        error=oc.Error("overloaded_error", "Overloaded", 529),
+        **IDS,
+    )
+    assert decode.decode_outcome(WHOLE).absent == frozenset()
+
+
+ABSENT_PATHS = [
+    ("model", {"model"}),
+    ("response_id", {"response_id"}),
+    ("continuation", {"continuation"}),
+    ("stop", {"stop.raw", "stop.sequence", "stop.details"}),
+    ("stop.raw", {"stop.raw"}),
+    ("stop.sequence", {"stop.sequence"}),
+    ("stop.details", {"stop.details"}),
+    ("stop.reason", set()),  # always judged
+    ("error.type", {"error.type"}),
+    ("error.status", {"error.status"}),
+    ("error.message", set()),  # whoever claims `errors` reports it
+    *((f"usage.{name}", {f"usage.{name}"}) for name in USAGE),
+    *((f"cost.{name}", {f"cost.{name}"}) for name in COST),
+    # A claimed group that is left out reports nothing, so its paths are judged as null.
+    *((name, set()) for name in ("usage", "cost", "error", "status")),
+]
+
+
+@pytest.mark.parametrize(("path", "absent"), ABSENT_PATHS, ids=[path for path, _ in ABSENT_PATHS])
+def test_an_outcome_lists_the_optional_paths_that_are_left_out(path, absent):
+    value = copy.deepcopy(WHOLE)
+    group, _, name = path.partition(".")
+    if name:
+        del value[group][name]
+    elif path != "status":
+        del value[group]
+    assert decode.decode_outcome(value).absent == absent
+
+
+@pytest.mark.parametrize("group", ["usage", "cost", "error"])
+@pytest.mark.parametrize("empty", [None, {}, {"input": None}], ids=str)
+def test_a_group_without_a_value_leaves_nothing_out(group, empty):
+    assert decode.decode_outcome(WHOLE | {group: empty}).absent == frozenset()
+
+
+@pytest.mark.parametrize("empty", [None, {}], ids=str)
+def test_a_stop_without_keys_exposes_only_the_reason(empty):
+    absent = decode.decode_outcome(WHOLE | {"stop": empty}).absent
+    assert absent == {"stop.raw", "stop.sequence", "stop.details"}
+
+
+DECODED_EVENTS = [
+    *(
+        ({"type": f"{type_}_start", "content_index": 2}, ev.BlockStart(type_, 2))
+        for type_ in ("text", "thinking", "refusal")
+    ),
+    (
+        {"type": "text_start", "content_index": 0, "id": "i", "name": "n"},
+        ev.BlockStart("text", 0),
+    ),
+    (
+        {"type": "toolcall_start", "content_index": 1, "id": "i", "name": "n"},
+        ev.BlockStart("tool_call", 1, "i", "n"),
+    ),
+    *(
+        ({"type": f"{name}_delta", "content_index": 3.0, "delta": "d"}, ev.BlockDelta(type_, 3, "d"))
+        for name, type_ in (("text", "text"), ("thinking", "thinking"), ("toolcall", "tool_call"))
+    ),
+    ({"type": "text_end", "content_index": 0, "text": "a"}, ev.BlockEnd("text", 0, oc.Text("a"))),
+    ({"type": "refusal_end", "content_index": 0, "text": "a"}, ev.BlockEnd("refusal", 0, oc.Refusal("a"))),
+    (
+        {"type": "thinking_end", "content_index": 0, "text": "a", "signature": "s"},
+        ev.BlockEnd("thinking", 0, oc.Thinking("a", "s")),
+    ),
+    (
+        {"type": "toolcall_end", "content_index": 1, "tool_call": CALL},
+        ev.BlockEnd("tool_call", 1, DECODED_CALL),
+    ),
+    (
+        {"type": "toolcall_end", "content_index": 1, "tool_call": {"name": "f"}},
+        ev.BlockEnd("tool_call", 1, oc.ToolCall(name="f")),
+    ),
+    ({"type": "usage", "usage": USAGE, "cost": COST}, ev.UsageReport(Usage(**USAGE), Cost(**COST))),
+    ({"type": "usage"}, ev.UsageReport(Usage(), None)),
+    ({"type": "done", "stop": STOP}, ev.Done(oc.Stop("length", "max_tokens", "END", {"x": 1}))),
+    ({"type": "done"}, ev.Done(oc.Stop())),
+    (
+        {"type": "error", "status": "error", "error": ERROR},
+        ev.Failed("error", oc.Error("overloaded_error", "Overloaded", 529)),
+    ),
+    ({"type": "error", "status": "incomplete"}, ev.Failed("incomplete", None)),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), DECODED_EVENTS, ids=lambda each: str(each)[:60])
+def test_every_field_of_an_event_is_decoded(value, expected):
+    assert decode.decode_event(value) == expected
+
+
+def test_events_are_decoded_in_order():
+    values = [value for value, _ in DECODED_EVENTS]
+    assert decode.decode_events(values) == tuple(expected for _, expected in DECODED_EVENTS)
+
+
+@pytest.mark.parametrize("value", [None, {}, "text", (), [None], [{"type": "end"}]], ids=str)
+def test_anything_but_a_list_of_events_is_malformed(value):
+    with pytest.raises(decode.MalformedError):
+        decode.decode_events(value)
+
+
+CITATION_FIELDS = ("source", "title", "quote", "start", "end", "data")
+CITING = build_validator("outcome.v1", "block")
+
+
+@pytest.mark.parametrize("field", CITATION_FIELDS)
+def test_a_citation_is_accepted_exactly_if_it_fits_the_schema(field):
+    for value in WRONG:
+        block = {"type": "text", "text": "a", "citations": [{field: value}]}
+        assert accepted(decode.decode_block, block) == CITING.is_valid(block), value
+
+
+@pytest.mark.parametrize("field", ["phase", "signature", "citations", "text"])
+def test_any_field_of_a_text_is_accepted_exactly_if_it_fits_the_schema(field):
+    for value in WRONG:
+        block = {"type": "text", "text": "a"} | {field: value}
+        assert accepted(decode.decode_block, block) == CITING.is_valid(block), value

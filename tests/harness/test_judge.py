@@ -5,12 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
+from streamconform.adapters.interface import (
+    Errored,
+    Hang,
+    Observation,
+    Output,
+    ProtocolFault,
+    Raised,
+    Skipped,
+)
 from streamconform.adapters.protocol import RAISED_OUTCOME
-from streamconform.judge.judge import explain_unclaimed, judge, serialize_answer
+from streamconform.judge.judge import (
+    decide_verdict,
+    explain_unclaimed,
+    is_ordered,
+    judge,
+    serialize_answer,
+)
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import CallCase, Counts, Partial
+from streamconform.model.trial import Call, ProxyView
+from streamconform.model.verdict import Check
+from streamconform.suite import request_expectation
 
-from . import builders
+from . import builders, round_trips
 
 ALL = CAPABILITIES
 OUTCOME, EVENTS = builders.TEXT_OUTCOME, list(builders.TEXT_EVENTS)
@@ -203,3 +221,381 @@ def test_in_events_alone_it_is_one_check():
     not_json = tuple((f"events.{i}.usage.input", "NaN") for i in range(9))
     (check,) = judged(Observation(OUTCOME, EVENTS, not_json=not_json)).checks
     assert check.message == "events.0.usage.input is NaN, which JSON does not have"
+
+
+PLAIN = builders.call()
+COUNTED = builders.call(kind="tokens", expect=Counts("equal"), id="common/tokens/small")
+DOCUMENT = replace(builders.case(), stream=False)
+TWO_RESULTS = round_trips.case(results=({"name": "f", "content": "1"}, {"name": "g", "content": "2"}))
+NEEDED_CLAIMS = [
+    ("function", PLAIN.case, {"partial_json"}),
+    ("count", COUNTED.case, {"count_tokens"}),
+    ("stream", builders.case(), set()),
+    ("document", DOCUMENT, {"documents"}),
+    ("round-trip", round_trips.case(), {"requests", "tool_calls"}),
+    ("two-results", TWO_RESULTS, {"requests", "tool_calls", "parallel_tool_calls"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "needed"), [row[1:] for row in NEEDED_CLAIMS], ids=[row[0] for row in NEEDED_CLAIMS]
+)
+def test_a_case_needs_exactly_its_claims(case, needed):
+    assert explain_unclaimed(case, frozenset(needed)) is None
+    for missing in needed:
+        assert explain_unclaimed(case, ALL - {missing}) == f"{missing} is not claimed"
+
+
+def test_a_case_whose_recording_was_not_pulled_is_skipped_with_that_reason():
+    assert explain_unclaimed(replace(DOCUMENT, unavailable="not pulled"), frozenset()) == "not pulled"
+
+
+ENDING = {"type": "text", "text": "OK"}
+"""The text with which the server ends an answer that the client continues."""
+CONTINUED = [
+    ("both-answers", "stop", [CALL, ENDING], []),
+    ("only-the-last", "stop", [ENDING], []),
+    ("nothing", "stop", [], []),
+    ("another-stop", "tool_use", [CALL, ENDING], []),
+    ("wrong-text", "stop", [{"type": "text", "text": "No."}, CALL], ["content.length"]),
+    ("wrong-call", "stop", [CALL | {"name": "g"}, ENDING], ["content.0.tool_call.name"]),
+    ("ending-in-a-thought", "stop", [{"type": "thinking", "text": "OK"}, CALL], ["content.length"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("reason", "content", "failing"),
+    [row[1:] for row in CONTINUED],
+    ids=[row[0] for row in CONTINUED],
+)
+def test_of_a_continued_answer_the_plain_ending_is_not_judged(reason, content, failing):
+    expect = {
+        "status": "complete",
+        "stop": "pause",
+        "content": [{"tool_call": {"name": "f", "arguments": {"x": "NaN"}}}],
+        "usage": {"input": 12},
+    }
+    trial = builders.trial(builders.case(expect))
+    outcome = {"status": "complete", "stop": {"reason": reason}, "content": content}
+    found = judged(Observation(outcome, continued=True), trial=trial, claims=ALL - {"events"})
+    assert [check.path for check in found.checks] == failing
+
+
+@pytest.mark.parametrize(
+    ("text", "failing"), [("Hm.OK", []), ("Hm.", []), ("OKHm.", ["content.0.text"]), ("OK", [])]
+)
+def test_a_plain_ending_that_is_joined_to_text_is_removed(text, failing):
+    expect = {"status": "complete", "stop": "pause", "content": [{"text": "Hm."}]}
+    outcome = {"status": "complete", "content": [{"type": "text", "text": text}]}
+    trial = builders.trial(builders.case(expect))
+    found = judged(Observation(outcome, continued=True), trial=trial, claims=ALL - {"events"})
+    assert [check.path for check in found.checks] == failing
+
+
+def test_the_status_of_a_continued_answer_is_judged():
+    outcome = {"status": "incomplete", "content": [CALL, ENDING]}
+    trial = builders.trial(builders.case(CALL_EXPECT))
+    found = judged(Observation(outcome, continued=True), trial=trial, claims=ALL - {"events"})
+    assert "status" in {check.path for check in found.checks}
+
+
+FAILED_EXPECT = {
+    "status": "error",
+    "stop": None,
+    "content": [],
+    "error": {"type": "overloaded_error", "message": "Overloaded", "status": 529},
+}
+EXCEPTIONS = [
+    ("same-words", "Overloaded", {}, []),
+    ("among-others", "APIError: Overloaded (retry later)", {}, []),
+    ("other-words", "connection closed", {}, ["error.message"]),
+    ("reported", "Overloaded", {"error": {"type": "other", "message": "Overloaded"}}, ["error.type"]),
+    ("reported-message", "Overloaded", {"error": {"message": "no"}}, ["error.message"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "more", "failing"), [row[1:] for row in EXCEPTIONS], ids=[row[0] for row in EXCEPTIONS]
+)
+def test_an_exception_reports_the_message_of_the_provider(message, more, failing):
+    trial = builders.trial(builders.case(FAILED_EXPECT))
+    seen = Observation({"status": "error", "content": []} | more, raised=replace(RAISED, message=message))
+    found = judged(seen, trial=trial)
+    assert [check.path for check in found.checks] == failing
+
+
+def test_an_exception_is_no_error_in_a_case_without_one():
+    trial = builders.trial(builders.case({"status": "error", "stop": None, "content": []}))
+    found = judged(Observation({"status": "error", "content": []}, raised=RAISED), trial=trial)
+    assert found.checks == ()
+    expect = builders.TEXT_EXPECT | {"error": None}
+    seen = Observation(OUTCOME | {"error": None}, raised=RAISED)
+    assert judged(seen, trial=builders.trial(builders.case(expect))).checks == ()
+
+
+REQUEST = Call(
+    CallCase(
+        id="ollama-chat/requests/small",
+        api="ollama-chat",
+        title="A small request",
+        level="should",
+        kind="request",
+        input={},
+        expect=request_expectation.parse({"must": {"a": 1}}),
+    )
+)
+OUTPUTS = [
+    ("right-value", PLAIN, Output({}), []),
+    ("wrong-value", PLAIN, Output(1), [("output", "must", "fail", {}, 1)]),
+    ("right-counts", COUNTED, Output([2, 2]), []),
+    ("one-count", COUNTED, Output(0), []),
+    ("zero", COUNTED, Output([0, 0]), []),
+    ("wrong-counts", COUNTED, Output([2, 3]), [("output", "must", "fail", {"counts": "equal"}, [2, 3])]),
+    ("right-request", REQUEST, Output({"body": {"a": 1}}), []),
+    ("wrong-request", REQUEST, Output({"body": {"a": 2}}), [("body.a", "should", "warn", 1, 2)]),
+    (
+        "raised-in-a-request",
+        REQUEST,
+        Observation(None, raised=RAISED),
+        [("body", "should", "warn", None, None)],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "failing"), [row[1:] for row in OUTPUTS], ids=[row[0] for row in OUTPUTS]
+)
+def test_each_output_is_judged_by_its_kind_of_expectation(call, answer, failing):
+    found = judged(answer, trial=call)
+    assert found.culprit == ("implementation" if failing else None)
+    rows = [(check.path, check.level, check.verdict, check.expected, check.got) for check in found.checks]
+    assert rows == failing
+    assert found.passed == (
+        0 if failing and call is not REQUEST else 1 if call is not REQUEST else found.passed
+    )
+
+
+def test_a_long_value_in_place_of_a_count_is_cut_after_80_characters():
+    (check,) = judged(Output(["x" * 200]), trial=COUNTED).checks
+    assert check.message == f'expected a number of tokens for input 0, got "{"x" * 79}'
+
+
+@pytest.mark.parametrize(
+    ("trial", "answer", "needed"),
+    [
+        (PLAIN, GOOD, "call has an `output`"),
+        (TRIAL, Output({}), "run has an `outcome`"),
+    ],
+    ids=["call", "run"],
+)
+def test_an_answer_of_the_wrong_kind_says_which_is_needed(trial, answer, needed):
+    found = judged(answer, trial=trial)
+    assert (found.verdict, found.culprit) == ("faulted", "adapter")
+    assert found.reason == f"not-a-message: the answer to a {needed}"
+
+
+@pytest.mark.parametrize(
+    ("api", "through", "ordered"),
+    [
+        ("anthropic-messages", None, True),
+        ("openai-chat", None, False),
+        ("anthropic-messages", "openai-chat", False),
+        ("openai-chat", "anthropic-messages", True),
+        ("openai-chat", "an-api-of-tomorrow", True),
+    ],
+)
+def test_the_api_that_a_trial_is_read_in_decides_the_order(api, through, ordered):
+    trial = builders.trial(replace(builders.case(), api=api))
+    assert is_ordered(replace(trial, through=through and ProxyView(through))) is ordered
+
+
+def test_text_after_a_call_is_out_of_order_only_where_the_api_orders_them():
+    expect = CALL_EXPECT | {"content": [{"text": "a"}, *CALL_EXPECT["content"]]}
+    call = CALL | {"arguments": {"x": 1}}
+    seen = Observation({**OUTCOME, "content": [call, {"type": "text", "text": "a"}]})
+    case = builders.case(expect)
+    claims = ALL - {"events"}
+    assert judged(seen, trial=builders.trial(replace(case, api="openai-chat")), claims=claims).checks == ()
+    assert judged(seen, trial=builders.trial(case), claims=claims).verdict == "fail"
+
+
+REPEATED = OUTCOME | {"content": [CALL, CALL]}
+
+
+@pytest.mark.parametrize(
+    ("claims", "failing"),
+    [
+        ({"tool_calls"}, True),
+        ({"provider_tools"}, True),
+        ({"tool_calls", "provider_tools"}, True),
+        (set(), False),
+    ],
+    ids=str,
+)
+def test_ids_are_judged_if_any_calls_are_claimed(claims, failing):
+    expect = {"status": "complete", "stop": "stop", "content": []}
+    found = judged(
+        Observation(REPEATED), trial=builders.trial(builders.case(expect)), claims=frozenset(claims)
+    )
+    assert ("invariant.unique-ids" in {check.path for check in found.checks}) is failing
+
+
+NOT_JSON = [
+    ("call", "outcome.content.0.arguments.x", {"tool_calls"}, ["content.0.tool_call.arguments.x"]),
+    (
+        "provided-call",
+        "outcome.content.0.arguments.x",
+        {"provider_tools"},
+        ["content.0.tool_call.arguments.x"],
+    ),
+    ("calls-not-claimed", "outcome.content.0.arguments.x", {"usage"}, []),
+    ("usage", "outcome.usage.input", {"usage"}, ["usage.input"]),
+    ("usage-not-claimed", "outcome.usage.input", {"tool_calls"}, []),
+    ("events", "events.3.tool_call.arguments.x", {"tool_calls"}, ["invariant.json"]),
+    ("events-not-claimed", "events.3.usage.input", {"tool_calls"}, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "claims", "failing"), [row[1:] for row in NOT_JSON], ids=[row[0] for row in NOT_JSON]
+)
+def test_a_value_that_json_does_not_have_is_judged_if_its_part_is_claimed(place, claims, failing):
+    expect = CALL_EXPECT | {"content": [{"tool_call": {"name": "f", "arguments": {"x": "NaN"}}}]}
+    case = builders.case(expect | {"usage": {"input": 7}}, level="should")
+    outcome = OUTCOME | {"content": [CALL], "usage": {"input": 7}}
+    seen = Observation(outcome, not_json=((place, "NaN"),))
+    found = judged(seen, trial=builders.trial(case), claims=frozenset(claims))
+    assert [check.path for check in found.checks] == failing
+    assert {(check.level, check.verdict) for check in found.checks} <= {("should", "warn")}
+    if failing and failing != ["invariant.json"]:
+        assert found.checks[0].got == "NaN"
+
+
+def test_each_value_that_json_does_not_have_replaces_only_the_check_of_its_leaf():
+    places = ("outcome.usage.input", "outcome.usage.output", "events.3.usage.input")
+    seen = Observation(OUTCOME, EVENTS, not_json=tuple((place, "NaN") for place in places))
+    found = judged(seen)
+    assert [check.path for check in found.checks] == ["usage.input", "usage.output"]
+    assert found.passed == judged(GOOD).passed - 2
+
+
+def test_a_part_that_is_not_claimed_does_not_hide_the_next():
+    not_json = (("outcome.usage.input", "NaN"), ("outcome.content.0.arguments.x", "Infinity"))
+    seen = Observation(OUTCOME | {"content": [CALL]}, not_json=not_json)
+    trial = builders.trial(builders.case(CALL_EXPECT))
+    (check,) = judged(seen, trial=trial, claims=frozenset({"tool_calls"})).checks
+    assert check.message == "got Infinity, which JSON does not have"
+
+
+def test_the_late_delta_is_reported_with_the_bytes():
+    found = judged(Observation(OUTCOME, EVENTS, (3,) * 5), trial=builders.trial(chunks=CHUNKS), first_delta=5)
+    (check,) = found.checks
+    assert check.message == (
+        "the first delta was emitted only after all 3 chunks were read; "
+        "its frame ends at byte 5, the last chunk begins at 20"
+    )
+
+
+def test_the_place_of_the_first_delta_is_asked_for_the_trial_only_if_it_is_late():
+    asked = []
+    trial = builders.trial(chunks=CHUNKS)
+    for taken in ((1, 1, 3, 3, 3), (3,) * 5):
+        judge(trial, Observation(OUTCOME, EVENTS, taken), ALL, asked.append)
+    assert asked == [trial]
+
+
+def test_an_answer_without_a_delta_is_never_late():
+    content = [{"type": "text", "text": ""}]
+    trial = builders.trial(builders.case(builders.TEXT_EXPECT | {"content": []}), CHUNKS)
+    seen = Observation(OUTCOME | {"content": content}, EVENTS[-1:], (3,))
+    assert judged(seen, trial=trial, first_delta=5).checks == ()
+
+
+@pytest.mark.parametrize("excluded", ["broken", "held"])
+def test_a_stream_in_which_a_delta_may_be_late_is_not_checked_for_it(excluded):
+    trial = builders.trial(chunks=CHUNKS)
+    partial = replace(trial.expect, partial=Partial(0))
+    held = replace(trial, through=ProxyView("anthropic-messages", held=True))
+    trial = replace(trial, derived=partial) if excluded == "broken" else held
+    seen = Observation(OUTCOME, EVENTS, (3,) * 5)
+    assert "invariant.streaming" not in {
+        check.path for check in judged(seen, trial=trial, first_delta=5).checks
+    }
+    not_held = replace(trial, through=ProxyView("anthropic-messages"), derived=None)
+    assert judged(seen, trial=not_held, first_delta=5).verdict == "fail"
+
+
+def test_the_rules_of_a_proxy_are_checked():
+    view = ProxyView("anthropic-messages", {"grammar.one-terminal": "must"})
+    seen = Observation(OUTCOME, EVENTS, deviations=(("grammar.one-terminal", "none"),))
+    (check,) = judged(seen, trial=replace(TRIAL, through=view)).checks
+    assert (check.path, check.message) == ("grammar.one-terminal", "none")
+
+
+def test_paths_that_the_case_names_and_the_outcome_leaves_out_are_listed():
+    case = builders.case(builders.TEXT_EXPECT | {"model": "m"})
+    assert judged(GOOD, trial=builders.trial(case)).not_exposed == ("model",)
+    malformed = Observation({"status": "done"}, EVENTS)
+    assert judged(malformed, trial=builders.trial(case)).not_exposed == ()
+    call_only = builders.case(
+        {"status": "complete", "stop": "stop", "content": [{"tool_call": {"name": "f", "id": "a"}}]}
+    )
+    nothing_else = replace(call_only, expect=replace(call_only.expect, fields={}))
+    outcome = OUTCOME | {"content": [{"type": "tool_call", "name": "f", "arguments": {}}]}
+    assert (
+        "tool_call.id" in judged(Observation(outcome, EVENTS), trial=builders.trial(nothing_else)).not_exposed
+    )
+
+
+def test_a_document_has_no_events():
+    assert judged(Observation(OUTCOME), trial=builders.trial(DOCUMENT)).verdict == "pass"
+
+
+def test_a_malformed_event_is_reported_with_five_problems_at_most():
+    (check,) = judged(Observation(OUTCOME, [{"type": "done"}, *[{"type": "end"}] * 9])).checks
+    problems = check.message.split("; ")
+    assert [problem.partition(":")[0] for problem in problems] == [f"event {i}" for i in range(1, 6)]
+    (check,) = judged(Observation(OUTCOME, {})).checks
+    assert check.message == "events are not a list"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ((), "pass"),
+        (("pass", "may"), "pass"),
+        (("pass", "warn", "may"), "warn"),
+        (("warn", "fail", "pass"), "fail"),
+    ],
+)
+def test_the_worst_check_decides_the_verdict(verdicts, expected):
+    checks = [Check(path="status", level="must", verdict=verdict) for verdict in verdicts]
+    assert decide_verdict(checks) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (Output({"a": 1}), {"output": {"a": 1}}),
+        (Errored("m"), None),
+        (ProtocolFault("exited", "m", ("a", "b")), {"stderr": ["a", "b"]}),
+        (ProtocolFault("exited", "m"), None),
+        (Skipped("m"), None),
+        (
+            Observation(1, [2], first=3, requests=(4, 5)),
+            {"outcome": 1, "events": [2], "first": 3, "sent": [4, 5]},
+        ),
+        (Observation(None, []), {"outcome": None, "events": []}),
+    ],
+    ids=str,
+)
+def test_results_keep_the_parts_of_an_answer_that_it_has(answer, kept):
+    assert serialize_answer(answer) == kept
+
+
+def test_a_round_trip_is_judged():
+    trial = round_trips.trial()
+    assert judged(round_trips.GOOD, trial=trial).verdict == "pass"
+    found = judged(replace(round_trips.GOOD, requests=()), trial=trial)
+    assert (found.verdict, found.culprit) == ("fail", "implementation")
+    assert found.not_exposed == ()
