@@ -39,6 +39,7 @@ NEEDED = {
     "openssl": shutil.which("openssl") is not None,
     "go": shutil.which("go") is not None,
     "cc": shutil.which("cc") is not None,
+    "linux": sys.platform == "linux",
     "peers": all(
         environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS
     ),

@@ -36,10 +36,7 @@ def test_results_on_a_full_disk(tmp_path):
     assert line.endswith("results.jsonl` cannot be written: File too large")
 
 
-FULL = Path("/dev/full")
-
-
-@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+@pytest.mark.linux
 @pytest.mark.parametrize(
     "words",
     [
@@ -58,7 +55,7 @@ def test_a_full_stdout(tmp_path, words):
     assert done.stderr == "error: the output cannot be written: No space left on device\n"
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+@pytest.mark.linux
 def test_a_report_on_a_full_device(tmp_path):
     done = run(tmp_path, PLAIN, "run", "-q", "-k", ONE, "--report", "html=/dev/full")
     assert done.returncode == 2

@@ -123,7 +123,7 @@ def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
     assert list_spec_files(tmp_path, recorded=True) == [path]
     assert read_catalog(Sources(tmp_path, tmp_path)).ids == ()
     with pytest.raises(SourceError):
-        read_catalog(Sources(tmp_path, tmp_path, tmp_path))
+        _ = read_catalog(Sources(tmp_path, tmp_path, tmp_path)).ids
 
 
 @pytest.mark.parametrize(

@@ -378,7 +378,7 @@ def test_a_child_outside_the_group_is_killed_too(tmp_path, monkeypatch, end):
 @pytest.mark.parametrize(
     "end", [*(end for _, end in ENDS), "write(op='result', id=i, outcome=child.pid); sys.exit(3)"]
 )
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no limit that marks a process")
+@pytest.mark.linux
 def test_a_child_without_environment_outside_the_group_is_killed_too(tmp_path, monkeypatch, end):
     monkeypatch.setattr(program_module, "STOP_SECONDS", 0.2)
     code = CHILD.replace('sleep(60)"]', 'sleep(60)"], start_new_session=True, env={}')

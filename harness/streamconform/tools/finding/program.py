@@ -132,8 +132,8 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
         "READ": f"print(json.dumps(json.loads({READ}), indent=1))",
     }
     sources = _describe_conversation(peer, api, conversation)
-    if api != "openai-chat":
-        sources.pop("PREFIX", None)  # only hosts of Chat Completions have a prefix of their own
+    if snippet.values.get("PREFIX") != "openai":
+        sources.pop("PREFIX", None)  # only the hosts of OpenAI's own API have prefixes of their own
     values = {**snippet.values, **sources, "MODEL": model}
     return _write_python(Snippet("", snippet.request, None, values), server, values, None)
 

@@ -16,7 +16,21 @@ from streamconform.wire.framings import replace_payload, split
 
 _MOST_EDITS: Final = 3
 """Payloads that are edited in one stream."""
-_VALUES: Final = (None, True, 0, -1, 2**63, 1.5, "", "null", "\ud83d", [], {}, [[]], {"type": "future"})
+_VALUES: Final[tuple[Any, ...]] = (
+    None,
+    True,
+    0,
+    -1,
+    2**63,
+    1.5,
+    "",
+    "null",
+    "\ud83d",
+    [],
+    {},
+    [[]],
+    {"type": "future"},
+)
 
 
 def mutate_body(api: str, body: bytes, seed: str) -> bytes:
