@@ -319,7 +319,7 @@ ABSENT_PATHS = [
     ("stop.reason", set()),  # always judged
     ("error.type", {"error.type"}),
     ("error.status", {"error.status"}),
-    ("error.message", set()),  # whoever claims `errors` reports it
+    ("error.message", set()),  # an adapter that claims `errors` reports it
     *((f"usage.{name}", {f"usage.{name}"}) for name in USAGE),
     *((f"cost.{name}", {f"cost.{name}"}) for name in COST),
     # A claimed group that is left out reports nothing, so its paths are judged as null.

@@ -25,7 +25,7 @@ from streamconform.errors import ConformError, UsageError
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
 from streamconform.printable import escape_line
-from streamconform.reports.causes import Cause, describe_harm, group_by_cause
+from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
 from streamconform.reports.describe import format_count
 from streamconform.reports.style import make_console
 from streamconform.reports.terminal import describe_implementation
@@ -44,11 +44,20 @@ MAX_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratedTrial:
+    """A trial of a round, and the options that generate that round."""
+
+    trial: Trial
+    options: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A cause, the smallest stream that shows it, and the command that runs that stream."""
 
     cause: Cause
-    connection: Connection
+    failure: Failure
+    """The failure of `cause` with the smallest stream."""
     trial: Trial
     command: str | None
     """None if the stream could not be made smaller; `reason` says why."""
@@ -123,7 +132,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
     connections = options.make_connections(settings)
     apis = arguments["api"] or NAMES
     out = Path(arguments["out"])
-    trials: dict[str, Trial] = {}
+    trials: dict[str, GeneratedTrial] = {}
     failed: list[TrialResult] = []
     header: Header | None = None
     judged, code = 0, Exit.EXPECTED
@@ -140,7 +149,8 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
                 console.print(Text(f"  {describe_implementation(info)}"), style="bold")
         wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
         kept = {result.id for result in wrong}
-        trials |= {trial.id: trial for trial in generated if trial.id in kept}
+        words = f"--seed {seed} --examples {size}"
+        trials |= {trial.id: GeneratedTrial(trial, words) for trial in generated if trial.id in kept}
         failed += wrong
         judged += sum(result.verdict != "skipped" for result in results.trials)
         if finished.exit is Exit.INTERRUPTED:
@@ -196,18 +206,19 @@ def _run(
 
 def _reduce(
     cause: Cause,
-    trials: dict[str, Trial],
+    trials: dict[str, GeneratedTrial],
     connections: tuple[Connection, ...],
     settings: dict[str, Any],
     out: Path,
 ) -> Found:
     """Return the cause with the smallest stream that shows it, written below `out`."""
     failures = [failure for failure in cause.failures if failure.first.id in trials]
-    smallest = min(failures, key=lambda failure: len(trials[failure.first.id].body))
-    trial, connection = trials[smallest.first.id], connections[cause.implementation]
+    smallest = min(failures, key=lambda failure: len(trials[failure.first.id].trial.body))
+    generated, connection = trials[smallest.first.id], connections[cause.implementation]
+    trial = generated.trial
     kind = trial.delivery.partition(".")[0]
     if kind in FAULTS_OVER_HTTP:
-        return Found(cause, connection, trial, None, "a cassette cannot hold a broken connection")
+        return Found(cause, smallest, trial, None, "a cassette cannot hold a broken connection")
     job = MinimiseJob(
         connection,
         (trial,),
@@ -218,17 +229,17 @@ def _reduce(
         seconds=MAX_SECONDS,
     )
     search = Search(job)
-    recipe = f"conform fuzz -i {shlex.quote(connection.impl)} --api {trial.case.api} --seed {trial.case.id}"
+    recipe = f"conform fuzz -i {shlex.quote(connection.impl)} --api {trial.case.api} {generated.options}"
     try:
         asyncio.run(search.run())
         if search.best is None:
-            return Found(cause, connection, trial, None, "the search was interrupted")
+            return Found(cause, smallest, trial, None, "the search was interrupted")
         written = write_result(out, search, search.best, recipe)
     except ConformError as error:
-        return Found(cause, connection, trial, None, str(error))
+        return Found(cause, smallest, trial, None, str(error))
     folders = f"--specs {shlex.quote(str(out / 'specs'))} --cassettes {shlex.quote(str(out / 'cassettes'))}"
     return Found(
-        cause, connection, trial, f"conform run -i {shlex.quote(connection.impl)} {folders} -k {written.id}"
+        cause, smallest, trial, f"conform run -i {shlex.quote(connection.impl)} {folders} -k {written.id}"
     )
 
 
@@ -238,10 +249,10 @@ def _print_cause(console: Any, number: int, found: Found) -> None:
     console.print()
     console.print(Text(f"{number}. {cause.title}  {size}"), style="bold")
     console.print(Text(f"   {describe_harm(cause)}"))
-    first = cause.failures[0]
-    if first.check is not None:
-        message = first.check.message or f"expected {first.check.expected!r}, got {first.check.got!r}"
-        console.print(Text(f"   {found.trial.id}: {first.check.path}: {escape_line(message, 200)}"))
+    check = found.failure.check
+    if check is not None:
+        message = check.message or f"expected {check.expected!r}, got {check.got!r}"
+        console.print(Text(f"   {found.trial.id}: {check.path}: {escape_line(message, 200)}"))
     if found.command is None:
         console.print(Text(f"   {found.trial.id} was not made smaller: {escape_line(found.reason, 200)}"))
     else:

@@ -1,7 +1,7 @@
 """Print, as Python source, the messages that an adapter builds from a conversation: `NAME < conversation`.
 
 The adapter's own code builds them, so that a finding shows the library's types as the adapter uses them. The
-library need not be installed: classes that print themselves stand in for its own.
+library need not be installed: its classes are replaced by ones whose `repr` is their source.
 """
 
 from __future__ import annotations

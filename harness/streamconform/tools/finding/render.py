@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial
+from streamconform.model.trial import AnyTrial, Trial
 from streamconform.peers.findings import Finding
 from streamconform.peers.history import FindingHistory, describe
 from streamconform.peers.peer import Peer
@@ -107,7 +107,7 @@ def _describe_impact(issue: Issue) -> str:
 
 
 def _is_stream(issue: Issue) -> bool:
-    return "request" not in issue.trial.id and "round-trip" not in issue.trial.id
+    return isinstance(issue.trial, Trial)
 
 
 def _format_install(issue: Issue) -> str:
