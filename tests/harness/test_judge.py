@@ -430,7 +430,7 @@ REPEATED = OUTCOME | {"content": [CALL, CALL]}
         ({"tool_calls", "provider_tools"}, True),
         (set(), False),
     ],
-    ids=str,
+    ids=["client", "provider", "both", "neither"],
 )
 def test_ids_are_judged_if_any_calls_are_claimed(claims, failing):
     expect = {"status": "complete", "stop": "stop", "content": []}
