@@ -16,12 +16,12 @@ ONE = "anthropic-messages/text/empty-deltas"
 PLAIN = 'exec "$0" "$@"'
 
 
-def run(folder: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, script: str, *words: str, unbuffered: str = "") -> subprocess.CompletedProcess[str]:
     """Run `conform WORDS` from a shell script; a limit on the size of files must not cut Python's caches."""
     return subprocess.run(
         ("sh", "-c", script, *CONFORM, *words),
         cwd=folder,
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
         text=True,
         check=False,
@@ -49,8 +49,9 @@ def test_results_on_a_full_disk(tmp_path):
     ],
     ids=lambda words: words[0],
 )
-def test_a_full_stdout(tmp_path, words):
-    done = run(tmp_path, f"{PLAIN} > /dev/full", *words)
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_a_full_stdout(tmp_path, words, unbuffered):
+    done = run(tmp_path, f"{PLAIN} > /dev/full", *words, unbuffered=unbuffered)
     assert done.returncode == 2, done.stderr
     assert done.stderr == "error: the output cannot be written: No space left on device\n"
 

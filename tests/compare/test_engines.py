@@ -41,7 +41,9 @@ examiner.expand = expand
 
 
 HELD = '''
+import glob
 import os
+import tempfile
 import time
 
 from streamconform.tools.compare import examiner
@@ -50,9 +52,9 @@ _expand = examiner.expand
 
 
 def expand(cases, *words):
-    """Holds its worker at one recording until the run is interrupted."""
+    """Holds its worker at one recording until the run is told to stop."""
     if any(case.id == os.environ["HELD"] for case in cases):
-        while not os.path.exists(os.environ["RELEASED"]):
+        while not glob.glob(f"{tempfile.gettempdir()}/conform-*/stop"):
             time.sleep(0.01)
     return _expand(cases, *words)
 
@@ -128,6 +130,8 @@ def start(project, *words, environment=None):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A background job of a shell ignores SIGINT, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
 
 
@@ -186,16 +190,14 @@ def test_a_recording_that_ends_its_worker_is_named_and_the_others_are_examined(p
 def test_an_interrupted_run_is_continued(project, undisturbed, tmp_path):
     (tmp_path / "held").mkdir()
     (tmp_path / "held/sitecustomize.py").write_text(HELD)
-    released = tmp_path / "released"
     held = {
         "HELD": name_recording(60),
-        "RELEASED": str(released),
         "PYTHONPATH": str(tmp_path / "held"),
+        "TMPDIR": str(tmp_path / "held"),
     }
     with start(project, "--results", "kept", environment=held) as running:
         wait_for_parts(project.folder / "kept", 3)
         running.send_signal(signal.SIGINT)
-        released.touch()
         out, err = running.communicate(timeout=120)
     assert running.returncode == 130, err
     found = json.loads(out)

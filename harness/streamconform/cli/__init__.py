@@ -107,7 +107,6 @@ def main() -> None:
     except BrokenPipeError:
         _discard_stdout()  # the reader has gone, such as `head`
     except OSError as error:
-        _discard_stdout()
         code = _report_os_error(error)
     sys.exit(code)
 
@@ -150,6 +149,8 @@ def _run_command() -> int:
 
 def _report_os_error(error: OSError) -> int:
     """Print one line about a file or stream that cannot be written, and return the exit code."""
+    if not error.filename:
+        _discard_stdout()  # what is buffered would fail again, and be reported again
     name = f"`{error.filename}`" if error.filename else "the output"
     click.echo(f"error: {name} cannot be written: {error.strerror}", err=True)
     return 2
