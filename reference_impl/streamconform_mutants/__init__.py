@@ -66,6 +66,11 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no mutant {name!r}") from None
 
 
+def __dir__() -> list[str]:
+    # The message about an unknown mutant suggests the closest of these.
+    return [*__all__, *_all_mutants()]
+
+
 @cache
 def _all_mutants() -> Mapping[str, Mutant]:
     return {name: mutant for module in MODULES for name, mutant in _mutants_of(module).items()}

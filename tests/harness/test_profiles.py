@@ -66,7 +66,7 @@ def test_a_name_without_a_release_is_the_newest_frozen_release(specs):
     assert load_profile(specs, "core", IDS).name == "core"
 
 
-@pytest.mark.parametrize("name", ["core-2", "core", "../profiles/core-1", ""])
+@pytest.mark.parametrize("name", ["other", "../x", ""])
 def test_an_unknown_profile_is_an_error_that_lists_the_available_ones(specs, name):
     put(specs, CORE)
     with pytest.raises(SelectionError, match=r"available: `core-1`, `next`"):

@@ -29,6 +29,7 @@ from streamconform.adapters.deferred_certificates import defer_certificate_loadi
 from streamconform.adapters.non_json import replace_non_json
 from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.model.trial import Input
+from streamconform.suggestions import suggest
 
 GROUP: Final = "streamconform"
 INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
@@ -194,7 +195,8 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
         value = getattr(loaded, name)
     except AttributeError as error:
         raise TargetError(
-            f"module `{module}` has no `{name}`; an adapter is a callable with one argument, the run"
+            f"module `{module}` has no `{name}`"
+            f"{suggest(name, dir(loaded)) or '; an adapter is a callable with one argument, the run'}"
         ) from error
     if not callable(value):
         raise TargetError(

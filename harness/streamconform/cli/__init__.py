@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from streamconform import __version__
+from streamconform.cli.commands import Group
 from streamconform.errors import ConformError
 from streamconform.printable import escape_lines
 
@@ -55,13 +56,13 @@ MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno
 """Errors of the disk, or of the device behind stdout: nothing in streamconform can cause them."""
 
 
-class Verbs(click.Group):
+class Verbs(Group):
     """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the table."""
         del ctx
-        return list(VERBS)
+        return [*VERBS]  # `list` is the module of that verb here, once it is imported
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a verb, or None for an unknown verb."""
@@ -76,7 +77,7 @@ class Verbs(click.Group):
         """Write the verbs from the table, which needs no import and keeps `--help` fast."""
         del ctx
         with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl([*VERBS.items()])
 
 
 @click.group(

@@ -9,7 +9,7 @@ import click
 
 from streamconform.adapters import protocol
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
@@ -38,11 +38,11 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}
     "-c",
     "--capability",
     multiple=True,
-    type=click.Choice(sorted(CAPABILITIES)),
+    type=commands.Choice(sorted(CAPABILITIES)),
     help="Judge only what needs this capability. Repeatable. [default: all; events if there are any]",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
-@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @options.sources_options
 @click.pass_context
 def command(

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from streamconform import __version__, reports
 from streamconform.adapters.connect import connect
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.cli.corpus import cache_option
 from streamconform.cli.examine_progress import ExamineProgress
 from streamconform.errors import UsageError
@@ -52,7 +52,7 @@ DEFAULT_EXAMPLES: Final = 3
 
 
 @click.command("compare")
-@click.argument("impls", nargs=-1, metavar="[IMPL]...")
+@click.argument("impls", nargs=-1, metavar="[IMPL]...", shell_complete=completion.complete_impls)
 @click.option(
     "--corpus",
     required=True,
@@ -72,7 +72,7 @@ DEFAULT_EXAMPLES: Final = 3
 @click.option("--sample", type=click.IntRange(min=1), help="Examine this many recordings only.")
 @click.option(
     "--by",
-    type=click.Choice(["random", "shape"]),
+    type=commands.Choice(["random", "shape"]),
     default="random",
     show_default=True,
     help="With --sample: at random, or as many different shapes as possible.",
@@ -92,7 +92,7 @@ DEFAULT_EXAMPLES: Final = 3
     default=None,
     help="Show recorded values. [default: on the terminal and in json, not in markdown]",
 )
-@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--engine", type=commands.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Dask scheduler, as tcp://host:8786. [default: a local one]"
 )

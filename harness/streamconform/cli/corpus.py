@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamconform import __version__
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.printable import escape_line
 from streamconform.reports.describe import format_count
 from streamconform.tools.corpus import cache
@@ -23,7 +23,7 @@ cache_option: Final = options.cache_option("pulled recordings")
 """`--cache`, for the verbs that read or write pulled recordings."""
 
 
-@click.group("corpus")
+@click.group("corpus", cls=commands.Group)
 def command() -> None:
     """Pull recordings that other projects publish, for `compare`.
 
@@ -67,7 +67,7 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
 
 
 @command.command("list")
-@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the sources, and what is pulled of each."""

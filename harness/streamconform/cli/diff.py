@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from streamconform.cli import commands
 from streamconform.reports import changes, write_text
 from streamconform.reports.history import compare_results
 from streamconform.reports.style import print_lines
@@ -18,7 +19,7 @@ from streamconform.run.run_folders import get_latest_results, resolve_results
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("text", "markdown", "json")),
+    type=commands.Choice(("text", "markdown", "json")),
     default="text",
     show_default=True,
     help="Output format; markdown is for a comment on a pull request.",

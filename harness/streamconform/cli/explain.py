@@ -13,7 +13,7 @@ import click
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
-from streamconform.cli import options
+from streamconform.cli import completion, options
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -29,10 +29,11 @@ from streamconform.wire.framings import split
 
 
 @click.command("explain")
-@click.argument("case")
+@click.argument("case", shell_complete=completion.complete_cases)
 @click.option(
     "-i",
     "--impl",
+    shell_complete=completion.complete_impls,
     metavar="IMPL",
     help="Implementation to show; forms as in `conform run`. [default: reference]",
 )

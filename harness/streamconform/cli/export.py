@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.cassette import Cassette
@@ -17,8 +17,8 @@ from streamconform.tools.record.export import FORMATS, find_base_url
 
 
 @click.command("export")
-@click.argument("cases", nargs=-1, required=True, metavar="CASE...")
-@click.option("--to", "form", required=True, type=click.Choice(list(FORMATS)), help="Format of the files.")
+@click.argument("cases", nargs=-1, required=True, metavar="CASE...", shell_complete=completion.complete_cases)
+@click.option("--to", "form", required=True, type=commands.Choice(list(FORMATS)), help="Format of the files.")
 @click.option("--out", default=".", show_default=True, metavar="FOLDER", help="Write below this folder.")
 @click.option(
     "--base-url", metavar="URL", help="Where requests go, in har and vcr. [default: the provider's address]"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from streamconform.cli import options
+from streamconform.cli import completion, options
 from streamconform.errors import ReportError, UsageError
 from streamconform.peers import environments
 
@@ -14,8 +14,8 @@ PREFIX = "peer:"
 
 
 @click.command("finding")
-@click.argument("impl")
-@click.argument("case")
+@click.argument("impl", shell_complete=completion.complete_impls)
+@click.argument("case", shell_complete=completion.complete_cases)
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="[default: stdout]")
 @click.option("--run/--no-run", default=True, help="Run the trial if the peer is installed. [default: run]")
 def command(impl: str, case: str, output: str | None, *, run: bool) -> None:

@@ -20,7 +20,7 @@ from rich.text import Text
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.apis import APIS, NAMES
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.errors import ConformError, UsageError
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
@@ -66,13 +66,18 @@ class Found:
 
 @click.command("fuzz")
 @click.option(
-    "-i", "--impl", multiple=True, metavar="IMPL", help="What to judge, as for `conform run`. Repeatable."
+    "-i",
+    "--impl",
+    multiple=True,
+    metavar="IMPL",
+    shell_complete=completion.complete_impls,
+    help="What to judge, as for `conform run`. Repeatable.",
 )
 @options.input_option
-@click.option("--api", multiple=True, type=click.Choice(NAMES), help="Only this API. Repeatable.")
+@click.option("--api", multiple=True, type=commands.Choice(NAMES), help="Only this API. Repeatable.")
 @click.option(
     "--mode",
-    type=click.Choice(("generated", "differential")),
+    type=commands.Choice(("generated", "differential")),
     default="generated",
     show_default=True,
     help="Compare with the generated answer, or the implementations with each other.",

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from streamconform.apis import APIS
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
 from streamconform.printable import escape_line
@@ -32,7 +32,7 @@ TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--api",
-    type=click.Choice(list(APIS)),
+    type=commands.Choice(list(APIS)),
     help="The wire format. [default: told by the request's path, else by the frames]",
 )
 @click.option("--name", help="Name of the cassette and of its case. [default: the file's name]")

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from streamconform.apis import APIS, TEMPLATE_API
+from streamconform.cli import commands
 from streamconform.errors import UsageError
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import write_atomically
@@ -33,13 +34,13 @@ PROFILE: Final = "core"
 @click.command("init")
 @click.option(
     "--language",
-    type=click.Choice(LANGUAGES),
+    type=commands.Choice(LANGUAGES),
     help="Language of the adapter. [default: the project's]",
 )
 @click.option(
     "--input",
     "mode",
-    type=click.Choice(ADAPTER_MODES),
+    type=commands.Choice(ADAPTER_MODES),
     default="bytes",
     show_default=True,
     help="What the adapter gets: the chunks of the answer, for a parser, or the URL of a local server, for a "
@@ -49,7 +50,7 @@ PROFILE: Final = "core"
 @click.option(
     "--api",
     multiple=True,
-    type=click.Choice(list(APIS)),
+    type=commands.Choice(list(APIS)),
     help=f"API that the library reads. [default: {TEMPLATE_API}, as the template] Repeatable.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 from streamconform.reports.describe import format_count
@@ -24,7 +24,7 @@ from streamconform.suite.provenance import KINDS, count_streams
 @click.option(
     "--provenance", is_flag=True, help="Count the suite's streams by API and by where their bytes come from."
 )
-@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 def command(shape: str, *, trials: bool, provenance: bool, **arguments: Any) -> None:
     """List the cases that a run would judge, with level and title."""
     settings = options.merge_settings(arguments)

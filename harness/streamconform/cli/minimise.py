@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from streamconform.adapters.connect import connect
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
@@ -29,9 +29,13 @@ DEFAULT_FOLDER: Final = "minimised"
 
 
 @click.command("minimise")
-@click.argument("case")
+@click.argument("case", shell_complete=completion.complete_cases)
 @click.option(
-    "-i", "--impl", metavar="IMPL", help="Implementation that fails. [default: `impl` in the config]"
+    "-i",
+    "--impl",
+    metavar="IMPL",
+    shell_complete=completion.complete_impls,
+    help="Implementation that fails. [default: `impl` in the config]",
 )
 @options.input_option
 @click.option(
@@ -57,7 +61,7 @@ DEFAULT_FOLDER: Final = "minimised"
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("text", "markdown")),
+    type=commands.Choice(("text", "markdown")),
     default="text",
     show_default=True,
     help="Output format; markdown is for an issue.",

@@ -14,6 +14,7 @@ import click
 from streamconform import config, user_cache
 from streamconform.adapters.connect import Connection, connect, connect_command
 from streamconform.apis import APIS
+from streamconform.cli import commands, completion
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import LEVELS, AnyCase, Case, CaseHead
 from streamconform.model.result import is_unexpected
@@ -105,7 +106,7 @@ def input_option(command: F) -> F:
     """Add `--input`."""
     return click.option(
         "--input",
-        type=click.Choice(INPUT_CHOICES),
+        type=commands.Choice(INPUT_CHOICES),
         help="Input mode: all chunks at once (bytes), chunk by chunk (push), or from a local server that "
         "replays the provider (http). [default: the first of the adapter's `inputs`]",
     )(command)
@@ -126,31 +127,35 @@ def selection_options(command: F) -> F:
         click.option(
             "-k",
             "--select",
+            shell_complete=completion.complete_cases,
             multiple=True,
             metavar="PATTERN",
             help="Only trials that match: a glob on ids (* one component, ** any number), or a substring.",
         ),
         click.option(
-            "--api", multiple=True, type=click.Choice(list(APIS)), help="Only this API. Repeatable."
+            "--api", multiple=True, type=commands.Choice(list(APIS)), help="Only this API. Repeatable."
         ),
         click.option(
             "--profile",
+            shell_complete=completion.complete_profiles,
             metavar="NAME",
             help="Run only a profile's cases: `core` has the costliest bugs of every API and takes less than "
             "a minute for most clients. A profile is frozen; `core` is the newest of its releases, such as "
             "`core-2026.2`. `next` runs the cases in no profile.",
         ),
         click.option(
-            "--level", type=click.Choice(LEVELS), help="Only trials of this level or stricter. [default: may]"
+            "--level",
+            type=commands.Choice(LEVELS),
+            help="Only trials of this level or stricter. [default: may]",
         ),
         click.option(
             "--deliver",
-            type=click.Choice(list(DELIVERY_SETS)),
+            type=commands.Choice(list(DELIVERY_SETS)),
             help="Which deliveries of each stream to run. [default: standard]",
         ),
         click.option(
             "--faults",
-            type=click.Choice(FAULT_CHOICES),
+            type=commands.Choice(FAULT_CHOICES),
             help="Which faults to apply to each stream; `one` is one of each kind. "
             "[default: none with --deliver fast, one with standard, all with full]",
         ),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.peers import environments, node_runtime
 from streamconform.peers.environments import Environment
 from streamconform.peers.table import PEERS, Peer
@@ -18,7 +18,7 @@ cache_option: Final = options.cache_option("environments")
 """`--cache`, for every verb here; `--impl peer:NAME` uses the environment variable or the default."""
 
 
-@click.group("peers")
+@click.group("peers", cls=commands.Group)
 def command() -> None:
     """Install libraries, to judge them with `--impl peer:NAME`.
 
@@ -33,7 +33,7 @@ def command() -> None:
 
 
 @command.command("install")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.complete_peers)
 @cache_option
 def install_command(names: tuple[str, ...], where: str | None) -> None:
     """Install peers; installed ones are left as they are.
@@ -58,7 +58,7 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
 
 
 @command.command("list")
-@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
     """List the peers, and which are installed."""
@@ -89,7 +89,7 @@ def list_command(shape: str, where: str | None) -> None:
 
 
 @command.command("remove")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.complete_peers)
 @cache_option
 def remove_command(names: tuple[str, ...], where: str | None) -> None:
     """Delete the environments of peers; peers of the same release share one."""
@@ -101,7 +101,7 @@ def remove_command(names: tuple[str, ...], where: str | None) -> None:
 
 
 @command.command("outdated")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.complete_peers)
 def outdated_command(names: tuple[str, ...]) -> None:
     """List the pinned and the newest release of each library on the index, by default of every peer.
 
@@ -129,7 +129,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
 
 
 @command.command("history")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.complete_peers)
 @click.option(
     "--output",
     type=click.Path(file_okay=False),

@@ -11,7 +11,7 @@ import click
 
 from streamconform import reports
 from streamconform.apis import APIS
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.cli.known_failures import (
     check_update_options,
     known_failures_options,
@@ -32,7 +32,9 @@ RESULTS: Final = CONFORM / "probe.jsonl"
 
 @click.command("probe")
 @click.argument("url")
-@click.option("--api", required=True, type=click.Choice(list(APIS)), help="The wire format that it speaks.")
+@click.option(
+    "--api", required=True, type=commands.Choice(list(APIS)), help="The wire format that it speaks."
+)
 @click.option("--model", metavar="NAME", help="The model to request. [default: `default`]")
 @click.option(
     "-k",

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 from streamconform_proxy import ROUTES, Route
 
+from streamconform.cli import commands
 from streamconform.cli.server import LOOPBACK, check_key_is_private, parse_base_url, read_key
 from streamconform.errors import UsageError
 from streamconform.run.exits import Exit
@@ -25,8 +26,8 @@ NO_VARIABLE: Final = ""
 
 
 @click.command("proxy")
-@click.option("--from", "client", required=True, type=click.Choice(CLIENTS), help="API of the clients.")
-@click.option("--to", "upstream", required=True, type=click.Choice(UPSTREAMS), help="API of the upstream.")
+@click.option("--from", "client", required=True, type=commands.Choice(CLIENTS), help="API of the clients.")
+@click.option("--to", "upstream", required=True, type=commands.Choice(UPSTREAMS), help="API of the upstream.")
 @click.option(
     "--upstream", "url", required=True, metavar="URL", help="URL of the upstream server, without a path."
 )

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 import click
 
 from streamconform.apis import APIS
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
@@ -48,7 +48,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @click.command("record")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--api", type=click.Choice(list(APIS)), help="The wire format.")
+@click.option("--api", type=commands.Choice(list(APIS)), help="The wire format.")
 @click.option("--base-url", metavar="URL", help="The server, without the API's own path.")
 @click.option("--model", metavar="NAME", help="The model to request. [default: `model` in the request]")
 @click.option(
@@ -67,7 +67,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option("--endpoint", metavar="NAME", help="With --scenarios: openai, anthropic, llama-cpp, ...")
 @click.option(
     "--mode",
-    type=click.Choice(get_args(Mode)),
+    type=commands.Choice(get_args(Mode)),
     default="new",
     show_default=True,
     help="Which scenarios to record: none if some are recorded, those that are missing, or all.",

@@ -20,6 +20,7 @@ from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import get_latest_results, resolve_results
+from streamconform.suggestions import suggest
 from streamconform.suite.catalog import Catalog, read_catalog
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def command(
     kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
     if kind not in kinds or report.endswith("="):
         known = ", ".join(f"`{name}`" for name in kinds)
-        raise UsageError(f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}")
+        raise UsageError(
+            f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}{suggest(kind, kinds)}"
+        )
     paths = [resolve_results(name) for name in results] or [get_latest_results()]
     merged = merge([(str(path), read(path)) for path in paths])
     baseline_results = options.read_baseline(baseline, (kind,))

@@ -14,7 +14,7 @@ import click
 
 from streamconform import reports
 from streamconform.adapters.connect import Connection
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.cli.known_failures import (
     check_update_options,
     known_failures_options,
@@ -57,10 +57,34 @@ RECORDED_SETTINGS: Final = (
 """The settings that the results' header keeps: how trials were selected and judged."""
 
 
-@click.command("run")
+SECTIONS: Final = {
+    "What to judge": ("impl", "input"),
+    "Which trials": (
+        "select",
+        "api",
+        "profile",
+        "level",
+        "deliver",
+        "faults",
+        "recorded",
+        "last_failed",
+        "shard",
+        "seed",
+        "specs",
+        "cassettes",
+    ),
+    "How to run": ("workers", "timeout", "resume", "exitfirst", "maxfail"),
+    "What counts as a failure": ("strict", "known_failures", "update"),
+    "Output": ("report", "baseline", "quiet", "verbose"),
+}
+"""The sections of `--help`, with the names of their options."""
+
+
+@click.command("run", cls=commands.SectionedCommand, sections=SECTIONS)
 @click.option(
     "-i",
     "--impl",
+    shell_complete=completion.complete_impls,
     multiple=True,
     metavar="IMPL",
     help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME (`conform '

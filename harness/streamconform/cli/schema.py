@@ -6,13 +6,14 @@ import json
 
 import click
 
+from streamconform.cli import commands
 from streamconform.errors import UsageError
 from streamconform.schemas import NAMES, load_schema
 from streamconform.schemas.bundle import bundle_schema
 
 
 @click.command("schema")
-@click.argument("name", required=False, type=click.Choice(NAMES))
+@click.argument("name", required=False, metavar="[NAME]", type=commands.Choice(NAMES))
 @click.option("--bundle", is_flag=True, help="Include the definitions of other schemas that NAME refers to.")
 def command(name: str | None, *, bundle: bool) -> None:
     """Print the JSON Schema NAME; without NAME, list the schemas.

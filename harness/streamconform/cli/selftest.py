@@ -7,12 +7,13 @@ from typing import Any, Final, NamedTuple, get_args
 
 import click
 
-from streamconform.cli import options
+from streamconform.cli import completion, options
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, CallCase, Case, Function
 from streamconform.model.trial import AnyTrial
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
+from streamconform.suggestions import suggest
 from streamconform.tools.selftest.execute import Adapter, Group, make_group, run_groups
 from streamconform.tools.selftest.kill import MutantResult, find_idle_cases, make_matrix
 from streamconform.tools.selftest.table import format_table
@@ -23,7 +24,13 @@ SECONDS_PER_TRIAL: Final = 10.0
 
 @click.command("selftest")
 @click.option("--list", "listed", is_flag=True, help="List the mutants with bug and issues, and exit.")
-@click.option("--mutant", multiple=True, metavar="NAME", help="Only this mutant. Repeatable.")
+@click.option(
+    "--mutant",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.complete_mutants,
+    help="Only this mutant. Repeatable.",
+)
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option(
     "-v", "--verbose", count=True, help="List the cases that catch each mutant, and cases that catch none."
@@ -47,7 +54,8 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
         return
     unknown = [name for name in mutant if name not in MUTANTS]
     if unknown:
-        raise click.UsageError(f"no mutant `{unknown[0]}`; `conform selftest --list` lists them")
+        hint = suggest(unknown[0], MUTANTS) or "; `conform selftest --list` lists them"
+        raise click.UsageError(f"no mutant `{unknown[0]}`{hint}")
     verbose = bool(arguments["verbose"])
     settings = options.merge_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}

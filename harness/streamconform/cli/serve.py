@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from streamconform.apis import APIS
-from streamconform.cli import options
+from streamconform.cli import commands, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import AS_IS, DELIVERIES, FAULTS, Trial
@@ -30,7 +30,7 @@ NO_TIMEOUTS: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall
 
 @click.command("serve")
 @click.option("-k", "--select", multiple=True, metavar="PATTERN", help="Only cases that match. Repeatable.")
-@click.option("--api", multiple=True, type=click.Choice(list(APIS)), help="Only this API. Repeatable.")
+@click.option("--api", multiple=True, type=commands.Choice(list(APIS)), help="Only this API. Repeatable.")
 @options.sources_options
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on. [default: any free port]"

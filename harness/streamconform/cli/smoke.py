@@ -10,7 +10,7 @@ import click
 
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import connect_command as program_command
-from streamconform.cli import options
+from streamconform.cli import commands, completion, options
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
@@ -36,13 +36,13 @@ class SmokeCommand(click.Command):
 
 
 @click.command("smoke", cls=SmokeCommand)
-@click.argument("impl", required=False)
+@click.argument("impl", required=False, shell_complete=completion.complete_impls)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     help="Timeout of an answer in seconds. [default: 10]",
 )
-@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shape: str) -> None:
     """Check the adapter IMPL before you blame the library.

@@ -13,6 +13,7 @@ from typing import Final
 from streamconform.errors import ImplementationError, UsageError
 from streamconform.peers import node_package, node_runtime
 from streamconform.peers.table import PEERS, Peer
+from streamconform.suggestions import suggest
 from streamconform.user_cache import find_user_cache
 
 MANIFEST: Final = "environment.json"
@@ -42,7 +43,8 @@ def get_environments_folder(cache: str | None = None) -> Path:
 def find_peer(name: str) -> Peer:
     """Return the peer called `name`; raises `UsageError` if there is none."""
     if name not in PEERS:
-        raise UsageError(f"unknown peer `{name}`; available: {', '.join(PEERS)}")
+        hint = suggest(name, PEERS) or "; `conform peers list` shows the peers"
+        raise UsageError(f"unknown peer `{name}`{hint}")
     return PEERS[name]
 
 

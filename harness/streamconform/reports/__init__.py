@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from streamconform.errors import ReportError, UsageError
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
+from streamconform.suggestions import suggest
 from streamconform.suite.cassettes import write_atomically
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def parse_option(option: str) -> tuple[str, str]:
         known = ", ".join(f"`{name}`" for name in kinds)
         raise UsageError(
             f"`--report {option}`: expected KIND=PATH, where KIND is one of {known} and PATH may be `-`"
+            f"{suggest(kind, kinds)}"
         )
     return kind, path
 

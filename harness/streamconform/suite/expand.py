@@ -27,6 +27,7 @@ from streamconform.model.trial import (
     get_current_name,
     lower_level,
 )
+from streamconform.suggestions import suggest
 
 
 def expand(
@@ -128,7 +129,8 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
     if kind not in FAULTS:
         if name not in DELIVERIES:
             available = f"{', '.join(DELIVERIES)}, and the faults {', '.join(FAULTS)}"
-            raise SelectionError(f"no delivery `{name}`; available: {available}")
+            hint = suggest(name, (*DELIVERIES, *FAULTS)) or f"; available: {available}"
+            raise SelectionError(f"no delivery `{name}`{hint}")
         for trial in expand((case,), (name,), "http", seed):
             if isinstance(trial, Trial):
                 return trial

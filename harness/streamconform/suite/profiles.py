@@ -15,6 +15,7 @@ from typing import Final
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.trial import FaultSet, get_current_name
 from streamconform.schemas import check_document
+from streamconform.suggestions import suggest
 from streamconform.suite.select import suggest_cases
 from streamconform.yaml_text import reader
 
@@ -55,8 +56,9 @@ def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
         profile = _read_profile(path, ids)
         if profile.frozen:
             return profile
-    known = ", ".join(f"`{known_name}`" for known_name in (*files, NEXT_PROFILE))
-    raise SelectionError(f"no profile `{name}` in `{specs / _PROFILES_FOLDER}`; available: {known}")
+    known = list_profile_names(specs)
+    hint = suggest(name, known) or f"; available: {', '.join(f'`{known_name}`' for known_name in known)}"
+    raise SelectionError(f"no profile `{name}` in `{specs / _PROFILES_FOLDER}`{hint}")
 
 
 def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
@@ -82,6 +84,13 @@ def find_release(specs: Path, name: str) -> str | None:
 def list_profile_files(specs: Path) -> list[Path]:
     """Return the profile files, sorted."""
     return sorted((specs / _PROFILES_FOLDER).glob("*.yaml"))
+
+
+def list_profile_names(specs: Path) -> tuple[str, ...]:
+    """Return every name that `load_profile` knows: profiles without their release, all releases, `next`."""
+    releases = [path.stem for path in list_profile_files(specs)]
+    names = (re.sub(r"-[0-9]{4}\.[0-9]+$", "", release) for release in releases)
+    return tuple(dict.fromkeys((*names, *releases, NEXT_PROFILE)))
 
 
 def _list_releases(files: Mapping[str, Path], name: str) -> list[Path]:

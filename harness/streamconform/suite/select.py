@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Level
-from streamconform.model.trial import FAULTS, AnyTrial, update_id
+from streamconform.model.trial import DELIVERIES, FAULTS, AnyTrial, update_id
+from streamconform.suggestions import suggest
 
 
 class PatternParts(NamedTuple):
@@ -129,9 +130,15 @@ def select_trials(
             chosen.append(trial)
     for pattern in patterns:
         if pattern not in used and not lenient:
+            delivery = pattern.partition("@")[2].partition(":")[0].partition(".")[0]
+            is_unknown = delivery and "*" not in delivery and delivery not in (*DELIVERIES, *FAULTS)
+            hint = suggest(delivery, (*DELIVERIES, *FAULTS)) if is_unknown else ""
             raise SelectionError(
-                f"`-k {pattern}` matches no trial in the selected deliveries and faults;"
-                " `--deliver full --faults all` selects all of them, `--input http` adds round trips"
+                f"`-k {pattern}` matches no trial in the selected deliveries and faults"
+                + (
+                    hint
+                    or "; `--deliver full --faults all` selects all of them, `--input http` adds round trips"
+                )
             )
     return tuple(chosen)
 

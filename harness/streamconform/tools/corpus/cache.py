@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.suggestions import suggest
 from streamconform.tools.corpus.sources import SOURCES, Source
 from streamconform.user_cache import CORPUS, find_user_cache
 
@@ -38,7 +39,8 @@ def locate_root(given: str | None) -> Path:
 def find_source(name: str) -> Source:
     """Return the source `name`; raise `UsageError` if it does not exist."""
     if name not in SOURCES:
-        raise UsageError(f"unknown source `{name}`; available: {', '.join(SOURCES)}")
+        hint = suggest(name, SOURCES) or f"; available: {', '.join(SOURCES)}"
+        raise UsageError(f"unknown source `{name}`{hint}")
     return SOURCES[name]
 
 

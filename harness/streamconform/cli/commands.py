@@ -1,0 +1,56 @@
+"""The classes of the command line: groups and choices that suggest a name, and help in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from streamconform.suggestions import suggest
+
+REST: Final = "Other options"
+
+
+class Group(click.Group):
+    """A group that names the closest verbs if there is none of the given name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name, the command and its arguments; exits with code 2 for an unknown verb."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            ctx.fail(f"no verb `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
+        return super().resolve_command(ctx, args)
+
+
+class Choice(click.Choice[str]):
+    """A choice that names the closest values in its error."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the message about a value that is no choice."""
+        known = [str(choice) for choice in self.choices]
+        return f"{super().get_invalid_choice_message(value, ctx).rstrip('.')}{suggest(str(value), known)}"
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists its options in sections; `sections` maps titles to names of parameters."""
+
+    def __init__(self, *args: Any, sections: Mapping[str, tuple[str, ...]], **settings: Any) -> None:
+        """Take the arguments of `click.Command`, and the sections in their order."""
+        super().__init__(*args, **settings)
+        self.sections = sections
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by section; those of no section come last."""
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self.sections, REST)}
+        titles = {name: title for title, names in self.sections.items() for name in names}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            if row is not None and isinstance(parameter, click.Option):
+                rows[titles.get(parameter.name or "", REST)].append(row)
+        for title, members in rows.items():
+            if members:
+                with formatter.section(title):
+                    formatter.write_dl(members)

@@ -1,0 +1,73 @@
+"""What a shell offers at the tab key: cases, implementations, peers, mutants, profiles. No spec is parsed.
+
+The functions import what they need, since every command names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+
+def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the ids of the cases that start with `incomplete`, up to the next slash if there are several."""
+    del ctx, parameter
+    from streamconform.cli import options
+    from streamconform.errors import ConformError
+    from streamconform.suite.catalog import read_catalog
+
+    try:
+        ids = read_catalog(options.find_sources(options.merge_settings({}))).ids
+    except ConformError:
+        return []  # a shell has no place for the message
+    return complete_paths(ids, incomplete)
+
+
+def complete_paths(paths: Iterable[str], incomplete: str) -> list[str]:
+    """Return the paths that start with `incomplete`, cut after the next slash where several continue it."""
+    matching = [path for path in paths if path.startswith(incomplete)]
+    if len(matching) == 1:
+        return matching
+    ends = [path.find("/", len(incomplete)) + 1 for path in matching]
+    return list(dict.fromkeys(path[:end] if end else path for path, end in zip(matching, ends, strict=True)))
+
+
+def complete_impls(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the forms of `--impl`; after `peer:` and `mutant:` the names."""
+    form, colon, name = incomplete.partition(":")
+    if colon and form in ("mutant", "peer"):
+        complete = complete_mutants if form == "mutant" else complete_peers
+        return [f"{form}:{each}" for each in complete(ctx, parameter, name)]
+    forms = ("reference", "cmd:", "mutant:", "peer:", "proxy:", "python:")
+    return [each for each in forms if each.startswith(incomplete)]
+
+
+def complete_peers(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of the peers that start with `incomplete`."""
+    del ctx, parameter
+    from streamconform.peers.table import PEERS
+
+    return [name for name in PEERS if name.startswith(incomplete)]
+
+
+def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of the mutants that start with `incomplete`."""
+    del ctx, parameter
+    from streamconform_mutants import MUTANTS
+
+    return [name for name in MUTANTS if name.startswith(incomplete)]
+
+
+def complete_profiles(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of the profiles that start with `incomplete`."""
+    del ctx, parameter
+    from streamconform.cli import options
+    from streamconform.errors import ConformError
+    from streamconform.suite.profiles import list_profile_names
+
+    try:
+        names = list_profile_names(options.find_sources(options.merge_settings({})).specs)
+    except ConformError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
