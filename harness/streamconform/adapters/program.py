@@ -230,6 +230,8 @@ def limit_greeting(connection: Connection, seconds: float | None) -> float:
     """Return the seconds to wait for the greeting of a program whose answers may take `seconds`."""
     if seconds is None:
         return HELLO_SECONDS
+    # A hosted adapter may import large libraries. A `cmd:` program that stays silent has mostly not flushed,
+    # and its author should not wait a minute for that message.
     is_command = connection.impl.startswith("cmd:")
     return max(seconds, MIN_HELLO_SECONDS if is_command else HELLO_SECONDS)
 
