@@ -63,6 +63,8 @@ def sort_trials(results: Results) -> Results:
 def _sort_key(trial: TrialResult) -> tuple[Any, ...]:
     name, _, rest = (trial.delivery or "").partition(".")
     order = DELIVERY_ORDER.index(name) if name in DELIVERY_ORDER else len(DELIVERY_ORDER)
+    # As numbers, so that `cut-after-frame.2` comes before `.10`. Bounded, because Python converts long digit
+    # strings in quadratic time and results may come from anywhere.
     numbers = [int(digits) for digits in re.findall(r"[0-9]{1,9}", rest)]
     return trial.implementation, trial.case.split("/"), order, numbers, trial.id
 

@@ -158,6 +158,7 @@ def _convert(kind: type[T], value: Any, path: str) -> T:
     Driven by the types, so that a new field of a dataclass needs no change here.
     """
     converted: Any = value
+    # The common case first: a results file has hundreds of thousands of values.
     if kind is Any or type(value) is kind:
         return cast("T", converted)
     origin, inner = _get_shape(cast("Any", kind))
@@ -180,6 +181,7 @@ def _convert(kind: type[T], value: Any, path: str) -> T:
         members = value.items() if fits else ()
         converted = {name: _convert(inner[1], item, f"{path}.{name}") for name, item in members}
     elif kind is float:
+        # Other writers of JSON shorten `5.0` to `5`. `bool` is a subclass of `int`, and no number.
         fits = type(value) is int
     if not fits:
         other = "a list" if origin is tuple else "an object"

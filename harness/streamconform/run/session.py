@@ -134,6 +134,7 @@ class _Runner:
         programs = [Program(connection) for connection in request.connections]
         greetings = []
         for program in programs:
+            # Before the start, which may fail and leave a process.
             stack.push_async_callback(program.stop)
             greetings.append(await program.start(request.settings.timeout))
         self._plans = [
