@@ -90,6 +90,7 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
     for path in ("usage.cache_read", "usage.cache_write"):
         parts = list_values(fields.get(path, Literally(0))) or (None,)
         sums = {None if one is None else one + (part or 0) for one in sums for part in parts}
+    # None first: it cannot be compared with numbers.
     values = sorted(sums, key=lambda value: (value is not None, value))
     leaf: Leaf = Literally(values[0]) if len(values) == 1 else AnyOf(tuple(values))
     return {**fields, "usage.input": leaf} if values else fields
