@@ -86,6 +86,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
     edited = lines[:]
     heading = (document.line(("entries",)) or 1) - 1
     insert_at = spans[-1][1] if spans else heading + 1
+    # Before the other edits: new entries come after all spans, so the spans stay valid.
     if change.added:
         edited[insert_at:insert_at] = _format_entries(change.added, indent, newline)
         if not edited[insert_at - 1].endswith(newline):

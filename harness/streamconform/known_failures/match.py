@@ -62,6 +62,7 @@ class Settler:
 
     def __call__(self, result: TrialResult) -> TrialResult:
         """Return `result`: `known` if entries cover all its failures, `stale` if one does but it passes."""
+        # Per case, not per result: a case has some twenty trials in a row.
         entries = self._entries_by_case.get(result.case)
         if entries is None:
             entries = tuple(
@@ -110,6 +111,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return "inconclusive"
     if pattern.check is None:
         return "passing"
+    # The check was never made, so the trial fails in another way than the entry says.
     if not _was_judged(result):
         return "mismatched"
     judged = paths(result)
