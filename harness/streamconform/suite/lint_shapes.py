@@ -1,4 +1,4 @@
-"""Find what authored streams have and real ones do not, and counterparts that are none."""
+"""Find shapes of authored streams that no real stream has, and `seen_in` entries without a real counterpart."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def is_stream(cassette: Cassette) -> bool:
 
 
 def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
-    """Return those that are no orders."""
+    """Return the shapes of fields, without those of the order of events."""
     return frozenset(shape for shape in shapes if shape.type != ORDER)
 
 

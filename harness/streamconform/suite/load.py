@@ -132,6 +132,7 @@ class _Loader:
             self.result.problems += error.problems
             return None
         problems = list(check_document("spec.v1", document))
+        # Only if the file fits the schema, whose types these checks rely on.
         if not problems:
             problems += [*_check_names(path, document), *_check_matchers(document)]
         self.result.problems += problems
