@@ -157,6 +157,7 @@ class FailureRows:
     def _place_events(self, trial: Trial, events: Any) -> Placement | None:
         """Return the frames of the events; None if there are no events or no snapshots of the stream."""
         snapshots = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
+        # Then not every frame has a snapshot, as in `explanation`.
         if not snapshots or len(snapshots) >= MAX_POSITIONS:
             return None
         try:
