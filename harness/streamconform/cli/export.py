@@ -43,6 +43,7 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
         raise SelectionError("none of the selected cases has a cassette")
     export, suffix = FORMATS[form]
     address = base_url.rstrip("/") if base_url is not None else None
+    # All paths are checked before the first file is written.
     files: dict[Path, bytes] = {}
     for (api, name), cassette in chosen.items():
         path = Path(out, api, f"{name}.{suffix or cassette.suffix}")

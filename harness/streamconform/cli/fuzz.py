@@ -150,6 +150,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
         wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
         kept = {result.id for result in wrong}
         words = f"--seed {seed} --examples {size}"
+        # Only those that failed: with `--time-limit`, the others would fill the memory.
         trials |= {trial.id: GeneratedTrial(trial, words) for trial in generated if trial.id in kept}
         failed += wrong
         judged += sum(result.verdict != "skipped" for result in results.trials)

@@ -106,6 +106,7 @@ class _Budget:
     """What was spent, and what may be."""
 
     def __init__(self, limit: float | None) -> None:
+        # Through `str`, because `Decimal(0.1)` is more than 0.1.
         self.limit = None if limit is None else Decimal(str(limit))
         self.spent = Decimal()
 
@@ -132,6 +133,7 @@ def _send_all(
         try:
             answer = record_scenario(planned, plan)
             keep(answer, planned, plan)
+        # The server is gone, so every further request would fail in the same way.
         except CannotConnect:
             raise
         except (RecordError, ConformError) as error:
