@@ -104,6 +104,7 @@ class SseFraming:
                     break
                 self._seen_line = True
             elif self._start is not None:
+                # Each data line counts one more than its length, so 1 is a single empty one: a heartbeat.
                 if self._size > 1:
                     data = self._data
                     whole = data[0] if len(data) == 1 else b"\n".join(data)
