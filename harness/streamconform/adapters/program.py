@@ -98,6 +98,7 @@ class Program:
         self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
     ) -> Answer | Collateral:
         """Return the answer to `trial`; a `Hang`, `ProtocolFault` or `Collateral` kills the process."""
+        # A second answer, or an exit, between two runs belongs to none of them; it counts against this one.
         if self.dead or self._unreported is not None:
             await self.kill()
             return self._unreported or self._exit_fault()
@@ -199,6 +200,7 @@ class Program:
             if pending.gate is not None:
                 pending.taken.append(pending.gate.chunks_passed)
                 pending.gate.record_event(reply.event)
+            # Bounded by bytes too: a million events of 64 KiB each would fill the memory.
             pending.size += len(line)
             if len(pending.events) > protocol.MAX_EVENTS or pending.size > protocol.MAX_LINE:
                 limit = f"{protocol.MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"

@@ -212,6 +212,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
     if message.get("op") != "hello":
         error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
         raise ProtocolError("not-a-message", error)
+    # Before the schema, which would not say that the version is the problem.
     if message.get("protocol") != VERSION:
         version = json.dumps(message.get("protocol"))[:80]
         error = f"unsupported `protocol` {version}, expected {VERSION}: {quote_line(line)}"
@@ -297,6 +298,7 @@ def _describe_syntax_error(line: bytes, error: ValueError) -> str:
     text = escape_unprintable(content[start : start + QUOTED_BYTES])
     before, after = "…" * (start > 0), "…" * (start + QUOTED_BYTES < len(content))
     reason = f"{error.msg[:1].lower()}{error.msg[1:]}".removesuffix(" at").removesuffix(" starting")
+    # Python names what it still expected there, which depends on where the line was cut.
     if error.pos >= len(content):
         reason = "the line ends too early"
     return (

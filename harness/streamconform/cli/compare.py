@@ -213,6 +213,7 @@ def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: i
 
 @contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
+    # CI systems send SIGTERM, and no worker may be left behind.
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

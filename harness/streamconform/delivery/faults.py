@@ -333,6 +333,7 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
 
 def _expect_names(case: Case) -> dict[str, Leaf]:
     """Return leaves for model and response id: as in the whole stream, null, or an earlier model."""
+    # The model may change in a stream: after Anthropic's fallback, a later block names another one.
     earlier = {"model": case.models_seen, "response_id": ()}
     leaves = {name: list_values(case.expect.fields.get(name)) for name in earlier}
     return {

@@ -133,6 +133,7 @@ def _compare_content(
         if i in left_out:
             for name, leaf in block.fields.items():
                 path = f"content.{i}.{format_block_path(block.type, name)}"
+                # Passed checks, so that the ids of a trial's checks do not depend on the answer.
                 yield Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf))
         elif position is None:
             # A missing block fails each of its leaves, so that check ids do not depend on the outcome.
@@ -204,9 +205,11 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
         return False
     if name in got.absent:
         return True
+    # Many libraries hand out only the parsed arguments.
     if name == "arguments_text" and isinstance(got, ToolCall) and got.arguments_text is None:
         arguments = expected.fields.get("arguments")
         return arguments is None or matches_leaf(arguments, got.arguments)
+    # Libraries that hand a call out only when it is whole have no such flag.
     return name == "complete" and getattr(got, name) is None
 
 

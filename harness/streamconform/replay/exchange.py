@@ -66,6 +66,7 @@ class TrialExchange:
         # Without `rest`, which belongs to the next request and would be kept for the whole trial.
         request = replace(received, target=target, rest=b"")
         self.requests.append((request, reply))
+        # Some clients first ask for something else, such as the list of models.
         if match.kind is not None:
             self.model_requests.append(request)
         return reply

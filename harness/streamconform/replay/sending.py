@@ -99,5 +99,6 @@ async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, s
 
 
 async def _drain(reader: asyncio.StreamReader) -> None:
+    # asyncio tells only a reader that the client has closed its side.
     while await reader.read(65536):
         pass

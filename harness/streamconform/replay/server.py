@@ -84,6 +84,7 @@ class ReplayServer:
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        # A bug of this server must not look like a failure of the client.
         if self._errors and error is None:
             raise self._errors[0]
 

@@ -164,6 +164,7 @@ async def _run_worker(
         program = started or Program(queue.plan.connection)
         failure: BaseException | None = None  # raising it in an `except*` would wrap it in a group
         try:
+            # After giving up, no program is started: the rest of the trials only gets its results.
             if started is None and not context.tally.gave_up(queue.plan.index):
                 await program.start(context.settings.timeout)
             started = None

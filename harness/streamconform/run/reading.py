@@ -75,6 +75,7 @@ def _read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of `path`; after a killed run, the last one has no line end."""
     try:
         with path.open("rb") as file:
+            # One byte more than allowed, so that a longer line is noticed and not read to its end.
             while line := file.readline(MAX_LINE + 1):
                 yield line
     except OSError as error:

@@ -143,6 +143,7 @@ def _is_full(path: Path) -> bool:
         first, last = _read_ends(path)
         selection = json.loads(first)["selection"]
         return bool(json.loads(last)["complete"]) and not any(map(selection.get, PARTIAL_SETTINGS))
+    # The file may be of another version, or cut.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 

@@ -92,6 +92,7 @@ def execute_run(request: RunRequest, path: Path, progress: Progress) -> Finished
         run_interruptible(runner.run())
     except KeyboardInterrupt:
         runner.interrupted = True
+        # Nothing is written yet, so there is nothing to finish.
         if runner.header is None:
             raise
     return runner.finish()

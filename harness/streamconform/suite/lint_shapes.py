@@ -1,4 +1,4 @@
-"""Find shapes of authored streams that no real stream has, and `seen_in` entries without a real counterpart."""
+"""Find shapes of authored streams that no real stream has, and `seen_in` that names no real counterpart."""
 
 from __future__ import annotations
 

@@ -72,6 +72,7 @@ def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
         elif field == b"event":
             name = body[start : line.stop].decode("utf-8", "replace")
     payload = b"\n".join(body[start:stop] for start, stop in values)
+    # The standard dispatches an empty `data:` line; gateways send it as a heartbeat, and it holds no payload.
     if not payload:
         return None
     # With several `data` lines, the LF that joins them stands for other bytes in the body.
