@@ -1,7 +1,7 @@
 """Tell an exception that the library raised from one that the adapter raised, and describe it.
 
-An adapter needs no `except`: what its user would see is what the traceback shows. This module also runs in a
-peer's environment, so it imports nothing but the standard library.
+An adapter needs no `except`: the traceback already shows what a user of the library would see. This module
+also runs in a peer's environment, so it imports nothing but the standard library.
 """
 
 from __future__ import annotations

@@ -105,6 +105,7 @@ class Process:
                 await self._process.wait()
                 if self._reader is not None:
                     await self._reader
+        # Children may run on after it, and hold its pipes.
         self._kill_group()
 
     async def stop(self, last: bytes) -> bool:
@@ -128,7 +129,6 @@ class Process:
         # Before the kill: the orphans of a dead process get another parent, so `ps` no longer shows whose
         # they are.
         descendants = frozenset() if HAS_PROC else list_descendants(process.pid)
-        # Its children may hold the pipes, or run on; no answer can come from them.
         self._kill_group()
         transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
         stdout = transport.get_pipe_transport(1)

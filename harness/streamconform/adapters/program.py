@@ -98,7 +98,7 @@ class Program:
         self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
     ) -> Answer | Collateral:
         """Return the answer to `trial`; a `Hang`, `ProtocolFault` or `Collateral` kills the process."""
-        # A second answer, or an exit, between two runs belongs to none of them; it counts against this one.
+        # A fault between two runs, such as a second answer, is reported for the next run: this one.
         if self.dead or self._unreported is not None:
             await self.kill()
             return self._unreported or self._exit_fault()

@@ -197,7 +197,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return what the implementations say of themselves; raises `ImplementationError` for an unusable one."""
+    """Return the implementations' descriptions of themselves; raises `ImplementationError`."""
     with Examiner(job) as examiner:
         return examiner.implementations
 

@@ -38,7 +38,7 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     settings = options.merge_settings(arguments)
     trials = options.select(settings | {"select": cases, "deliver": "fast"}).trials
     found = {trial.case.id: trial.case for trial in trials}.values()
-    chosen = {(each.api, each.name): each for case in found for each in _list_cassettes(case)}
+    chosen = {(cassette.api, cassette.name): cassette for case in found for cassette in _list_cassettes(case)}
     if not chosen:
         raise SelectionError("none of the selected cases has a cassette")
     export, suffix = FORMATS[form]

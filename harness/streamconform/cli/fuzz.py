@@ -200,6 +200,7 @@ def _run(
             input=settings.get("input"),
         ),
         selection={},
+        # Causes need no frames, and finding them takes time.
         blame=False,
     )
     return execute_run(request, out / "results.jsonl", Progress(lambda _: None, lambda _: None))

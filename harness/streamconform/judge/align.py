@@ -70,7 +70,7 @@ def normalize_expected(
                 return True
             case "thinking", "thinking":
                 return not ordered and not any(
-                    _is_signed(each, claims) or _is_redacted(each) for each in (before, block)
+                    _is_signed(thought, claims) or _is_redacted(thought) for thought in (before, block)
                 )
             case _:
                 return False

@@ -83,6 +83,7 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
         return
     expect, kept = trial.case.request, APIS[trial.case.api].requests.kept_answer
     body = requests[1].get("body")
+    # A client that claims `stateful` may still send the whole history, and is then judged on all of it.
     if (
         "stateful" in claims
         and kept
@@ -105,7 +106,7 @@ def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
 
 
 def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
-    """Return what a client sends that leaves the history to the server: the results, after a known answer."""
+    """Return the expectation for a client that leaves the history to the server: only the results."""
     expect, messages = trial.case.request, APIS[trial.case.api].requests.messages
     fields = dict(expect.must.fields)
     history = fields.get(messages)

@@ -138,6 +138,7 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
     expected, got = _read_block_types(check, result)
     extra = [*(got - expected).elements()]
     if not missing and (expected - got):
+        # Negative, because the message gives only the types of these blocks, not their positions.
         missing = {-1 - i: type_ for i, type_ in enumerate((expected - got).elements())}
     if missing:
         type_ = min(missing.values(), key=_rank_type)

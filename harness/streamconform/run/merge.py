@@ -113,6 +113,7 @@ def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
     counts: Counter[str] = Counter()
     for footer in complete:
         counts.update(footer.counts)
+    # An exit code that this version does not know must not count as a success.
     codes = [Exit(footer.exit) if footer.exit in set(Exit) else Exit.BUG for footer in complete]
     return Footer(
         counts=dict(counts),

@@ -219,6 +219,7 @@ class _Runner:
         with self._writer:
             self._writer.write(footer)
         position = {id_: i for i, id_ in enumerate(self._trials)}
+        # In the order of the suite, in which an update writes new entries of known failures.
         unsettled = sorted(self._unsettled, key=lambda result: (result.implementation, position[result.id]))
         results = sort_trials(Results(self.header, tuple(self._settled), footer))
         return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths)

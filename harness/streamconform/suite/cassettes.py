@@ -143,7 +143,7 @@ def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: 
                     (*path, i), "offsets of chunk marks must increase, and times must not decrease"
                 )
             )
-    # An empty body may have one mark, at 0: the time of its end.
+    # An empty body may have one mark, at 0.
     if marks[-1].offset >= max(size, 1):
         problems.append(
             document.problem(

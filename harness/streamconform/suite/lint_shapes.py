@@ -84,7 +84,7 @@ def _judge(known: Known, shapes: frozenset[Shape]) -> tuple[str, list[Shape], se
     unknown: list[Shape] = []
     needed: set[Explanation] = set()
     for shape in sorted(shapes - known.origins.keys()):
-        explanation = next((each for each in known.explanations if each.explains(shape)), None)
+        explanation = next((candidate for candidate in known.explanations if candidate.explains(shape)), None)
         if explanation is None:
             unknown.append(shape)
         else:

@@ -166,6 +166,8 @@ class _Loader:
         key = spec["api"], entry["id"]
         corpus = self._sources.corpus
         try:
+            # Most users have pulled nothing, so a missing source skips the case and only a damaged one is an
+            # error.
             cassette = corpus and pulled.load_pulled(corpus, *key, origin, recording["sha256"])
         except SourceError as error:
             problem = document.problem(("cases", i, "cassette"), f"recording `{entry['id']}` cannot be used")

@@ -19,7 +19,7 @@ import orjson
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', re.DOTALL)
 """The tokens without commas and colons: in valid JSON, the others determine where these are."""
-# `_rewrite` recurses once per level, and Python allows 1,000 frames in all.
+# `_rewrite` recurses, and Python allows 1,000 frames in all.
 _MAX_DEPTH = 200
 """Payloads that are nested deeper are not rearranged."""
 _CACHE_SIZE = 512
