@@ -36,7 +36,6 @@ def connect(impl: str) -> Connection:
     kind, colon, rest = impl.partition(":")
     if not colon:
         return Connection(impl, _host_argv(impl))
-    # Never a fallback to a package name: a mistyped form must not import something.
     form = FORMS.get(kind)
     if form is None:
         known = ", ".join(f"`{name}:`" for name in FORMS)

@@ -94,8 +94,7 @@ def derive_faults(
         if kind not in skipped:
             places = _spread_evenly(PLACES[kind](stream), limit)
             chosen = places if every else _choose_one(places, stream)
-            # Named after the frame, not counted, so that ids in known-failures files survive a change of the
-            # limits.
+            # Named after the frame, not counted: an id keeps its meaning when other places are chosen.
             yield from (MAKE[kind](stream, f"{kind}.{number}", number) for number in chosen)
 
 

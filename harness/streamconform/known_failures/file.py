@@ -99,6 +99,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
             edited[start:end] = _format_entries(change.narrowed[index], indent, newline)
     remaining = change.apply(known.entries)
     if remaining:
+        # A list that is written as `[]` cannot have items below it.
         edited[heading] = INLINE_EMPTY.sub(r"\1", edited[heading])
     elif spans:
         edited[heading] = re.sub(r"(entries\s*:)", r"\1 []", edited[heading], count=1)

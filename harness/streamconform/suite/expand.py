@@ -43,7 +43,7 @@ def expand(
     whatever `deliveries` and `faults` are.
     """
     requested = set(deliveries)
-    # The order of the table, not of the options: results, node ids and shards depend on it.
+    # The order of the table, not of the options: results and reports list trials in it.
     names = [name for name in DELIVERIES if name in requested]
     for case in cases:
         if isinstance(case, CallCase):
