@@ -26,6 +26,8 @@ class Chunks:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the remaining chunks, letting other tasks run before each one."""
         for chunk in self:
+            # A network read would suspend here. Without it, an adapter with a consumer task of its own would
+            # read the whole body before that task runs once.
             await asyncio.sleep(0)
             yield chunk
 

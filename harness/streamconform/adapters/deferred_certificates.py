@@ -36,6 +36,7 @@ def defer_certificate_loading() -> None:
 def _defer(load: Callable[..., None]) -> Callable[..., None]:
     @wraps(load)
     def remember(context: ssl.SSLContext, *arguments: Any, **options: Any) -> None:
+        # A missing file must raise where the client is created, as without the patch.
         if not _is_on_disk(*arguments, **options):
             load(context, *arguments, **options)
             return

@@ -1,7 +1,7 @@
 """Tell an exception that the library raised from one that the adapter raised, and describe it.
 
-An adapter needs no `except`: what its user would see is what the traceback shows. This module also runs in a
-peer's environment, so it imports nothing but the standard library.
+An adapter needs no `except`: the traceback already shows what a user of the library would see. This module
+also runs in a peer's environment, so it imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ def find_library_exception(
             return current
         if over_http and isinstance(current, NETWORK_ERRORS) and not isinstance(current, FILE_ERRORS):
             return current
+        # Only an explicit `from`. `__context__` is also set where an adapter fails while it handles an
+        # exception.
         current = current.__cause__
     return None
 
@@ -71,6 +73,7 @@ def describe_raised(error: BaseException, adapter: Callable[..., Any]) -> dict[s
     source = f" (from {_format_type(type(cause))})" if cause and type(cause) is not type(error) else ""
     frames = _list_frames_after_adapter(error, find_own_file(adapter))
     library = [frame for frame in frames if _is_library(frame[0])]
+    # The innermost frame would be in httpx or httpcore for most clients, and would name no bug.
     client = [frame for frame in library if _get_package(frame[0]) not in TRANSPORTS]
     innermost = next((group[-1] for group in (client, library, frames) if group), None)
     return {
@@ -117,10 +120,14 @@ def _is_library_file(file: str) -> bool:
     if file.startswith("<"):  # `<frozen importlib._bootstrap>`, or the `<string>` of a generated method
         return False
     path = Path(file)
+    # Before the standard library, whose folder contains `site-packages`.
     if {"site-packages", "dist-packages"} & set(path.parts):
         return True
     return not any(
-        place.is_relative_to(folder) for place in (path, path.resolve()) for folder in _LIBRARY_FOLDERS
+        # Resolved too: the interpreter of a virtual environment may be reached through a symbolic link.
+        place.is_relative_to(folder)
+        for place in (path, path.resolve())
+        for folder in _LIBRARY_FOLDERS
     )
 
 

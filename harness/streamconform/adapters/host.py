@@ -69,6 +69,7 @@ class AdapterResult:
         """Add one yielded item: an event, or the outcome as the last item."""
         if self.events is None and self.send_event is None:
             self.events = []
+        # An event has a `type`. One that also has a member called `outcome` is still an event.
         if isinstance(item, dict) and is_result(item) and "type" not in item:
             self.finish(item)
             self.deviations = item.get("deviations")
@@ -130,7 +131,9 @@ def call_adapter(
 def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
+    # Before the import, which may print.
     out = redirect_stdout()
+    # Before the import too, since a module may create a client at its top level.
     defer_certificate_loading()
     try:
         adapter = load_adapter(target)
@@ -166,6 +169,7 @@ def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
                 _send(out, encode_result(adapter, message, partial(build_call_result, adapter, message)))
             case "stop":
                 return
+            # A later version of the protocol may have messages that this one does not know.
             case _:
                 pass
 
@@ -178,6 +182,7 @@ def _import_file(path: str) -> str:
     if spec is None or spec.loader is None or not file.is_file():
         raise TargetError(f"no file `{path}`; the path is relative to the current folder")
     # The file's folder stays off the import path: a folder of tests often has `tests/requests` and the like.
+    # Registered before it runs: `dataclasses` looks up the module of a class by name.
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return name
@@ -187,6 +192,7 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
+        # The module exists, but something that it imports does not: only the traceback says what.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         message = f"no module `{error.name}`: install it in this environment, or run from its folder"
@@ -265,6 +271,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     if source["mode"] == "http":
         members |= {name: message.get(name) for name in ("conversation", "results")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)
+    # `a2b_base64` without the wrapper in `base64`: a bytewise delivery has one chunk per byte.
     chunks = Chunks(list(map(a2b_base64, source["chunks"])))
     return BytesInput(message["api"], source["status"], source["headers"], chunks, **members)
 
@@ -355,6 +362,7 @@ async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: A
 
 def _encode_line(message: dict[str, Any]) -> bytes:
     try:
+        # Few results hold such values, so only those that cannot be encoded are walked in Python.
         text = json.dumps(message, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError):
         text = json.dumps(replace_non_json(message), separators=(",", ":"), allow_nan=False)

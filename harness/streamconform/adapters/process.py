@@ -61,11 +61,16 @@ class Process:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            # A session of its own: its group can be killed as a whole, and Ctrl-C in the terminal reaches
+            # only the harness, which then stops it in order.
             start_new_session=True,
+            # Unbuffered, so that a Python program that does not flush is no hang.
             env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
+            # asyncio's own limit is 64 KiB, less than the result of a long answer.
             limit=max_line,
         )
         limit_process(self._process.pid, self._mark)
+        # Read from the start: a program that fills the pipe of its stderr would block.
         self._reader = asyncio.create_task(self._read_stderr())
 
     async def send(self, line: bytes) -> None:
@@ -82,6 +87,7 @@ class Process:
         while stream is not None:
             try:
                 line = await stream.readline()
+            # asyncio raises `ValueError` where a line exceeds the limit.
             except ValueError as error:
                 raise LineTooLongError from error
             except OSError:
@@ -99,6 +105,7 @@ class Process:
                 await self._process.wait()
                 if self._reader is not None:
                     await self._reader
+        # Children may run on after it, and hold its pipes.
         self._kill_group()
 
     async def stop(self, last: bytes) -> bool:
@@ -119,6 +126,8 @@ class Process:
         process = self._process
         if process is None:
             return
+        # Before the kill: the orphans of a dead process get another parent, so `ps` no longer shows whose
+        # they are.
         descendants = frozenset() if HAS_PROC else list_descendants(process.pid)
         self._kill_group()
         transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
@@ -163,6 +172,7 @@ class Process:
 
     async def _read_stderr(self) -> None:
         stream = self._process.stderr if self._process else None
+        # Incremental, since a read may end inside a character.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while stream is not None:
             data = await stream.read(65536)
@@ -184,6 +194,7 @@ class _LineTail:
         for piece in ended:
             self._lines.append((self._last + piece)[:STDERR_WIDTH].rstrip())
             self._last = ""
+        # Cut while it grows: a program may print megabytes without a newline.
         self._last = (self._last + rest)[:STDERR_WIDTH]
 
     def text(self) -> str:

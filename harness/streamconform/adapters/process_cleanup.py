@@ -50,6 +50,7 @@ class Mark:
 
 def create_mark() -> Mark:
     """Return unique marks."""
+    # 62 bits: a soft limit must not exceed the hard one, which is infinity unless somebody lowered it.
     return Mark(f"{PREFIX}{secrets.token_hex(8).upper()}", secrets.randbits(62))
 
 
@@ -111,6 +112,7 @@ def list_descendants(root: int) -> frozenset[int]:
 async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> None:
     """Kill `descendants` and every process with `mark`, except the killed leader of `group`."""
     _kill(descendants - {group, os.getpid()})
+    # The killed leader is left out because it stays in the process table until asyncio reaps it.
     for _ in range(ROUNDS):
         pids = find_marked(mark) - {group, os.getpid()}
         _kill(pids)

@@ -98,6 +98,7 @@ class Program:
         self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
     ) -> Answer | Collateral:
         """Return the answer to `trial`; a `Hang`, `ProtocolFault` or `Collateral` kills the process."""
+        # A fault between two runs, such as a second answer, is reported for the next run: this one.
         if self.dead or self._unreported is not None:
             await self.kill()
             return self._unreported or self._exit_fault()
@@ -199,6 +200,7 @@ class Program:
             if pending.gate is not None:
                 pending.taken.append(pending.gate.chunks_passed)
                 pending.gate.record_event(reply.event)
+            # Bounded by bytes too: a million events of 64 KiB each would fill the memory.
             pending.size += len(line)
             if len(pending.events) > protocol.MAX_EVENTS or pending.size > protocol.MAX_LINE:
                 limit = f"{protocol.MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"
@@ -230,6 +232,8 @@ def limit_greeting(connection: Connection, seconds: float | None) -> float:
     """Return the seconds to wait for the greeting of a program whose answers may take `seconds`."""
     if seconds is None:
         return HELLO_SECONDS
+    # A hosted adapter may import large libraries. A `cmd:` program that stays silent has mostly not flushed,
+    # and its author should not wait a minute for that message.
     is_command = connection.impl.startswith("cmd:")
     return max(seconds, MIN_HELLO_SECONDS if is_command else HELLO_SECONDS)
 

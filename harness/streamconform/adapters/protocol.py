@@ -64,6 +64,7 @@ MAX_TRACEBACK: Final = 4000
 """Characters kept of what an adapter says about its own failure."""
 MAX_PATH: Final = 200
 """Characters kept of the path of a value that JSON does not have."""
+# Precomputed, since a bytewise delivery encodes each byte as a chunk.
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
 
@@ -211,6 +212,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
     if message.get("op") != "hello":
         error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
         raise ProtocolError("not-a-message", error)
+    # Before the schema, which would not say that the version is the problem.
     if message.get("protocol") != VERSION:
         version = json.dumps(message.get("protocol"))[:80]
         error = f"unsupported `protocol` {version}, expected {VERSION}: {quote_line(line)}"
@@ -296,6 +298,7 @@ def _describe_syntax_error(line: bytes, error: ValueError) -> str:
     text = escape_unprintable(content[start : start + QUOTED_BYTES])
     before, after = "…" * (start > 0), "…" * (start + QUOTED_BYTES < len(content))
     reason = f"{error.msg[:1].lower()}{error.msg[1:]}".removesuffix(" at").removesuffix(" starting")
+    # Python names what it still expected there, which depends on where the line was cut.
     if error.pos >= len(content):
         reason = "the line ends too early"
     return (
@@ -331,12 +334,14 @@ def parse_raised(value: Any) -> Raised | None:
 
 def _shorten_paths(where: str) -> str:
     """Return `where` without the folders of this machine: paths from the package on, else file names."""
+    # Cut before the regular expressions read it: an adapter may send a text of any length.
     return _FOLDERS.sub("", _PACKAGE_FOLDERS.sub("", where[: 4 * MAX_RAISED_WHERE]))
 
 
 def lacks_events(answer: Observation) -> bool:
     """Return whether the events that were sent on lines of their own belong to `answer`."""
     # Those of a run that an exception ended are incomplete, and judging them would repeat the exception.
+    # By identity, since a library may return an equal outcome of its own.
     return answer.events is None and answer.outcome is not RAISED_OUTCOME
 
 
@@ -346,6 +351,7 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
         case {"outcome": _} if (fault := _find_excess(message)) is not None:
             return fault
         case {"outcome": outcome}:
+            # `type` instead of `isinstance`, because `True` is an `int`.
             counts = tuple(taken) if isinstance(taken, list) and all(type(n) is int for n in taken) else None
             events, first = message.get("events"), message.get("first")
             deviations = proxy_view.parse_deviations(message)

@@ -22,6 +22,7 @@ def parse_strict(line: bytes) -> Any:
 
 def is_too_deep(value: Any) -> bool:
     """Return whether `value` is nested deeper than `MAX_DEPTH` levels."""
+    # Level by level instead of recursively: the value may be nested deeper than Python's stack allows.
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [

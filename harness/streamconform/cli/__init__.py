@@ -118,6 +118,7 @@ def _run_command() -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an implementation may answer with lone surrogates
     try:
+        # Otherwise click would exit by itself, with codes that mean something else here.
         code = conform.main(standalone_mode=False)
     except click.exceptions.Abort:
         code = 130

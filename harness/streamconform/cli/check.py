@@ -107,6 +107,7 @@ def _read_answer(file: str, trial: AnyTrial) -> Answer:
     if len(data) > protocol.MAX_LINE:
         raise UsageError(f"`{file}` is larger than {protocol.MAX_LINE:,} bytes, the limit for an outcome")
     if isinstance(trial, Call):
+        # Wrapped, so that a value of any type is read with the same limits as an object.
         return Output(_parse_object(file, b'{"output":' + data + b"}")["output"])
     document = _parse_object(file, data)
     raised = protocol.parse_raised(document.get("raised"))

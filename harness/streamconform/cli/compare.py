@@ -153,6 +153,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         store.prepare(job, resume=arguments["resume"])
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
     console = make_console(sys.stdout)
+    # Before the workers start, so that an unusable implementation is one error and not one per worker.
     implementations = _start_once(job)
     if not quiet:
         console.print(f"streamconform {__version__}, seed {job.seed}")
@@ -176,6 +177,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
                     names = list_examples(found)
                     cases = drive.fetch_recordings(names, engine, drive.split_inputs(urls, size))
         except KeyboardInterrupt:
+            # What was found before Ctrl-C is reported all the same.
             found, complete = progress.found, False
     if complete and not found.read and not found.unread:
         raise UsageError(describe_nothing(given[0], arguments["api"]))
@@ -195,7 +197,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return what the implementations say of themselves; raises `ImplementationError` for an unusable one."""
+    """Return the implementations' descriptions of themselves; raises `ImplementationError`."""
     with Examiner(job) as examiner:
         return examiner.implementations
 
@@ -211,6 +213,7 @@ def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: i
 
 @contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
+    # CI systems send SIGTERM, and no worker may be left behind.
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -77,7 +77,7 @@ def _read(name: str, sources: Sources, arguments: Mapping[str, Any]) -> Drift:
     folder = inputs.read(str(path), arguments["api"], arguments["limit"])
     streams = [Stream(case.id, case.cassette) for case in folder.cases]
     known = {api: collect_known(sources, api) for api in {case.api for case in folder.cases}}
-    return find_drift(streams, known, ((each.file, each.reason) for each in folder.unread))
+    return find_drift(streams, known, ((file.file, file.reason) for file in folder.unread))
 
 
 def _ask_server(url: str, sources: Sources, arguments: Mapping[str, Any]) -> Drift:

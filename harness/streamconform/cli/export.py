@@ -38,11 +38,12 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     settings = options.merge_settings(arguments)
     trials = options.select(settings | {"select": cases, "deliver": "fast"}).trials
     found = {trial.case.id: trial.case for trial in trials}.values()
-    chosen = {(each.api, each.name): each for case in found for each in _list_cassettes(case)}
+    chosen = {(cassette.api, cassette.name): cassette for case in found for cassette in _list_cassettes(case)}
     if not chosen:
         raise SelectionError("none of the selected cases has a cassette")
     export, suffix = FORMATS[form]
     address = base_url.rstrip("/") if base_url is not None else None
+    # All paths are checked before the first file is written.
     files: dict[Path, bytes] = {}
     for (api, name), cassette in chosen.items():
         path = Path(out, api, f"{name}.{suffix or cassette.suffix}")

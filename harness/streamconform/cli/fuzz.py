@@ -155,6 +155,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
         wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
         kept = {result.id for result in wrong}
         words = f"--seed {seed} --examples {size}"
+        # Only those that failed: with `--time-limit`, the others would fill the memory.
         trials |= {trial.id: GeneratedTrial(trial, words) for trial in generated if trial.id in kept}
         failed += wrong
         judged += sum(result.verdict != "skipped" for result in results.trials)
@@ -204,6 +205,7 @@ def _run(
             input=settings.get("input"),
         ),
         selection={},
+        # Causes need no frames, and finding them takes time.
         blame=False,
     )
     return execute_run(request, out / "results.jsonl", Progress(lambda _: None, lambda _: None))
@@ -304,6 +306,8 @@ def _list_streams(arguments: dict[str, Any], seed: int) -> Iterator[dict[str, An
     else:
         for api in apis:
             for trial in Generator(api, seed).generate(arguments["examples"]):
+                # Two clients may rightly differ on a broken stream: one raises, another reports it as
+                # incomplete.
                 if trial.derived is None:
                     yield _to_line(api, trial.body, trial.case.cassette.content_type)
 

@@ -133,6 +133,8 @@ def _check_secrets(
         Unscanned(cassette=cassette, text=text, where=_get_origin(cassette), secrets=secrets)
         for cassette, text in zip(imported, drafts, strict=True)
     )
+    # A recording can be made again with another request, an imported file cannot: its random words are only
+    # noted.
     scanned = scan_for_writing(unscanned, allowed, refuse_random_words=False)
     for item in scanned:
         for note in item.notes:

@@ -89,6 +89,7 @@ def _write_file(folder: Path, file: NewFile | Kept, *, force: bool, dry_run: boo
     if isinstance(file, Kept):
         return f"kept   {file.path}: {file.why}"
     path = folder / file.path
+    # A link to a missing file does not exist, but writing would follow it.
     exists = path.exists() or path.is_symlink()
     if exists and not file.appends and not force:
         return f"kept   {file.path}: it exists; use --force to overwrite it"

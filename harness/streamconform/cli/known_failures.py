@@ -37,7 +37,7 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""Options that leave trials out, so that a run cannot say whether entries about them are still true."""
+"""Options that leave trials out, so that a run cannot say whether entries about them are still correct."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
 """A path that does not exist names a file if it has one of these, else a folder."""

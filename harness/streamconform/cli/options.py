@@ -175,7 +175,7 @@ def selection_options(command: F) -> F:
 
 
 def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the config file's settings, overridden by the options `given` on the command line."""
+    """Return the config file's settings, overridden by `arguments`, the options on the command line."""
     settings = config.load_settings(Path.cwd())
     if arguments.get("profile"):
         # A profile has deliveries and faults of its own; the config file's were not chosen for it.

@@ -40,6 +40,7 @@ class ProgressLines:
     ) -> None:
         """Stop printing."""
         self._ended.set()
+        # Not started for a run that ended before its header.
         if self._thread.is_alive():
             self._thread.join()
 

@@ -218,7 +218,7 @@ def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
 
 
 def _get_option(ctx: click.Context, name: str) -> str:
-    return next(each.opts[0] for each in ctx.command.params if each.name == name)
+    return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
 def _print_result(kept: SavedRecording) -> None:

@@ -64,6 +64,7 @@ async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with proxy:
+        # With a command, stdout is the command's.
         click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
         if not words:
             click.echo(f"{_format_variables(proxy.url)}\nstop with Ctrl-C", err=True)
@@ -103,7 +104,7 @@ class _Writer:
         self._waiting.put(exchange)
 
     def finish(self) -> None:
-        """Wait until everything is written; raises what went wrong."""
+        """Wait until everything is written; raises the first error."""
         self._waiting.put(None)
         self._thread.join()
         if self._error is not None:

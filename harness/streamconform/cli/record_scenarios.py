@@ -106,6 +106,7 @@ class _Budget:
     """What was spent, and what may be."""
 
     def __init__(self, limit: float | None) -> None:
+        # Through `str`, because `Decimal(0.1)` is more than 0.1.
         self.limit = None if limit is None else Decimal(str(limit))
         self.spent = Decimal()
 
@@ -132,6 +133,7 @@ def _send_all(
         try:
             answer = record_scenario(planned, plan)
             keep(answer, planned, plan)
+        # The server is gone, so every further request would fail in the same way.
         except CannotConnect:
             raise
         except (RecordError, ConformError) as error:
@@ -153,8 +155,8 @@ def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
 ) -> int:
     """Record again what was recorded before, write nothing, and print which shapes changed."""
-    before = {(each.api, each.name): load_recorded(each, plan) for each in planned}
-    chosen = [each for each in planned if before[each.api, each.name] is not None]
+    before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
+    chosen = [request for request in planned if before[request.api, request.name] is not None]
     if not chosen:
         raise UsageError(
             f"nothing of `{plan.endpoint.name}` was recorded in `{plan.folder}`; leave out --refresh"
@@ -165,7 +167,7 @@ def _refresh(
     recorded = _send_all(chosen, plan, budget, lambda *_: None)
     now = [answer.exchange.cassette for answer in recorded]
     # Only what was answered again can be compared.
-    old = [cassette for each in now if (cassette := before[each.api, each.name]) is not None]
+    old = [cassette for new in now if (cassette := before[new.api, new.name]) is not None]
     changes = list(compare_shapes(old, now))
     for change in changes[:MAX_CHANGES]:
         click.echo(escape_line(_describe_change(change), WIDTH))

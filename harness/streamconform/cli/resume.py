@@ -48,6 +48,7 @@ def apply_interrupted(
     header = earlier.header
     if earlier.footer is not None and earlier.footer.complete:
         raise UsageError(f"nothing to resume: the run in `{path}` is complete")
+    # It was selected by the results of the run before, and the last run is now this one.
     if header.selection.get("last_failed"):
         raise UsageError("a run with `--last-failed` cannot be resumed: start a new run")
     merged = dict(settings)

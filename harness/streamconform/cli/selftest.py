@@ -101,6 +101,7 @@ def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iter
     """Yield groups of mutants that read the same APIs and have the same functions, with their trials."""
     from streamconform_mutants import MUTANTS
 
+    # Mutants that get the same trials mostly give the same answers, and each distinct answer is judged once.
     groups: dict[_GroupKey, dict[str, Adapter]] = {}
     for name in names:
         adapter = MUTANTS[name].adapter

@@ -19,6 +19,7 @@ LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 def parse_base_url(text: str, option: str) -> tuple[str, str]:
     """Return the base URL and its host; a `/v1` at the end is removed, since every path begins with it."""
     try:
+        # No message quotes the URL, because it may hold a key.
         parts = urlsplit(text)
         host, private = parts.hostname or "", parts.username or parts.password or parts.query
     except ValueError:

@@ -37,7 +37,10 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
         case "random":
             return cut(body, _draw_cuts(len(body), seed))
         case "crlf":
+            # Between CR and LF: a parser that ends a line at CR must not read the LF in the next chunk as a
+            # blank line, which would end the event early.
             return cut(body, (match.start() + 1 for match in re.finditer(rb"\r\n", body)))
+        # Also `as-is` without marks: a server usually writes one frame at a time.
         case _:
             return cut(body, (frame.start for frame in split(framing, body)))
 

@@ -40,6 +40,7 @@ _BROKEN: Final[dict[str, Leaf]] = {
 }
 """The leaves of an answer that broke off."""
 
+# In openai-chat, four levels reach the members of `choices[0].delta`, which tell its chunks apart.
 TYPE_DEPTH: Final = 4
 """Levels of a payload that determine the type of its frame."""
 
@@ -93,6 +94,7 @@ def derive_faults(
         if kind not in skipped:
             places = _spread_evenly(PLACES[kind](stream), limit)
             chosen = places if every else _choose_one(places, stream)
+            # Named after the frame, not counted: an id keeps its meaning when other places are chosen.
             yield from (MAKE[kind](stream, f"{kind}.{number}", number) for number in chosen)
 
 
@@ -123,6 +125,7 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     )
     settled = later[-1] if later else terminal
     keys = frozenset((*ending.text_keys, *ending.delta_keys))
+    # Once per stream, not once per kind of fault: this and a faster parser halved the time of expanding.
     carriers = frozenset(n for n, payload in enumerate(payloads) if any(_list_texts(payload, keys)))
     texts = tuple(_list_text_pieces(payload, ending) for payload in payloads)
     return _ParsedStream(case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts)
@@ -132,6 +135,7 @@ def _find_transitions(stream: _ParsedStream) -> list[int]:
     """Return the frames after which a transition between two types occurs for the first time."""
     # Some vendors send content after the terminal event. There is no break between the two, because only the
     # case's own expectation can say what is correct there.
+    # Not after the last frame: that is the whole stream.
     last = len(stream.frames) - 1
     return [
         n
@@ -152,6 +156,7 @@ def _find_multibyte(stream: _ParsedStream) -> list[int]:
 def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
     """Yield the frames whose payload is an object or an array, so that no prefix of it is valid JSON."""
     for number, frame in enumerate(stream.frames):
+        # Not between the terminal event and later content, as in `_find_transitions`.
         unsettled = stream.terminal < number <= stream.settled
         if frame.value is not None and frame.payload[:1] in (b"{", b"[") and not unsettled:
             yield number
@@ -188,6 +193,7 @@ def _disconnect(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery
 
 def _cut_inside_json(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     start, stop = stream.frames[number].value or (0, 0)
+    # The opening bracket always arrives, so that the cut is inside the payload even if that is `{}`.
     return _cut_at(stream, name, (start + 1 + stop) // 2, number)
 
 
@@ -298,6 +304,7 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     """
     expect, lost = stream.case.expect, [frame.payload for frame in stream.frames[whole:]]
     fields = dict(expect.fields)
+    # Searched as text, since each API has its usage in another place. A false match only leaves usage open.
     loses_usage = any(b"usage" in payload for payload in lost)
     if loses_usage:
         fields = {path: leaf for path, leaf in fields.items() if not path.startswith(("usage", "cost"))}
@@ -305,6 +312,8 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     if (loses_usage or b"[DONE]" in lost) and fields["status"] == Literally("complete"):
         fields["status"] = AnyOf(("complete", *BROKEN_STATUSES), preferred=("complete",))
         fields["stop.reason"] = _add_failed_reasons(expect)
+        # A complete case expects `error: null` by default, which a client that raises for the break cannot
+        # report.
         fields.pop("error", None)
     return replace(expect, fields=fields)
 
@@ -323,6 +332,7 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
 
 def _expect_names(case: Case) -> dict[str, Leaf]:
     """Return leaves for model and response id: as in the whole stream, null, or an earlier model."""
+    # The model may change in a stream: after Anthropic's fallback, a later block names another one.
     earlier = {"model": case.models_seen, "response_id": ()}
     leaves = {name: list_values(case.expect.fields.get(name)) for name in earlier}
     return {
@@ -345,6 +355,8 @@ def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH)
                     else _describe_type(item, None, depth - 1),
                 )
                 for key, item in value.items()
+                # Chunks of openai-chat carry members that are null or empty; only those with a value make a
+                # type.
                 if item not in (None, "", [], {}) and depth
             )
             return name, frozenset(members)
@@ -362,7 +374,7 @@ def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
 def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
     """Return the most revealing place: the last one between two pieces of content.
 
-    There something is at stake: a text or a call is half there. Between the last two frames nothing is.
+    A text or a call is incomplete there, so a client can get it wrong. Between the last two frames it is not.
     """
     carriers = stream.carriers
     candidates = (

@@ -11,11 +11,13 @@ from streamconform.wire import json_text, sse
 from streamconform.wire.framings import replace_payloads, split
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
+# The blank line matters: a block of comments alone is no event, and a parser must not dispatch one.
 COMMENT: Final = b": keep-alive\n\n"
 
 
 def _use_crlf(body: bytes, api: str) -> bytes:
     """Return `body` with CR LF as every line end."""
+    # Unused here: all functions in `MANGLERS` have one signature.
     del api
     return _replace_line_ends(body, b"\r\n")
 
@@ -77,6 +79,7 @@ def _reverse_keys(body: bytes, api: str) -> bytes:
 
 def _split_data_lines(body: bytes, api: str) -> bytes:
     """Return `body` with every payload split over several data lines, after JSON tokens."""
+    # Never inside a token: a parser joins data lines with LF, which is invalid inside a JSON string.
     return _replace_payloads(body, api, lambda text: b"\ndata: ".join(json_text.break_after(text, 5)))
 
 

@@ -70,13 +70,14 @@ def normalize_expected(
                 return True
             case "thinking", "thinking":
                 return not ordered and not any(
-                    _is_signed(each, claims) or _is_redacted(each) for each in (before, block)
+                    _is_signed(thought, claims) or _is_redacted(thought) for thought in (before, block)
                 )
             case _:
                 return False
 
     kept = [block for block in blocks if _is_expected(block, claims, separators)]
     if not ordered:
+        # The sort is stable: calls keep their order among each other.
         kept.sort(key=_get_rank)
     return [_join_expected(run) if len(run) > 1 else run[0] for run in _split_runs(kept, can_join)]
 
@@ -136,6 +137,8 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     blocks of equal type in order; equal names or texts are preferred.
     """
     if [block.type for block in expected] == [block.type for block in got]:
+        # By position even where the values differ: a wrong text is one difference, not a lost block and an
+        # extra one.
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
         return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
@@ -151,6 +154,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     pairs: list[int | None] = []
     j = 0
     for i in range(rows):
+        # Received blocks that the best alignment leaves out.
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
         score = _rate_similarity(expected[i], got[j]) if j < columns else 0
@@ -217,6 +221,7 @@ def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
     fields: dict[str, Leaf] = {}
     if len(literals) == len(texts):
         fields["text"] = Literally("".join(literals))
+        # Only where the case names them, since a field of the expectation is a check.
         if any("citations" in block.fields for block in blocks):
             cited = [block.fields.get("citations", Literally([])) for block in blocks]
             lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]

@@ -90,6 +90,7 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
     for path in ("usage.cache_read", "usage.cache_write"):
         parts = list_values(fields.get(path, Literally(0))) or (None,)
         sums = {None if one is None else one + (part or 0) for one in sums for part in parts}
+    # None first: it cannot be compared with numbers.
     values = sorted(sums, key=lambda value: (value is not None, value))
     leaf: Leaf = Literally(values[0]) if len(values) == 1 else AnyOf(tuple(values))
     return {**fields, "usage.input": leaf} if values else fields
@@ -114,6 +115,7 @@ def _compare_content(
     pairs = align.pair_blocks(expected, got)
     # Leaving a call out that must not be executed is as safe as marking it.
     left_out = {i for i, position in enumerate(pairs) if position is None and _must_not_run(expected[i])}
+    # A client that raises may drop blocks, but a block that was never sent is wrong all the same.
     is_only_less = len(got) == len(pairs) - pairs.count(None)
     loss_level = lower_level(level, "should") if tolerant else level
     length = len(expected) - len(left_out)
@@ -132,6 +134,7 @@ def _compare_content(
         if i in left_out:
             for name, leaf in block.fields.items():
                 path = f"content.{i}.{format_block_path(block.type, name)}"
+                # Passed checks, so that the ids of a trial's checks do not depend on the answer.
                 yield Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf))
         elif position is None:
             # A missing block fails each of its leaves, so that check ids do not depend on the outcome.
@@ -203,9 +206,11 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
         return False
     if name in got.absent:
         return True
+    # Many libraries hand out only the parsed arguments.
     if name == "arguments_text" and isinstance(got, ToolCall) and got.arguments_text is None:
         arguments = expected.fields.get("arguments")
         return arguments is None or matches_leaf(arguments, got.arguments)
+    # Libraries that hand a call out only when it is whole have no such flag.
     return name == "complete" and getattr(got, name) is None
 
 

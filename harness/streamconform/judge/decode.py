@@ -185,6 +185,7 @@ def _decode_tool_call(entry: Mapping[str, Any]) -> oc.ToolCall:
     return oc.ToolCall(
         id=_decode_text(entry.get("id")),
         name=_decode_text(entry.get("name")),
+        # Not walked: every JSON value is valid here, and it may be nested deeply.
         arguments=entry.get("arguments"),
         arguments_text=_decode_text(entry.get("arguments_text")),
         complete=_decode_flag(entry.get("complete")),

@@ -102,6 +102,7 @@ def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
     for index, block in enumerate(outcome.content):
         final = _get_streamed_text(block) if index in parts else None
         joined = "".join(parts.get(index, ()))
+        # Google and Ollama send a call in one piece, so a client may report it without deltas.
         arrived_whole = not joined and isinstance(block, ToolCall)
         if final is not None and joined != final and not arrived_whole:
             return f"the deltas of block {index} join to {_abbreviate(joined)}, not {_abbreviate(final)}"
@@ -142,6 +143,7 @@ def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | N
     started = {event.content_index for event in events if isinstance(event, BlockStart)}
     ended = {event.content_index for event in events if isinstance(event, BlockEnd)}
     for index, block in enumerate(outcome.content):
+        # Whether a block without text has events is the client's choice.
         is_visible = isinstance(block, ToolCall) or bool(_get_streamed_text(block))
         if is_visible and index not in started:
             return f"no event starts block {index} ({block.type})"

@@ -72,6 +72,7 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         calls = len(case.results)
     else:
         needed = () if case.stream else ("documents",)
+        # Google sends thoughts only on request. A client that cannot ask for them never gets such a stream.
         if APIS[case.api].thoughts_on_request and _has_thoughts(case):
             needed = (*needed, "thinking")
         calls = count_client_calls(case.expect)
@@ -309,7 +310,7 @@ def _make_passed_check(name: str, level: Level) -> Check:
 
 def decide_verdict(checks: Sequence[Check]) -> Verdict:
     """Return the verdict of a trial: the worst of its checks. A difference at level `may` passes."""
-    verdicts = {check_leaf.verdict for check_leaf in checks}
+    verdicts = {check.verdict for check in checks}
     return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
 
 

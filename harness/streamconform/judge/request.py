@@ -17,6 +17,7 @@ from streamconform.model.verdict import Check
 from streamconform.suite.request_expectation import serialize_value
 
 UNIQUE_IDS_PATH: Final = "invariant.unique-ids"
+# Not None: a member that is sent as null is not the same as one that is not sent.
 _ABSENT: Final = object()
 _MAX_LOCATIONS: Final = 5
 """Locations that one message lists for a path with `*`."""

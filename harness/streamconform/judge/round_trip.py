@@ -83,6 +83,7 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
         return
     expect, kept = trial.case.request, APIS[trial.case.api].requests.kept_answer
     body = requests[1].get("body")
+    # A client that claims `stateful` may still send the whole history, and is then judged on all of it.
     if (
         "stateful" in claims
         and kept
@@ -98,17 +99,19 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
 def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
     """Return the check that a request names the first answer, whose stream has its id."""
     body = trial.first.case.cassette.body
+    # Searched in the bytes, because the judge parses no streams. An id is long enough to occur nowhere else.
     is_named = isinstance(name, str) and json.dumps(name).encode() in body
     message = None if is_named else "names no answer that the server gave"
     return check_rule(f"body.{kept}", trial.level, message, got=name)
 
 
 def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
-    """Return what a client sends that leaves the history to the server: the results, after a known answer."""
+    """Return the expectation for a client that leaves the history to the server: only the results."""
     expect, messages = trial.case.request, APIS[trial.case.api].requests.messages
     fields = dict(expect.must.fields)
     history = fields.get(messages)
     if isinstance(history, Items):
+        # The results are the last messages of the whole history that the case expects.
         fields[messages] = Items(history.items[-len(trial.case.results) :])
     must_not = tuple(path for path in expect.must_not if path != kept)
     return replace(expect, must=Fields(fields), must_not=must_not)

@@ -86,6 +86,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
     edited = lines[:]
     heading = (document.line(("entries",)) or 1) - 1
     insert_at = spans[-1][1] if spans else heading + 1
+    # Before the other edits: new entries come after all spans, so the spans stay valid.
     if change.added:
         edited[insert_at:insert_at] = _format_entries(change.added, indent, newline)
         if not edited[insert_at - 1].endswith(newline):
@@ -98,6 +99,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
             edited[start:end] = _format_entries(change.narrowed[index], indent, newline)
     remaining = change.apply(known.entries)
     if remaining:
+        # A list that is written as `[]` cannot have items below it.
         edited[heading] = INLINE_EMPTY.sub(r"\1", edited[heading])
     elif spans:
         edited[heading] = re.sub(r"(entries\s*:)", r"\1 []", edited[heading], count=1)

@@ -62,6 +62,7 @@ class Settler:
 
     def __call__(self, result: TrialResult) -> TrialResult:
         """Return `result`: `known` if entries cover all its failures, `stale` if one does but it passes."""
+        # Per case, not per result: a case has some twenty trials in a row.
         entries = self._entries_by_case.get(result.case)
         if entries is None:
             entries = tuple(
@@ -103,6 +104,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return "matched" if same_verdict and _has_message(entry, describe_result(result)) else "mismatched"
     checks = [check for check in result.checks if pattern.check is None or pattern.check.match(check.path)]
     failed = [check for check in checks if check.verdict != "may"]
+    # A trial that an adapter skips although it claims it fails without a check.
     if failed or (pattern.check is None and result.verdict in ("fail", "warn")):
         text = describe_result(result) if pattern.check is None else describe_check(failed[0])
         return "matched" if entry.verdict == "fail" and _has_message(entry, text) else "mismatched"
@@ -110,6 +112,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return "inconclusive"
     if pattern.check is None:
         return "passing"
+    # The check was never made, so the trial fails in another way than the entry says.
     if not _was_judged(result):
         return "mismatched"
     judged = paths(result)

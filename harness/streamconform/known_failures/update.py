@@ -66,6 +66,7 @@ def plan_update(
     if beside is None:
         return change
     remaining = replace(known, entries=change.apply(known.entries))
+    # With the entries that remain: what a narrowed entry no longer covers is a new failure.
     settle = Settler((*beside, remaining), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():
@@ -96,6 +97,7 @@ def _narrow(
             scope = [other for other in results if other.case.startswith(pattern.partition("*")[0])]
             statuses = {other.id: get_match_status(copy, other, paths) for other in scope}
             covered = [id_ for id_ in failed if statuses.get(id_) == "matched"]
+            # For one case, the narrower patterns below are enough.
             if "passing" not in statuses.values() and len({failed[id_].case for id_ in covered}) > 1:
                 yield copy
                 failed = {id_: other for id_, other in failed.items() if id_ not in covered}

@@ -86,6 +86,7 @@ class Request:
     body: Mapping[str, Any]
 
 
+# No slots, because `cached_property` needs a `__dict__`.
 @dataclass(frozen=True, kw_only=True)
 class Cassette:
     """A request and the response's raw bytes.

@@ -70,6 +70,7 @@ Leaf = Literally | Matches | Present | AnyOf | PrefixOf | Digest
 
 def digest_text(text: str) -> Digest:
     """Return the digest of a text in one part."""
+    # JSON can escape half a surrogate pair, which has no UTF-8.
     return Digest(((len(text), hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()),))
 
 

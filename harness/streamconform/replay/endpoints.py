@@ -36,6 +36,8 @@ def match_request(
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path
+    # The recording's own path too: some vendors serve the API elsewhere, such as `/v1beta/openai/…` of
+    # Gemini.
     is_stream = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
     is_document = _matches_any(path, endpoints.documents)
     if method != "POST" or not (is_stream or is_document):

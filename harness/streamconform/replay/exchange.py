@@ -56,14 +56,17 @@ class TrialExchange:
         # or several requests at once, still gets the answer of its trial.
         if len(self.requests) >= _MAX_REQUESTS:
             self.has_too_many = True
+            # 404, because SDKs retry 429 and 5xx.
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
         trial = self._choose_trial(received, target)
         cassette = trial.case.cassette
         match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
+        # Without `rest`, which belongs to the next request and would be kept for the whole trial.
         request = replace(received, target=target, rest=b"")
         self.requests.append((request, reply))
+        # Some clients first ask for something else, such as the list of models.
         if match.kind is not None:
             self.model_requests.append(request)
         return reply
@@ -88,6 +91,7 @@ class TrialExchange:
 
     def get_gate(self, reply: Reply) -> Gate | None:
         """Return the gate for the chunks of `reply`; only the first recorded reply has one."""
+        # The gate counts the chunks of one reply, and a retry gets them all again.
         first = next((made for _, made in self.requests if made.recorded), None)
         return self.gate if reply is first else None
 

@@ -95,6 +95,7 @@ def make_error_reply(
 def encode_head(reply: Reply, transfer: Transfer, *, close: bool) -> bytes:
     """Return the encoded status line and headers."""
     phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else "Unknown"
+    # A cassette may hold any status, also one that the standard library does not know.
     lines = [f"HTTP/1.1 {reply.status} {phrase}"]
     lines += [f"{name}: {value}" for name, value in reply.headers.items() if name not in _HOP_HEADERS]
     if reply.headers.get("content-encoding") == "gzip":
@@ -109,6 +110,7 @@ def encode_head(reply: Reply, transfer: Transfer, *, close: bool) -> bytes:
     if close:
         lines.append("connection: close")
     return (
+        # A line end in a recorded header would end the head, or add a header.
         "".join(f"{_replace_unprintable(line)}\r\n" for line in lines).encode("latin-1", "replace") + b"\r\n"
     )
 
@@ -159,6 +161,7 @@ def _make_twin_reply(trial: Trial) -> Reply:
     if trial.delivery not in DELIVERIES:
         message = "the client requested an answer without streaming, but this trial is a broken stream"
         return make_error_reply(400, message, expected, note=message)
+    # A provider sends the same error to clients that stream and to those that do not.
     if cassette.status >= 400:
         headers = {name: value for name, value in cassette.headers.items() if name not in _HOP_HEADERS}
         return Reply(status=cassette.status, headers=headers, chunks=(cassette.body,), recorded=True)

@@ -92,7 +92,7 @@ class ClientConnection:
     writer: asyncio.StreamWriter
     bounds: ServerLimits
     is_mid_request: bool = False
-    """Whether a request has pending and not ended."""
+    """Whether a request has begun to arrive and has not ended."""
 
     async def write(self, data: bytes) -> None:
         """Write `data` in one call and wait until the operating system has taken it; raises `OSError`."""
@@ -118,6 +118,8 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
     the client takes too long.
     """
     bounds = connection.bounds
+    # A new h11 connection per request: it can only be reused if it also writes the replies, and `reply` says
+    # why it does not.
     protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
     loop = asyncio.get_running_loop()
     request: h11.Request | None = None
@@ -136,9 +138,11 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
             match event:
                 case h11.NEED_DATA:
                     if protocol.they_are_waiting_for_100_continue and request is not None:
+                        # Some clients, such as curl, send a large body only after this.
                         connection.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                     data = await connection.reader.read(65536)
                     if data and not connection.is_mid_request:
+                        # The first byte ends the idle time and starts the time of the request.
                         limit.reschedule(loop.time() + bounds.request_seconds)
                         connection.is_mid_request = True
                     protocol.receive_data(data)

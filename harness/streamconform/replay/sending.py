@@ -36,6 +36,7 @@ async def send_reply(
     `ended` is set when the trial ends; `note_sent` receives the number of chunks sent so far. Raises
     `OSError` if the client closed the connection.
     """
+    # HTTP/1.0 has no chunked coding.
     transfer: Transfer = "close" if reply.transfer == "chunked" and not received.chunked else reply.transfer
     close = transfer == "close" or not received.keep
     start = asyncio.get_running_loop().time()
@@ -47,6 +48,7 @@ async def send_reply(
             await asyncio.sleep(start + reply.times[i] - asyncio.get_running_loop().time())
         if gate is not None:
             await gate.wait_for_turn()
+        # The trial timed out while the client still reads: nobody waits for the rest.
         if ended.is_set():
             return False
         await connection.write(encode_chunk(chunk, transfer))
@@ -97,5 +99,6 @@ async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, s
 
 
 async def _drain(reader: asyncio.StreamReader) -> None:
+    # asyncio tells only a reader that the client has closed its side.
     while await reader.read(65536):
         pass

@@ -68,6 +68,8 @@ class ReplayServer:
 
     async def __aenter__(self) -> Self:
         """Start listening; raises `OSError` if the port is in use."""
+        # IPv4 loopback only: recordings must not be reachable from the network, and `socket_queue` reads the
+        # table of IPv4 connections.
         self._server = await asyncio.start_server(self._accept, HOST, self._port, backlog=256)
         port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://{HOST}:{port}"
@@ -82,6 +84,7 @@ class ReplayServer:
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        # A bug of this server must not look like a failure of the client.
         if self._errors and error is None:
             raise self._errors[0]
 
@@ -95,6 +98,7 @@ class ReplayServer:
             yield exchange
         finally:
             del self._exchanges[id_]
+            # Half a request names no trial, but explains why none arrived.
             if any(connection.is_mid_request for connection in self._idle.values()):
                 exchange.note_stray(PARTIAL_REQUEST)
             exchange.end()
@@ -104,6 +108,7 @@ class ReplayServer:
             if not self._idle:
                 writer.transport.abort()
                 return
+            # An adapter that creates a client per trial leaves an idle connection behind in its pool.
             self._idle.pop(next(iter(self._idle))).writer.transport.abort()
         task = asyncio.ensure_future(self._serve_connection(ClientConnection(reader, writer, self._bounds)))
         self._connections.add(task)
@@ -117,6 +122,7 @@ class ReplayServer:
 
     async def _serve_connection(self, connection: ClientConnection) -> None:
         sock: socket.socket = connection.writer.get_extra_info("socket")
+        # Without Nagle's algorithm, which would join small chunks into one packet.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.writer.transport.set_write_buffer_limits(high=0)  # `drain` then waits for every byte
         try:
@@ -175,6 +181,7 @@ class ReplayServer:
             return "the path does not begin with a base URL"
         if id_ in self._exchanges:
             return self._exchanges[id_]
+        # Numbers are trials of a run. A client that is late must not get another one.
         if self._find is None or id_.isdigit():
             return f"there is no trial `{id_[:200]}`, or it has ended"
         trial = self._find(id_)

@@ -21,6 +21,8 @@ def count_unread_bytes(connected: socket.socket) -> int:
     except OSError:
         return 0
     for row in table:
+        # Both ends of a loopback connection are in the table; the receive queue of the client is in its own
+        # row.
         if f":{theirs:04X} " in row and f":{ours:04X} " in row:
             _, local, _, _, queues, *_ = row.split()
             if local.endswith(f":{theirs:04X}"):

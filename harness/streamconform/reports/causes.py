@@ -110,9 +110,11 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     """
     groups: dict[tuple[int, str, object, object], dict[tuple[str, str], list[TrialResult]]] = {}
     judged = list(results)
+    # By identity: results hold mappings, which have no hash.
     roots = _fold_crashes(judged, {id(result): _find_root(result) for result in judged})
     for result in judged:
         root = roots[id(result)]
+        # With the exception: two of one type that are raised in different places are two things to fix.
         key = (result.implementation, root.title, root.raised, root.culprit)
         failures = groups.setdefault(key, {})
         failures.setdefault((result.case, _difference_key(root.check)), []).append(result)
@@ -322,6 +324,7 @@ def _make_failure(trials: Sequence[TrialResult], check: Check | None) -> Failure
 
 
 def _difference_key(check: Check | None) -> str:
+    # `repr`, because values may be lists or objects, which have no hash.
     return "" if check is None else repr((check.path, check.expected, check.got, check.message))
 
 
@@ -330,6 +333,7 @@ def _sort_key(cause: Cause) -> tuple[int, int, int, int, str]:
         rank = -2
     elif cause.harm is None:
         rank = len(HARMS)
+    # The documentation lets a client raise there, but its user still gets an exception.
     elif cause.harm == CRASHES and all(failure.first.verdict == "warn" for failure in cause.failures):
         rank = -1
     else:

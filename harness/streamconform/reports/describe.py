@@ -120,6 +120,7 @@ def name_implementations(header: Header) -> tuple[str, ...]:
     names = [info.name for info in header.implementations]
     with_version = [f"{info.name} {info.version or ''}".rstrip() for info in header.implementations]
     with_impl = [f"{info.name} ({info.impl})" for info in header.implementations]
+    # The shortest form that tells all implementations of the run apart.
     for candidates in (names, with_version, with_impl):
         if max(Counter(candidates).values(), default=1) == 1:
             return tuple(escape_line(name, 120) for name in candidates)

@@ -39,6 +39,7 @@ BUCKET_NAMES: Final[Mapping[str, str]] = {
     "reasoning": "reasoning tokens",
     "web_searches": "web searches",
 }
+# Eight reports have 247 sums, and each further one doubles them.
 _MAX_REPORTS: Final = 8
 """Reports of usage whose sums are compared with a count."""
 _CACHE_BUCKETS: Final = ("cache_read", "cache_write")
@@ -137,6 +138,7 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
     expected, got = _read_block_types(check, result)
     extra = [*(got - expected).elements()]
     if not missing and (expected - got):
+        # Negative, because the message gives only the types of these blocks, not their positions.
         missing = {-1 - i: type_ for i, type_ in enumerate((expected - got).elements())}
     if missing:
         type_ = min(missing.values(), key=_rank_type)
@@ -234,6 +236,7 @@ def _holds_two_documents(call: Mapping[str, Any]) -> bool:
         return False
     stripped = text.strip()
     try:
+        # A client that joins the fragments of two calls hands out `{…}{…}`.
         _, end = json.JSONDecoder().raw_decode(stripped)
     except (ValueError, RecursionError):
         return False
@@ -265,9 +268,11 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
     if not accepted:
         return "zero-for-null" if check.got == 0 else "unexpected"
     excesses = {check.got - value for value in accepted}
+    # OpenAI and Google count cached tokens as part of the prompt, Anthropic does not: clients mix up the two.
     if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):
         return "with-cache"
     if bucket == "output":
+        # Google counts thoughts beside the answer, OpenAI as a part of it.
         reasoning = _list_sums(("reasoning",), result)
         if excesses & reasoning:
             return "with-reasoning"
@@ -341,6 +346,7 @@ def _classify_text(expected: str, got: str) -> str:
     expected, got = expected[:MAX_COMPARED], got[:MAX_COMPARED]
     if not got:
         return "empty"
+    # A decoder puts this character where a chunk ended inside a character.
     if "\ufffd" in got and "\ufffd" not in expected:
         return "garbled"
     half = got[: len(got) // 2]

@@ -79,6 +79,7 @@ def _is_true(event: Event, reported: _Reported, outcome: Outcome, final: Outcome
         case UsageReport(usage=usage):
             return all(
                 getattr(usage, name) in (None, getattr(outcome.usage, name))
+                # A count that the correct parser does not report cannot be wrong.
                 or getattr(final.usage, name) is None
                 for name in Usage.__slots__
             )

@@ -172,6 +172,7 @@ def _judge(explained: ExplainedTrial) -> _Judged:
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
     """Return the first frame at which the events differ from a correct parser's; None if that is unknown."""
     snapshots = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
+    # Then not every frame has a snapshot, and the first wrong event may belong to a frame without one.
     if not snapshots or len(snapshots) >= MAX_POSITIONS:
         return None
     try:

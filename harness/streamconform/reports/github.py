@@ -28,6 +28,7 @@ from streamconform.run.results import Results
 
 MAX_ANNOTATIONS: Final = 10
 """Annotations per level and step that GitHub shows; it silently drops the others."""
+# Fewer than half of the annotations that GitHub shows, so that causes of failures have room.
 MAX_PROBLEMS: Final = 4
 MAX_CASES: Final = 5
 ESCAPE_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

@@ -116,6 +116,8 @@ def _pair_implementations(
 ) -> dict[int, int]:
     """Return the index in `before` for the index of each implementation in `after`; none is used twice."""
     pairs: dict[int, int] = {}
+    # Each identity is tried for all before the next one, so that a weak match never takes the partner of a
+    # strong one.
     for identify in IDENTITIES:
         for new, info in enumerate(after):
             candidates = (

@@ -110,6 +110,7 @@ def _cause_lines(number: int, cause: Cause, header: Header) -> Iterator[str]:
     impl = ""
     if len(header.implementations) > 1:
         impl = f", {format_code(name_implementations(header)[cause.implementation])}"
+    # Two spaces at the end are a line break in Markdown.
     yield f"**{number}.** {format_code(cause.title, 300)}: {tally}{impl}  "
     yield f"{describe_harm(cause)}"
     yield ""
@@ -156,6 +157,7 @@ def _reasons(trials: list[TrialResult]) -> Iterator[str]:
 def format_code(text: str, width: int = 120) -> str:
     """Return `text` as a code span."""
     line = escape_line(text, width)
+    # A longer run of backticks than any in the text, as CommonMark requires.
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     padding = " " if len(fence) > 1 else ""
     return f"{fence}{padding}{line}{padding}{fence}"
@@ -183,6 +185,7 @@ def limit_blocks(blocks: Iterable[str], left_out: str) -> Iterator[str]:
     """Yield as many of `blocks` as `MAX_BYTES` hold with an empty line between them, then `left_out`."""
     room = MAX_BYTES - len(left_out) - 2
     for block in blocks:
+        # Whole blocks only: half a table or an open code block would swallow the text after it.
         room -= len(block.encode()) + 2
         if room < 0:
             yield left_out

@@ -115,6 +115,7 @@ def _render_cause(cause: Cause, row: MatrixRow, context: PageContext) -> dict[st
         deliveries.setdefault(failure.first.case, []).extend(failure.deliveries)
     ids = {f"{case}@{name}" if name else case for case, names in deliveries.items() for name in names}
     own = [trial for trial in trials if trial.id in ids]
+    # An example as it was recorded, if there is one, needs nothing special to reproduce.
     first = min(cause.failures, key=lambda failure: AS_IS not in failure.deliveries)
     example = [*describe_failure(first.first, first.check)[:3], *describe_raised(first.first)]
     return {

@@ -122,6 +122,7 @@ class Terminal:
 
     def finish(self, results: Results, seconds: float | None) -> None:
         """Print warnings and failures by cause, problems of known failures, and the headline."""
+        # First, because lines printed beside a running bar would be drawn over.
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         # A known failure that passes is shown once, as a problem of its entry.

@@ -115,6 +115,7 @@ class Blame:
 @cache
 def load_snapshots() -> Snapshots | None:
     """Return the snapshots function of the first entry point in the group, or None."""
+    # Sorted, because the order of entry points depends on the installation.
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     return partial(_call_entry_point, points[0]) if points else None
 
@@ -149,6 +150,7 @@ class _Reader:
             return None  # a check of all blocks together, such as that of a cut stream, has no frame
         block = blocks[int(position)]
         name = rest[-1]
+        # With the text: while a call streams, its arguments are null, and only the text shows its frames.
         if name == "arguments" and isinstance(block, ToolCall):
             return [block.arguments_text, block.arguments]
         return getattr(block, name, None)

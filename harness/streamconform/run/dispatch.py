@@ -41,6 +41,7 @@ class Dispatcher:
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
         events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
+        # All chunks are in the run message, so there is nothing to hold back and no server.
         if self.plan.input == "bytes":
             return await program.run(trial, seconds, events=events), None
         # An implementation that sends its events with the result gains nothing from a gate: it would wait for
@@ -108,6 +109,7 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     """
     if isinstance(exchange.trial, Call):
         return _judge_request_case(judgement, exchange, answer)
+    # Before every judgement of the answer: the client did not get the recording at all.
     if exchange.mismatch is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.mismatch)
     if exchange.wants_wrong_form and isinstance(answer, Observation):
@@ -128,6 +130,7 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
         # Every request got an error of this server, so nothing is known about the client's parser.
         return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
+    # A complaint that did no harm, such as a retry, is not shown.
     if judgement.verdict == "pass":
         return judgement
     reasons = [judgement.reason, complaint]

@@ -64,6 +64,7 @@ def choose_exit(run: RunSummary) -> Exit:
         codes.append(Exit.UNEXPECTED)
     if not run.attempted:
         codes.append(Exit.NOTHING)
+    # An interrupt may come before an implementation's first answer.
     if run.attempted - run.answered and not run.interrupted:
         codes.append(Exit.UNUSABLE)
     return select_exit(*codes)

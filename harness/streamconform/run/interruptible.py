@@ -53,6 +53,8 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
+        # In this order: a timer that fires now raises nothing, and none is left when the old handler is back,
+        # which by default ends the process.
         _Section.is_open = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

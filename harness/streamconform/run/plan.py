@@ -102,6 +102,8 @@ def plan_implementation(
         if mode not in supported_inputs(trial):
             continue
         case = trial.case
+        # Once per case, which has some twenty trials: a vendor's client has each payload of the body
+        # validated.
         if case.id not in reasons:
             reasons[case.id] = explain_skip(case, greeting)
         reason = reasons[case.id]

@@ -134,6 +134,7 @@ async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: P
     queue = WorkQueue(plan, deque(plan.trials), dispatcher)
     await _run_workers(queue, plan.greeting.concurrency, context, program)
     if queue.retries:
+        # In the order of the suite, since retries end up in the order in which programs died.
         queue.pending.extend(sorted(queue.retries, key=plan.trials.index))
         await _run_workers(queue, 1, context)
 
@@ -163,6 +164,7 @@ async def _run_worker(
         program = started or Program(queue.plan.connection)
         failure: BaseException | None = None  # raising it in an `except*` would wrap it in a group
         try:
+            # After giving up, no program is started: the rest of the trials only gets its results.
             if started is None and not context.tally.gave_up(queue.plan.index):
                 await program.start(context.settings.timeout)
             started = None
@@ -206,6 +208,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
         else:
             answer, exchange = await queue.dispatcher.dispatch(program, trial, settings.timeout)
         ms = (time.perf_counter() - started) * 1000
+        # The program is dead, and this trial is judged later.
         if isinstance(answer, Collateral):
             queue.retries.append(trial)
             return

@@ -75,6 +75,7 @@ def _read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of `path`; after a killed run, the last one has no line end."""
     try:
         with path.open("rb") as file:
+            # One byte more than allowed, so that a longer line is noticed and not read to its end.
             while line := file.readline(MAX_LINE + 1):
                 yield line
     except OSError as error:
@@ -158,6 +159,7 @@ def _convert(kind: type[T], value: Any, path: str) -> T:
     Driven by the types, so that a new field of a dataclass needs no change here.
     """
     converted: Any = value
+    # The common case first: a results file has hundreds of thousands of values.
     if kind is Any or type(value) is kind:
         return cast("T", converted)
     origin, inner = _get_shape(cast("Any", kind))
@@ -180,6 +182,7 @@ def _convert(kind: type[T], value: Any, path: str) -> T:
         members = value.items() if fits else ()
         converted = {name: _convert(inner[1], item, f"{path}.{name}") for name, item in members}
     elif kind is float:
+        # Other writers of JSON shorten `5.0` to `5`. `bool` is a subclass of `int`, and no number.
         fits = type(value) is int
     if not fits:
         other = "a list" if origin is tuple else "an object"

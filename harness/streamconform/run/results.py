@@ -36,6 +36,7 @@ class ResultsWriter:
             if earlier:
                 # The file may end in a half line or a footer. Until it is replaced, it stays what it was.
                 write_atomically(path, "".join(map(_encode_line, earlier)).encode())
+            # Line-buffered: a killed run keeps every line that was written.
             self._file: TextIO = path.open("a" if earlier else "w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise ReportError(f"`{path}` cannot be written: {error.strerror}") from error

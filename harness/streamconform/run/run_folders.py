@@ -60,6 +60,7 @@ class RunFolder:
 
     def mark_latest(self) -> None:
         """Make this run the latest, and delete the oldest runs."""
+        # Another process may read the name at the same time.
         write_atomically(self.path.parent / LATEST_NAME, f"{self.path.name}\n".encode())
         delete_old_runs(self.path.parent)
 
@@ -69,6 +70,7 @@ def create_run_folder(root: Path = RUNS) -> RunFolder:
     prepare_conform_folder(root.parent)
     try:
         root.mkdir(exist_ok=True)
+        # Two runs may start in the same millisecond; the second one takes the next.
         while True:
             # No colons: Windows does not allow them in names.
             now = datetime.now(UTC)
@@ -122,6 +124,7 @@ def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
     old = folders[:-kept]
     if not old:
         return
+    # Ten filtered runs must not delete the last run of the whole suite, which takes minutes.
     newest_full = next((folder for folder in reversed(folders) if _is_full(folder / RESULTS_NAME)), None)
     for folder in old:
         if folder != newest_full and not _is_locked(folder):
@@ -140,6 +143,7 @@ def _is_full(path: Path) -> bool:
         first, last = _read_ends(path)
         selection = json.loads(first)["selection"]
         return bool(json.loads(last)["complete"]) and not any(map(selection.get, PARTIAL_SETTINGS))
+    # The file may be of another version, or cut.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
@@ -149,6 +153,7 @@ def _read_ends(path: Path) -> tuple[bytes, bytes]:
     with path.open("rb") as file:
         first = file.readline()
         file.seek(0, 2)
+        # Only the ends: a results file may have hundreds of megabytes.
         file.seek(max(0, file.tell() - 65536))
         return first, file.read().rstrip(b"\n").rpartition(b"\n")[2]
 

@@ -92,6 +92,7 @@ def execute_run(request: RunRequest, path: Path, progress: Progress) -> Finished
         run_interruptible(runner.run())
     except KeyboardInterrupt:
         runner.interrupted = True
+        # Nothing is written yet, so there is nothing to finish.
         if runner.header is None:
             raise
     return runner.finish()
@@ -134,6 +135,7 @@ class _Runner:
         programs = [Program(connection) for connection in request.connections]
         greetings = []
         for program in programs:
+            # Before the start, which may fail and leave a process.
             stack.push_async_callback(program.stop)
             greetings.append(await program.start(request.settings.timeout))
         self._plans = [
@@ -217,6 +219,7 @@ class _Runner:
         with self._writer:
             self._writer.write(footer)
         position = {id_: i for i, id_ in enumerate(self._trials)}
+        # In the order of the suite, in which an update writes new entries of known failures.
         unsettled = sorted(self._unsettled, key=lambda result: (result.implementation, position[result.id]))
         results = sort_trials(Results(self.header, tuple(self._settled), footer))
         return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths)

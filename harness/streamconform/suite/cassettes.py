@@ -112,6 +112,7 @@ def _read_sidecar(path: Path, document: reader.Document, key: str, problems: lis
         problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
         return None
     try:
+        # One byte more than allowed, so that a file that is too large is noticed.
         data = read_regular(sidecar, MAX_BODY + 1)
     except OSError as error:
         problems.append(document.problem((key, "body"), f"`{sidecar.name}`: {error.strerror}"))
@@ -142,6 +143,7 @@ def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: 
                     (*path, i), "offsets of chunk marks must increase, and times must not decrease"
                 )
             )
+    # An empty body may have one mark, at 0.
     if marks[-1].offset >= max(size, 1):
         problems.append(
             document.problem(
@@ -211,6 +213,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+        # `mkstemp` makes files that only the owner can read.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:

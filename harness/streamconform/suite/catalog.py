@@ -105,6 +105,7 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
     data = reader.read_bytes(path, str(path))
     names = _scan_ids(data)
+    # A parser takes most of the time of a listing, so it reads only files in flow style or with unusual ids.
     if names is None:
         names = _parse_ids(data, path)
     return tuple(f"{_get_prefix(path)}/{name}" for name in names)

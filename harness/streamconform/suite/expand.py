@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import deliver
-from streamconform.delivery.faults import derive_faults as broken
+from streamconform.delivery.faults import derive_faults
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.cassette import Pulled
@@ -44,6 +44,7 @@ def expand(
     whatever `deliveries` and `faults` are.
     """
     requested = set(deliveries)
+    # The order of the table, not of the options: results and reports list trials in it.
     names = [name for name in DELIVERIES if name in requested]
     for case in cases:
         if isinstance(case, CallCase):
@@ -75,6 +76,7 @@ def _expand_deliveries(
         delivery = DELIVERIES[name]
         if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
             continue
+        # With the case's id, so that a case is cut in the same places whatever else is selected.
         chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
         # A delivery with the same chunks as an earlier one would be the same trial; gzip differs on the way.
         key = name == "gzip", chunks
@@ -103,7 +105,7 @@ def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
 
 
 def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
-    for fault in broken(case, framed, every=every, http=http):
+    for fault in derive_faults(case, framed, every=every, http=http):
         level = lower_level(case.level, FAULTS[fault.name.partition(".")[0]])
         yield Trial(case, fault.name, level, fault.chunks, fault.expect)
 

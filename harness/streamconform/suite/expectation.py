@@ -33,6 +33,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
         "status": AnyOf(BROKEN_STATUSES) if status == "incomplete" else parse_leaf(status)
     }
     stop = expect["stop"]
+    # A mapping with other keys is a matcher of the reason.
     if isinstance(stop, Mapping) and ("reason" in stop or "raw" in stop):
         fields |= {f"stop.{name}": leaf for name, leaf in _parse_fields(stop).items()}
     else:

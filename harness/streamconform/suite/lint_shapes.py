@@ -1,4 +1,4 @@
-"""Find what authored streams have and real ones do not, and counterparts that are none."""
+"""Find shapes of authored streams that no real stream has, and `seen_in` that names no real counterpart."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def is_stream(cassette: Cassette) -> bool:
 
 
 def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
-    """Return those that are no orders."""
+    """Return the shapes of fields, without those of the order of events."""
     return frozenset(shape for shape in shapes if shape.type != ORDER)
 
 
@@ -84,7 +84,7 @@ def _judge(known: Known, shapes: frozenset[Shape]) -> tuple[str, list[Shape], se
     unknown: list[Shape] = []
     needed: set[Explanation] = set()
     for shape in sorted(shapes - known.origins.keys()):
-        explanation = next((each for each in known.explanations if each.explains(shape)), None)
+        explanation = next((candidate for candidate in known.explanations if candidate.explains(shape)), None)
         if explanation is None:
             unknown.append(shape)
         else:

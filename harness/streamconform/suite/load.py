@@ -132,6 +132,7 @@ class _Loader:
             self.result.problems += error.problems
             return None
         problems = list(check_document("spec.v1", document))
+        # Only if the file fits the schema, whose types these checks rely on.
         if not problems:
             problems += [*_check_names(path, document), *_check_matchers(document)]
         self.result.problems += problems
@@ -165,6 +166,8 @@ class _Loader:
         key = spec["api"], entry["id"]
         corpus = self._sources.corpus
         try:
+            # Most users have pulled nothing, so a missing source skips the case and only a damaged one is an
+            # error.
             cassette = corpus and pulled.load_pulled(corpus, *key, origin, recording["sha256"])
         except SourceError as error:
             problem = document.problem(("cases", i, "cassette"), f"recording `{entry['id']}` cannot be used")

@@ -97,6 +97,7 @@ def _list_releases(files: Mapping[str, Path], name: str) -> list[Path]:
     """Return the files `NAME-YEAR.NUMBER`, the newest release first."""
     pattern = re.compile(rf"{re.escape(name)}-([0-9]{{4}})\.([0-9]+)")
     matched = {stem: match for stem in files if (match := pattern.fullmatch(stem))}
+    # As numbers: `core-2026.10` is newer than `core-2026.9`.
     newest_first = sorted(matched, key=lambda stem: tuple(map(int, matched[stem].groups())), reverse=True)
     return [files[stem] for stem in newest_first]
 

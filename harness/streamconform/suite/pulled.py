@@ -40,6 +40,7 @@ def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) 
     """
     source, _, version = origin.source.partition(" ")
     folder = corpus / f"{source}-{version}"
+    # A source that was not pulled is no mistake; one that was pulled and lacks the recording is.
     if not folder.is_dir():
         return None
     again = f"run `conform corpus drop {source}`, then `conform corpus pull {source}`"

@@ -79,6 +79,7 @@ def find_matcher_errors(
 def _check_regex(pattern: Any) -> str | None:
     try:
         re.compile(pattern)
+    # `a{99999999999}` raises `OverflowError`, and deep nesting `RecursionError`.
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         return f"expected a regular expression ({error})"
     return None

@@ -157,6 +157,7 @@ class Shard(NamedTuple):
     def includes(self, case_id: str) -> bool:
         """Return whether a case is in this shard."""
         # The case's id decides, not the trial's, so that all trials of a case stay together.
+        # Not `hash`, which differs between processes.
         digest = hashlib.sha256(case_id.encode()).digest()
         return int.from_bytes(digest[:8]) % self.total == self.number - 1
 

@@ -1,8 +1,8 @@
 """The shapes of streams: which events, fields, types and words they have, and in which order events come.
 
-Other values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists
-those of real streams, and of those that authored streams have the ones that the provider's own types
-describe; `python -m tests.corpus.write_shapes` writes it. `specs/shapes/<api>.yaml` explains the other ones.
+Other values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists the
+shapes of real streams, and those of authored streams that the provider's own types describe; `python -m
+tests.corpus.write_shapes` writes it. `specs/shapes/<api>.yaml` explains all others.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def read_shapes(cassette: Cassette) -> frozenset[Shape]:
             continue
         event = _name_event(payload, frame.event)
         shapes.update(Shape(event, path, kind) for path, kind in _walk(payload, "", 0))
+        # An event after itself has no meaning: deltas come in any number.
         if event != last and last is not None:
             shapes.add(Shape(last, event, ORDER))
         last = event

@@ -69,6 +69,7 @@ def update_checksums(before: bytes, after: bytes) -> bytes:
     `after` is `before` with bytes replaced, of the same length. A checksum that was wrong stays wrong.
     """
     out = bytearray(after)
+    # Scrubbing overwrites bytes inside messages, and a parser under test would reject the old checksums.
     for frame in split(before):
         span = slice(frame.start, frame.end)
         if frame.value is not None and after[span] != before[span]:
@@ -83,8 +84,10 @@ def _read_message(body: bytes, start: int) -> Frame | None:
         return None
     total, length, checksum = PRELUDE.unpack_from(body, start)
     end = start + total
+    # Before the checksums: a corrupt length would point outside the message.
     if total < _OVERHEAD + length or end > len(body):
         return None
+    # A view, because slices would copy every message once more for its checksum.
     view = memoryview(body)
     lengths_valid = checksum == zlib.crc32(view[start : start + 8])
     if not lengths_valid or _CHECKSUM.unpack_from(body, end - 4)[0] != zlib.crc32(view[start : end - 4]):
@@ -116,6 +119,7 @@ def _read_headers(data: bytes) -> dict[str, str] | None:
         if size is None or value + size > len(data):
             return None
         position = value + size
+        # Other types are only skipped by their size: the headers that name a message are strings.
         if kind == _STRING_TYPE:
             headers[name.decode("utf-8", "replace")] = data[value:position].decode("utf-8", "replace")
     return headers

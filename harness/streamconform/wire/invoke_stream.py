@@ -50,6 +50,7 @@ def replace_payload(original: bytes, payload: bytes) -> bytes:
     if span is None:
         return eventstream.replace_payload(original, payload)
     outer = frames[0].payload
+    # The provider may have encoded the same bytes with other JSON escapes, and what did not change must stay.
     if _decode(outer[slice(*span)]) == payload:
         return original
     encoded = outer[: span[0]] + base64.b64encode(payload) + outer[span[1] :]
@@ -73,12 +74,14 @@ def _find_encoded(frame: Frame) -> tuple[int, int] | None:
     found = None
     for key, item in zip(root.keys, root.items, strict=True):
         if frame.payload[slice(*key)] == _BYTES and frame.payload[item.start : item.start + 1] == b'"':
+            # No `break`: the last of duplicate keys wins, as in JSON parsers.
             found = item.start + 1, item.end - 1
     return found if found is not None and _decode(frame.payload[slice(*found)]) is not None else None
 
 
 def _decode(text: bytes) -> bytes | None:
     try:
+        # Through JSON first: the text may hold escapes, such as `\/` for a slash.
         return base64.b64decode(json.loads(b'"%s"' % text), validate=True)
     except ValueError:
         return None

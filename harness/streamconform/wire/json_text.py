@@ -15,9 +15,11 @@ from typing import NoReturn
 
 import orjson
 
+# Not `*+`: see the note on possessive quantifiers in `json_array`.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', re.DOTALL)
 """The tokens without commas and colons: in valid JSON, the others determine where these are."""
+# `_rewrite` recurses, and Python allows 1,000 frames in all.
 _MAX_DEPTH = 200
 """Payloads that are nested deeper are not rearranged."""
 _CACHE_SIZE = 512
@@ -113,6 +115,7 @@ def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> 
         return text
     ends = sorted({node.end - 1 for path in paths for node in _find_objects(text, root, path)})
     out = bytearray(text)
+    # From the end, so that the earlier offsets stay valid.
     for end in reversed(ends):
         separator = b"" if text[:end].rstrip().endswith(b"{") else b","
         out[end:end] = separator + member
@@ -141,6 +144,7 @@ def _is_json(text: bytes) -> bool:
     except orjson.JSONDecodeError:
         # orjson is fast, but rejects lone surrogates, deep nesting and huge numbers.
         try:
+            # `str`, because `int` rejects more than 4,300 digits, which are valid JSON.
             json.loads(text.decode(), parse_int=str)
         except (ValueError, RecursionError):
             return False
@@ -175,6 +179,7 @@ def _rewrite(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]
 def _reverse_order(text: bytes, node: Node) -> list[int]:
     order = list(range(len(node.items)))
     keys = [text[slice(*key)] for key in node.keys]
+    # `"a"` and `"\u0061"` are the same key. Decoding is needed only where a key has an escape, which is rare.
     escaped = any(b"\\" in key for key in keys)
     names = set(map(json.loads, keys) if escaped else keys)
     return order[::-1] if len(names) == len(order) else order

@@ -17,6 +17,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
     frames = []
     start = 0
     while start < len(body):
+        # Not `splitlines`, which also splits at CR: inside a line, CR is white space of the JSON.
         line_end = body.find(b"\n", start)
         end = len(body) if line_end < 0 else line_end + 1
         line = body[start:end]

@@ -21,7 +21,7 @@ class NotPayloadError(ValueError):
 def restore_framing(text: bytes, write: Writer) -> bytes:
     """Return the body whose payloads are the lines of `text`, framed by `write`; empty lines are ignored.
 
-    Raises `NotStrippedError` with the number of the line.
+    Raises `NotPayloadError` with the number of the line.
     """
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     if not lines:

@@ -64,6 +64,7 @@ def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
     name = None
     values: list[tuple[int, int]] = []
     for line in block:
+        # In a comment, which begins with a colon, the name of the field is empty and matches neither.
         field, _, text = body[line.start : line.stop].partition(b":")
         start = line.stop - len(text) + text.startswith(b" ")
         if field == b"data":
@@ -71,7 +72,9 @@ def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
         elif field == b"event":
             name = body[start : line.stop].decode("utf-8", "replace")
     payload = b"\n".join(body[start:stop] for start, stop in values)
+    # The standard dispatches an empty `data:` line; gateways send it as a heartbeat, and it holds no payload.
     if not payload:
         return None
+    # With several `data` lines, the LF that joins them stands for other bytes in the body.
     value = values[0] if len(values) == 1 else None
     return Frame(block[0].start, end, payload, value, name)

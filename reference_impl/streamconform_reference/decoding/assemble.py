@@ -116,6 +116,7 @@ class Assembler:
         if block is None:
             self.start(slot, kind, text)
         elif block.kind == kind and block.open and isinstance(block, ProseBlock):
+            # Empty if the text ends in half a surrogate pair, whose other half may come with the next delta.
             piece = block.fragments.add(text)
             if piece:
                 self._events.append(ProseDelta(block.position, kind, piece))
@@ -231,6 +232,7 @@ class Assembler:
         block = self._slots.get(slot)
         if block is None:
             self.add(slot, kind, whole)
+        # A closed block stays: its end event has already reported the whole text.
         elif isinstance(block, ProseBlock) and block.open:
             self.add(slot, kind, block.fragments.find_missing(whole) or "")
 

@@ -46,6 +46,7 @@ class CallIds:
         """Return the id, with the first free number from 2 appended if the id is taken."""
         unique = call_id
         while unique in self._taken:
+            # Counts on from the last number, so that many equal ids take linear time.
             self._taken[call_id] += 1
             unique = f"{call_id}_{self._taken[call_id]}"
         self._taken[unique] = 1
@@ -182,7 +183,9 @@ class CallBlock:
         return ToolCall(
             id=self.id,
             name=self.name,
+            # Not before the end: nobody may run a call that can still change.
             arguments=self.arguments if self.complete else None,
+            # An API that sends arguments as an object, such as Gemini's, has no text of them.
             arguments_text=self.fragments.text() if self.has_fragments else None,
             complete=self.complete,
             executor=self.executor,

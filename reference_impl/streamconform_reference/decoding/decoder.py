@@ -64,9 +64,11 @@ class Decoder(ABC):
             return []
         if not self._framed and len(self._head) < _BODY_HEAD:
             self._head += data[: _BODY_HEAD - len(self._head)]
+        # An error document can be read only when it is whole, so at the end.
         if self.failed:
             return []
         frames = self.framing.receive(data)
+        # Most chunks of a body that arrives byte by byte end no frame.
         if self.framing.fault is None and not frames:
             return []
         for frame in frames:

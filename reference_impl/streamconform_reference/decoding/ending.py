@@ -39,6 +39,7 @@ def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[Call
     """Return the ended calls whose end event was held, and that a complete answer completes."""
     calls = _filter_calls(blocks)
     if reported.reason in _TRUNCATING:
+        # A limit cuts only the call that the model was writing, which is the last one.
         calls = calls[:-1]
     return [call for call in calls if not call.open and not call.complete]
 
@@ -46,8 +47,10 @@ def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[Call
 def _adjust_reason(reason: StopReason, blocks: Sequence[GrowingBlock]) -> StopReason:
     """Return the reported reason, adjusted to the content."""
     calls = _filter_calls(blocks)
+    # Gemini, Ollama and many servers of Chat Completions report `stop` after calls.
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"
+    # OpenAI ends a refusal with `stop`: only the content shows it.
     if reason == "stop" and _has_refusal(blocks):
         return "refusal"
     if reason == "tool_use" and calls and all(call.executor == "provider" for call in calls):

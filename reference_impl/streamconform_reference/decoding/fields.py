@@ -37,6 +37,7 @@ def read_objects(holder: Payload, key: str) -> list[Payload]:
 def read_index(payload: Payload, key: str) -> int | None:
     """Return the integer under the key, None if there is none: some servers omit it."""
     value = payload.get(key)
+    # `type`, because `True` is an `int`.
     return value if type(value) is int else None
 
 

@@ -24,6 +24,7 @@ class Fragments:
 
     def add(self, piece: str) -> str:
         """Add a non-empty fragment; return the text that can be emitted now, possibly empty."""
+        # One comparison per delta. Characters above the surrogates take this way too, and come out unchanged.
         if self._half or piece[-1] >= _FIRST_SURROGATE:
             piece, self._half = _join_pairs(self._half + piece)
             if not piece:
@@ -52,6 +53,7 @@ class Fragments:
     def text(self) -> str:
         """Return all text emitted so far."""
         if len(self._parts) > 1:
+            # Kept joined, so that a snapshot after every frame does not join everything again.
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 

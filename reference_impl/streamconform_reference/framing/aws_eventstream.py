@@ -84,6 +84,7 @@ class EventStreamFraming:
             return []
         self._buffer += data
         frames: list[Frame] = []
+        # Released before the deletion: a bytearray cannot shrink while there is a view of it.
         with memoryview(self._buffer) as view:
             end = self._read(view, frames)
         del self._buffer[:end]
@@ -98,6 +99,7 @@ class EventStreamFraming:
         """Append the whole messages in the view to the frames, up to a fault; return their end."""
         start, size = 0, len(view)
         while size - start >= _PRELUDE.size:
+            # Kept between calls, so that a message in many chunks has its prelude verified once.
             total, headers = self._lengths or self._read_prelude(view, start)
             end = start + total
             if self.fault or end > size:

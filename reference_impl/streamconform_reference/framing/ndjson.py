@@ -73,6 +73,7 @@ class NdjsonFraming:
         for line in lines:
             start, following = following, following + len(line) + 1
             data = line
+            # Servers send lines without white space around them, which need no stripping.
             if not line or line[0] != _BRACE or line[-1] in _BLANK:
                 data = line.strip(_BLANK)
                 start += len(line) - len(line.lstrip(_BLANK))

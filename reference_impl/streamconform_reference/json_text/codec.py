@@ -41,6 +41,7 @@ def loads(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         value = _load_exactly(data.decode("utf-8", "replace"))
     else:
+        # orjson may have rounded such a number to a float.
         if _LONG_NUMBER_ZEROED in data.translate(_DIGITS_TO_ZERO):
             value = _load_exactly(data.decode("utf-8", "replace"))
     if len(data) > _SHORTEST_DEEP and data.count(b"[") + data.count(b"{") > MAX_DEPTH:
@@ -104,6 +105,7 @@ def _read_finite_float(text: str) -> float:
 
 
 def _refuse_deep(value: Any) -> None:
+    # Level by level: recursion would fail on exactly the values that are refused here.
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [

@@ -138,6 +138,7 @@ class JsonStream:
         """
         inner = self._read_open_scalar()
         for container in reversed(self._open):
+            # Copies, because the next piece changes the containers, while a caller may keep the value.
             outer = _Open(container.value.copy(), container.key)
             if inner is not _NOTHING:
                 outer.add(inner)

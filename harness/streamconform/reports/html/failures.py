@@ -40,6 +40,7 @@ MAX_EVENTS: Final = 1000
 MAX_PASSED_CHECKS: Final = 60
 
 
+# With these limits, a page of 20,000 trials takes less than 10 MB (`tests/browser/test_large.py`).
 @dataclass(slots=True)
 class Budget:
     """The room left on the page, in characters of JSON, and the number of items that found none."""
@@ -157,6 +158,7 @@ class FailureRows:
     def _place_events(self, trial: Trial, events: Any) -> Placement | None:
         """Return the frames of the events; None if there are no events or no snapshots of the stream."""
         snapshots = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
+        # Then not every frame has a snapshot, as in `explanation`.
         if not snapshots or len(snapshots) >= MAX_POSITIONS:
             return None
         try:

@@ -116,6 +116,7 @@ def _join_parts(kind: str, names: tuple[str, ...]) -> str:
     folder = files(__package__) / kind
     parts = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)
     text = "\n".join(parts)
+    # One function around all parts, so that they share names and add none to the page.
     return f'"use strict";\n(() => {{\n{text}}})();\n' if kind == "js" else text
 
 

@@ -61,6 +61,7 @@ def read_suite(results: Results) -> Suite:
             {}, f"titles, requests and wires are missing, because the suite cannot be read: {reason}"
         )
     problem = None
+    # A user's own specs do not come with a release.
     if header.version != __version__ and not specs_setting:
         problem = (
             f"the run was made with streamconform {escape_line(header.version)}, this page with "

@@ -86,6 +86,7 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
     def read(self, payload: Payload) -> None:
         """Read one event; the service's own fields may be in any of them."""
         self._intervened = self._intervened or payload.get(GUARDRAIL) == INTERVENED
+        # All of this comes before `super().read`, which ends the answer at `message_stop`.
         last = payload.get("type") == "message_stop"
         if last:
             read_usage(self.message, payload.get("usage"))

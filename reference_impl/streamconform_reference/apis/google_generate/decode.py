@@ -103,6 +103,7 @@ class GoogleGenerateDecoder(Decoder):
 
     def receive_frame(self, frame: Frame) -> None:
         """Decode one frame; a frame that is an array, as some errors are, counts as its elements."""
+        # `[DONE]`, which gateways append, begins like an array.
         if not frame.data.startswith(b"[") or frame.data.strip() == DONE_MARK:
             super().receive_frame(frame)
             return
@@ -126,6 +127,7 @@ class GoogleGenerateDecoder(Decoder):
         usage = payload.get("usageMetadata")
         if isinstance(usage, dict):
             self.read_usage(usage)
+        # Grounding may follow the usage, and changes what of it is charged.
         elif self._searched and self.counts:
             self._report_usage()
         if payload.get("error"):
@@ -146,6 +148,7 @@ class GoogleGenerateDecoder(Decoder):
                 if not isinstance(part, dict):
                     raise BrokenPayloadError("a part is not an object")
                 self.read_part(part)
+        # One set operation for most chunks, which have none of them.
         if not _METADATA.isdisjoint(candidate):
             for kind in METADATA:
                 if candidate.get(kind):

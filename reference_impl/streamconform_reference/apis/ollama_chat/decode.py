@@ -100,6 +100,7 @@ class OllamaChatDecoder(Decoder):
             self.message.fail(read_error(payload))
         elif payload.get("done") is True:
             self.read_done(payload)
+        # The error whose message is the key (ollama/ollama#11781) has no `message`.
         elif message is None:
             self._read_unnamed_error(payload)
 

@@ -213,6 +213,7 @@ class OpenaiChatDecoder(Decoder):
 
     def read_delta(self, delta: Payload) -> None:
         """Read the fields of a delta; null, empty and unknown fields are ignored."""
+        # One set operation for most deltas, which have no reasoning.
         if not _REASONING_KEYS.isdisjoint(delta):
             for piece in self.to_reasoning(delta):
                 if piece.text:
@@ -253,6 +254,7 @@ class OpenaiChatDecoder(Decoder):
         changed = False
         if tier != self._service_tier and isinstance(tier, str):
             self._service_tier = tier
+            # A tier that follows the counts changes what they cost.
             changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
             for usage in find_usages(payload, choice):
