@@ -54,6 +54,7 @@ def summarize(path):
     header, *trials, footer = (json.loads(line) for line in path.read_text("utf-8").splitlines())
     for trial in trials:
         del trial["ms"]
+    del header["command"], footer["seconds"]
     return header, sorted(trials, key=lambda trial: trial["id"]), footer
 
 

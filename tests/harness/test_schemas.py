@@ -16,7 +16,7 @@ from streamconform.model import cassette, event, outcome, result, verdict
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case
 from streamconform.model.trial import DELIVERIES, FAULTS, OLD_NAMES, FaultSet, Input
-from streamconform.run.results import to_json
+from streamconform.run.results import RUN_FACTS, to_json
 from streamconform.schemas import NAMES, check_document, find_problems, load_schema
 from streamconform.suite.profiles import Profile
 from streamconform.yaml_text import reader
@@ -131,7 +131,8 @@ def test_a_case_agrees_with_its_schema():
 
 def test_the_header_of_results_agrees_with_its_schema():
     top = definition("results.v1", "header")["properties"]
-    assert set(top) - {"kind", "schema"} == {"suite", "implementations", "selection", "seed", "date"}
+    required = {"suite", "implementations", "selection", "seed"}
+    assert set(top) - {"kind", "schema"} == required.union(RUN_FACTS)
     assert set(top["suite"]["properties"]) == {"version", "cases", "trials", "digest"}
     assert set(top["implementations"]["items"]["properties"]) == names(result.ImplementationInfo)
 
@@ -225,6 +226,8 @@ RESULTS = [
         selection={"patterns": []},
         seed=0,
         date="2026-05-01",
+        command="conform run -i y",
+        platform="Python 3.12.1, Linux 6.1, x86_64",
     ),
     result.TrialResult(
         implementation=0,
@@ -259,7 +262,7 @@ RESULTS = [
         title="A title",
         guards=("a/b#1",),
     ),
-    result.Footer(counts={"pass": 1, "fail": 0}, exit=0, complete=True),
+    result.Footer(counts={"pass": 1, "fail": 0}, exit=0, complete=True, seconds=1.5),
     result.Footer(counts={}, exit=1, complete=True, problems=(Problem("known.yaml", 4, "stale: it passes"),)),
 ]
 

@@ -107,6 +107,24 @@ def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):
     assert log[-1].endswith("expected `POST BASE_URL/v1/messages`")
 
 
+def test_the_root_lists_every_case_with_its_base_url_and_runs_nothing_that_a_title_holds(own):
+    hostile = own.with_file(
+        "specs/anthropic-messages/mine.yaml", SUITE.replace("A small answer", "'<script>alert(1)</script>'")
+    )
+    hostile.write()
+    with serve(hostile.folder, "--specs", "specs") as served:
+        base = served.urls[0]
+        root = base.partition("/x/")[0]
+        page = httpx.get(f"{root}/", trust_env=False, timeout=20)
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert f"<code>{base}</code>" in page.text
+    assert "<code>POST /v1/messages</code>" in page.text
+    assert "<script" not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+
+
 def test_a_port_that_is_taken_is_the_users_mistake(own):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

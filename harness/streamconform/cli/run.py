@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -190,6 +191,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
+        command=shlex.join(("conform", *sys.argv[1:])),
         resumed=earlier,
     )
     folder: RunFolder | None = None

@@ -16,6 +16,7 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import AS_IS, DELIVERIES, FAULTS, Trial
 from streamconform.printable import escape_line
+from streamconform.replay.index_page import ServedCase, make_index_reply
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import ReceivedRequest, ServerLimits
 from streamconform.replay.server import ReplayServer
@@ -45,9 +46,9 @@ NO_TIMEOUTS: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall
 def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001 - click's flags
     """Serve the recorded streams over HTTP, on this machine only, until Ctrl-C.
 
-    Prints the base URL and the path of each case. Add `@NAME` to the case for another delivery or a fault:
-    `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are logged on stderr; `conform check` judges
-    your client's outcome.
+    Prints the base URL and the path of each case; the server's root is a page that lists them. Add `@NAME` to
+    the case for another delivery or a fault: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
+    logged on stderr; `conform check` judges your client's outcome.
     """
     settings = options.merge_settings(arguments)
     catalog = read_catalog(options.find_sources(settings))
@@ -61,7 +62,20 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
         return _find_trial(id_, cases, settings.get("seed", 0))
 
     watch = None if quiet else _log_request
-    server = ReplayServer(find_trial, port=port, bounds=NO_TIMEOUTS, time_scale=time_scale, watch=watch)
+
+    def make_index() -> Reply:
+        return make_index_reply(
+            ServedCase(id_, case.title, server.base_url(id_), _find_path(case)) for id_, case in cases.items()
+        )
+
+    server = ReplayServer(
+        find_trial,
+        port=port,
+        bounds=NO_TIMEOUTS,
+        time_scale=time_scale,
+        watch=watch,
+        make_index=make_index,
+    )
     asyncio.run(_serve(server, port, cases))
 
 
@@ -78,7 +92,8 @@ async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> 
         for id_, case in cases.items():
             click.echo(f"{server.base_url(id_)}  POST {_find_path(case)}")
         hint = "`conform list --trials --deliver full --input http` lists the names to use after @"
-        click.echo(f"{format_count(len(cases), 'case')}; {hint}; stop with Ctrl-C", err=True)
+        served = f"{format_count(len(cases), 'case')}, listed at {server.url}/"
+        click.echo(f"{served}; {hint}; stop with Ctrl-C", err=True)
         await stopped.wait()
 
 

@@ -40,6 +40,10 @@ class Header:
     """The day on which the run started, in UTC, as `2026-12-31`."""
     digest: str | None = None
     """Digest of the selected trials, their specs and their cassettes."""
+    command: str | None = None
+    """The command line of the run."""
+    platform: str | None = None
+    """Where it ran: the version of Python, the operating system and the processor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,8 @@ class Footer:
     complete: bool
     problems: tuple[Problem, ...] = ()
     """The entries of the known-failures files that are out of date."""
+    seconds: float | None = None
+    """The duration of the run, from the start of the first program."""
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:

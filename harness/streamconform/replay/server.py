@@ -49,8 +49,12 @@ class ReplayServer:
         bounds: ServerLimits | None = None,
         time_scale: float = 0.0,
         watch: WatchRequest | None = None,
+        make_index: Callable[[], Reply] | None = None,
     ) -> None:
-        """Store the settings without listening yet; `port` 0 chooses a free port."""
+        """Store the settings without listening yet; `port` 0 chooses a free port.
+
+        `make_index` returns the reply to `GET /`, which names no trial.
+        """
         self.url = ""
         """The URL of the server, without a trailing slash."""
         self._find = find
@@ -58,6 +62,7 @@ class ReplayServer:
         self._bounds = bounds or ServerLimits()
         self._time_scale = time_scale
         self._watch = watch
+        self._make_index = make_index
         self._server: asyncio.Server | None = None
         self._ids = itertools.count(1)
         self._exchanges: dict[str, TrialExchange] = {}
@@ -156,6 +161,9 @@ class ReplayServer:
 
     async def _answer(self, received: ReceivedRequest, connection: ClientConnection) -> bool:
         """Send the reply to a request and return whether the connection can be reused."""
+        if self._make_index is not None and received.method == "GET" and received.target == "/":
+            reply = self._make_index()
+            return await send_reply(reply, received, connection, asyncio.Event(), None, None)
         prefix = _PREFIX.match(received.target)
         id_ = unquote(prefix["id"]) if prefix else ""
         target = received.target[prefix.end() if prefix else 0 :] or "/"

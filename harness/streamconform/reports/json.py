@@ -13,15 +13,15 @@ from streamconform.run.results import Results, to_json
 def render(results: Results) -> str:
     """Return header, trials and footer; `cut` says why the results are incomplete.
 
-    Date and times are left out, so that the same run gives the same bytes.
+    Date, command, platform and times are left out, so that the same run gives the same bytes.
     """
     trials = [to_json(trial) for trial in results.trials]
     for trial in trials:
         del trial["ms"]
     document = {
-        "header": to_json(replace(results.header, date=None)),
+        "header": to_json(replace(results.header, date=None, command=None, platform=None)),
         "trials": trials,
-        "footer": None if results.footer is None else to_json(results.footer),
+        "footer": None if results.footer is None else to_json(replace(results.footer, seconds=None)),
         "cut": describe_incomplete(results),
     }
     return json.dumps(document, indent=1)

@@ -50,6 +50,8 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
         trials=sum(header.trials for header in headers),
         implementations=tuple(implementations),
         date=max((header.date for header in headers if header.date), default=None),
+        command=None,  # of one shard only
+        platform=first.header.platform if len({header.platform for header in headers}) == 1 else None,
         selection={k: v for k, v in first.header.selection.items() if _all_agree(headers, k, v)},
     )
     return sort_trials(Results(header, tuple(trials), _merge_footers([run.footer for _, run in runs])))
@@ -120,4 +122,11 @@ def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
         exit=select_exit(*codes),
         complete=all(footer.complete for footer in complete),
         problems=tuple(dict.fromkeys(problem for footer in complete for problem in footer.problems)),
+        seconds=_add_seconds(complete),
     )
+
+
+def _add_seconds(footers: Sequence[Footer]) -> float | None:
+    """Return the sum of the durations, or None if one is missing."""
+    durations = [footer.seconds for footer in footers if footer.seconds is not None]
+    return round(sum(durations), 1) if len(durations) == len(footers) else None

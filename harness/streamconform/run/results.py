@@ -22,6 +22,9 @@ SCHEMA = "results.v1"
 OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards", "not_exposed"})
 """Fields of a trial that are omitted if they are empty."""
 
+RUN_FACTS: Final = ("date", "command", "platform")
+"""Fields of the header about one run, which differ when it is repeated."""
+
 _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -75,12 +78,13 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     """Return the JSON form of one line."""
     match line:
         case Header():
-            date = {} if line.date is None else {"date": line.date}
+            # Facts of one run, not of the suite: reports that have to be reproducible leave them out.
+            facts = {name: getattr(line, name) for name in RUN_FACTS if getattr(line, name) is not None}
             digest = {} if line.digest is None else {"digest": line.digest}
             return {
                 "kind": "header",
                 "schema": SCHEMA,
-                **date,
+                **facts,
                 "suite": {"version": line.version, "cases": line.cases, "trials": line.trials} | digest,
                 "implementations": [_info_to_json(info) for info in line.implementations],
                 "selection": dict(line.selection),
@@ -93,6 +97,8 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
         case Footer():
             members = {name: getattr(line, name) for name in Footer.__slots__}
             members["problems"] = [asdict(problem) for problem in line.problems]
+            if line.seconds is None:
+                del members["seconds"]
             return {"kind": "footer"} | members
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import platform
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,6 +56,8 @@ class RunRequest:
     """The known-failures files of these implementations."""
     digest: str | None = None
     """The digest of the suite, for the results header."""
+    command: str | None = None
+    """The command line, for the results header."""
     resumed: Results | None = None
     """The results of the interrupted run that this one continues."""
 
@@ -81,6 +85,13 @@ class FinishedRun:
     """Returns the paths that a trial was judged on."""
 
 
+def describe_platform() -> str:
+    """Return Python's version, the system and the processor: `Python 3.12.1, Linux 6.1.0, x86_64`."""
+    system = platform.uname()
+    parts = (f"Python {platform.python_version()}", f"{system.system} {system.release}", system.machine)
+    return ", ".join(part.strip() for part in parts if part.strip())
+
+
 def execute_run(request: RunRequest, path: Path, progress: Progress) -> FinishedRun:
     """Execute `request`, write `path` line by line, and return the results.
 
@@ -106,6 +117,7 @@ class _Runner:
         self.path = path
         self.progress = progress
         self.header: Header | None = None
+        self._started = time.monotonic()
         self.interrupted = False
         self._stopped_early = False
         self._writer: ResultsWriter | None = None
@@ -156,6 +168,8 @@ class _Runner:
             seed=request.settings.seed,
             date=datetime.now(UTC).date().isoformat(),
             digest=request.digest,
+            command=request.command,
+            platform=describe_platform(),
         )
         if request.resumed is None:
             self._writer = ResultsWriter(self.path)
@@ -215,6 +229,7 @@ class _Runner:
             exit=exit_,
             complete=not self.interrupted and not self._stopped_early,
             problems=list_problems(self.request.known_failures, outdated),
+            seconds=round(time.monotonic() - self._started, 1),
         )
         with self._writer:
             self._writer.write(footer)

@@ -61,6 +61,7 @@ def render(results: Results, baseline: Results | None = None) -> str:
             not_exposed=describe_not_exposed(results),
             notes=list(_notes(results, value, suite.problem)),
             problems=[escape_line(str(problem), 400) for problem in list_problems(results)[:MAX_PROBLEMS]],
+            facts=list(_list_facts(results)),
             policy=policy,
             style=Markup(style),  # noqa: S704 - from files of this package
             script=Markup(script),  # noqa: S704 - from files of this package
@@ -96,6 +97,14 @@ def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iter
             f"without the wire and {left_out['details'] + left_out['failures']:,} without values. Every "
             "cause is listed, and each case names the command that shows it in full."
         )
+
+
+def _list_facts(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the facts about this one run, by name."""
+    header, footer = results.header, results.footer
+    seconds = None if footer is None or footer.seconds is None else f"{footer.seconds:,g} s"
+    facts = {"Date": header.date, "Duration": seconds, "Command": header.command, "Platform": header.platform}
+    yield from ((name, fact) for name, fact in facts.items() if fact is not None)
 
 
 @cache

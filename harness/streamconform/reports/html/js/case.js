@@ -48,10 +48,12 @@ function makeEvidence(facts) {
 }
 
 function makeSteps(failure) {
-  const at = inOrder.indexOf(failure);
+  // The steps lead through the failures that the filters of the list select; a page opened by its address may be of another one.
+  const listed = inOrder.filter((other) => other === failure || matchesFilters(other));
+  const at = listed.indexOf(failure);
   if (at < 0) return null;
   const to = (next, label) => next && el("a", { href: addressOf(next.c, next.d[0], next.i) }, label);
-  return el("span", { class: "steps" }, to(inOrder[at - 1], "previous failure"), el("span", { class: "dim" }, `${at + 1} of ${inOrder.length}`), to(inOrder[at + 1], "next failure"));
+  return el("span", { class: "steps" }, to(listed[at - 1], "previous failure"), el("span", { class: "dim" }, `${at + 1} of ${listed.length}`), to(listed[at + 1], "next failure"));
 }
 
 // Every delivery of the case, for each implementation; if all passed or all were skipped, only their number.

@@ -1,6 +1,12 @@
 // Filters. They are in the address, so that a view can be shared.
+//
+// The text is a query: words that a case has to contain, and fields (api:openai-chat, tag:thinking, verdict:fail, impl:NAME). A
+// minus sign before either excludes its cases.
 
+const overview = document.getElementById("overview");
+const page = document.getElementById("page");
 const form = document.getElementById("filters");
+let lastList = "#"; // the address of the overview with its filters
 const KEYS = ["q", "api", "tag", "verdict", "impl"];
 const filter = Object.fromEntries(KEYS.map((key) => [key, ""]));
 let selected = cases.map(() => true); // by case number
@@ -35,29 +41,68 @@ function readFilters(hash) {
   }
 }
 
+const FIELDS = {
+  api: (value) => (testCase) => testCase.api.includes(value),
+  tag: (value) => (testCase) => testCase.tags.some((tag) => run.tags[tag].toLowerCase() === value),
+  verdict: (value) => (testCase, impls) => hasVerdict(testCase, impls, value),
+};
+
+// Returns the terms of a query, as {term, name, value, excluded}.
+function parseQuery(text) {
+  return text.toLowerCase().split(/\s+/).filter((word) => word && word !== "-").map((word) => {
+    const excluded = word.startsWith("-");
+    const term = excluded ? word.slice(1) : word;
+    const [, name, value] = /^([a-z]+):(.+)$/.exec(term) || [];
+    return { term, name, value, excluded };
+  });
+}
+
+// Returns a test of a case for each term but those of implementations, which select columns.
+function makeTests(terms) {
+  return terms.filter(({ name }) => name !== "impl").map(({ term, name, value, excluded }) => {
+    const test = FIELDS[name]?.(value) || ((testCase) => testCase.text.includes(term));
+    return (testCase, impls) => test(testCase, impls) !== excluded;
+  });
+}
+
+let unexpected = new Set(); // the cases with a failure of a selected implementation that fails the run
+
+function hasVerdict(testCase, impls, name) {
+  if (name === "unexpected") return unexpected.has(testCase.number);
+  return LETTER[name] !== undefined && impls.some((i) => cells[i][testCase.number][AT[LETTER[name]]] > 0);
+}
+
 function filtersAddress(changes) {
   const values = Object.entries({ ...filter, ...changes }).filter(([, value]) => value);
   return `#${new URLSearchParams(values)}`;
 }
 
+let terms = []; // of the query
+let shownImpls = run.impls.map((_, i) => i);
+
 function listImpls() {
-  const all = run.impls.map((_, i) => i);
+  return shownImpls;
+}
+
+function selectImpls() {
+  const isNamed = (i) => terms.every(({ name, value, excluded }) => name !== "impl" || run.impls[i].name.toLowerCase().includes(value) !== excluded);
+  const all = run.impls.map((_, i) => i).filter(isNamed);
   return all.includes(Number(filter.impl)) && filter.impl !== "" ? [Number(filter.impl)] : all;
 }
 
 // Applies the filters to every case, once for all lists.
 function applyFilters() {
-  const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
+  terms = parseQuery(filter.q);
+  shownImpls = selectImpls();
+  const tests = makeTests(terms);
   const tag = filter.tag ? run.tags.indexOf(filter.tag) : null;
   const impls = listImpls();
-  const unexpected = new Set(run.causes.filter((cause) => cause.kind === "unexpected").flatMap((cause) => cause.f)
+  unexpected = new Set(run.causes.filter((cause) => cause.kind === "unexpected").flatMap((cause) => cause.f)
     .map((n) => run.failures[n]).filter((failure) => impls.includes(failure.i)).map((failure) => failure.c));
-  const letter = LETTER[filter.verdict];
   selected = cases.map((testCase) => (!filter.api || testCase.api === filter.api)
     && (tag === null || testCase.tags.includes(tag))
-    && words.every((word) => testCase.text.includes(word))
-    && (!filter.verdict
-      || (filter.verdict === "unexpected" ? unexpected.has(testCase.number) : impls.some((i) => cells[i][testCase.number][AT[letter]]))));
+    && tests.every((matches) => matches(testCase, impls))
+    && (!filter.verdict || hasVerdict(testCase, impls, filter.verdict)));
   const count = selected.filter(Boolean).length;
   const text = count === cases.length ? formatCount(count, "case") : `${formatNumber(count)} of ${formatCount(cases.length, "case")}`;
   document.getElementById("f-count").textContent = text;
@@ -65,21 +110,35 @@ function applyFilters() {
 
 function matchesFilters(failure) {
   if (!selected[failure.c] || !listImpls().includes(failure.i)) return false;
-  if (!filter.verdict) return true;
-  return filter.verdict === "unexpected" ? failure.cause?.kind === "unexpected" : failure.count[AT[LETTER[filter.verdict]]] > 0;
+  return (!filter.verdict || failedWith(failure, filter.verdict))
+    && terms.every(({ name, value, excluded }) => name !== "verdict" || failedWith(failure, value) !== excluded);
+}
+
+function failedWith(failure, verdict) {
+  return verdict === "unexpected" ? failure.cause?.kind === "unexpected" : failure.count[AT[LETTER[verdict]]] > 0;
 }
 
 let timer = 0;
 form.addEventListener("input", () => {
   for (const key of KEYS) filter[key] = form[key].value;
+  lastList = filtersAddress({}); // where the way back leads, even before the address has changed
   drawLists();
   clearTimeout(timer); // browsers limit how often the address may change
-  timer = setTimeout(() => history.replaceState(null, "", filtersAddress({})), 200);
+  timer = setTimeout(writeAddress, 200);
 });
+
+function writeAddress() {
+  clearTimeout(timer);
+  if (page.hidden) history.replaceState(null, "", lastList);
+}
+
+// The address of the list has to be right when a link leads away from it, for the browser's own way back.
+overview.addEventListener("click", (event) => { if (event.target.closest("a")) writeAddress(); }, true);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", (event) => {
   event.preventDefault();
-  history.replaceState(null, "", "#");
+  lastList = "#";
+  history.replaceState(null, "", lastList);
   readFilters("");
   drawLists();
 });

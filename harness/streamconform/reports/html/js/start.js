@@ -1,9 +1,6 @@
 // The address decides what is shown: the overview with its filters, or the page of a case.
 
-const overview = document.getElementById("overview");
-const page = document.getElementById("page");
 const overviewTitle = document.title;
-let lastList = "#";
 let scrollPosition = 0; // of the overview, restored on the way back
 
 function drawLists() {

@@ -1,0 +1,66 @@
+"""The filters of the page: their query, and the way back to them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def count_cases(page, query):
+    """Return how many cases a query selects."""
+    page.locator("#f-q").fill(query)
+    return int(page.locator("#f-count").inner_text().split()[0])
+
+
+def test_a_query_has_words_fields_and_exclusions(opened, report):
+    page = opened(report)
+    every = count_cases(page, "")
+    doubled, lost = (
+        f"impl:{name} verdict:fail" for name in ("final-text-doubled", "argument-fragments-lost")
+    )
+    assert 0 < count_cases(page, "verdict:fail") < every
+    assert count_cases(page, "verdict:fail") + count_cases(page, "-verdict:fail") == every
+    assert count_cases(page, "api:cohere-chat") == every
+    assert count_cases(page, "-api:cohere") == 0
+    assert count_cases(page, "v1-plain -repeated") < count_cases(page, "v1-plain")
+    assert count_cases(page, "tag:text") + count_cases(page, "-tag:text") == every
+    assert count_cases(page, doubled) != count_cases(page, lost)
+    assert count_cases(page, "no:such-field") == 0
+    assert count_cases(page, "-") == every
+
+
+def test_a_filter_survives_the_way_to_a_case_and_back(opened, report):
+    page = opened(report)
+    page.locator("#f-q").fill("v1 verdict:unexpected")
+    shown = page.locator("#f-count").inner_text()
+    # At once: the address follows the text with a delay.
+    page.locator(".examples a").first.click()
+    page.locator("#back").click()
+    assert page.locator("#f-q").input_value() == "v1 verdict:unexpected"
+    assert page.locator("#f-count").inner_text() == shown
+    page.locator(".examples a").first.click()
+    page.locator("#case-title").wait_for()
+    page.go_back()
+    page.locator("#filters").wait_for()
+    assert page.locator("#f-q").input_value() == "v1 verdict:unexpected"
+    assert page.locator("#f-count").inner_text() == shown
+
+
+def test_the_next_failure_is_one_that_the_filter_selects(opened, report):
+    page = opened(report)
+    page.locator(".examples a").first.click()
+    whole = int(page.locator(".steps .dim").inner_text().split()[-1])
+    page.locator("#back").click()
+    page.locator("#f-q").fill("tool-use")
+    page.locator(".examples a").first.click()
+    assert int(page.locator(".steps .dim").inner_text().split()[-1]) < whole
+    while page.get_by_text("next failure").count():
+        page.get_by_text("next failure").click()
+        assert "/tool-use/" in page.locator(".top .id code").inner_text()
+
+
+def test_the_page_names_the_run_in_its_footer(opened, report):
+    facts = opened(report).locator("#run-facts")
+    assert facts.locator("dt").all_inner_texts() == ["Date", "Duration", "Command", "Platform"]
+    assert "conform run -i mutant:final-text-doubled" in facts.inner_text()
