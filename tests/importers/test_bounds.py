@@ -1,0 +1,52 @@
+"""A file that would take too much memory or time to import is refused with its place and the bound."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from streamconform.errors import SourceError
+from streamconform.tools.record import importers
+from streamconform.tools.record.importers import coding, import_file, langchain, vcr
+from streamconform.tools.record.importers.coding import decode_body
+
+from .test_formats import tnetstring
+
+API = "anthropic-messages"
+
+
+def nested(levels):
+    value = 1
+    for _ in range(levels):
+        value = [value]
+    return {"request": value, "response": {}, "type": "http", "version": 20}
+
+
+def test_a_file_beyond_the_bound_is_not_parsed(monkeypatch):
+    monkeypatch.setattr(importers, "MAX_FILE", 100)
+    with pytest.raises(SourceError, match=r"a\.sse: larger than 100 bytes"):
+        import_file(Path("a.sse"), b"x" * 101, API, None)
+
+
+def test_a_vcrpy_cassette_of_too_many_nodes_is_refused(monkeypatch):
+    monkeypatch.setattr(vcr, "MAX_EVENTS", 50)
+    text = "version: 1\ninteractions: []\nmore: [" + "1, " * 60 + "1]\n"
+    with pytest.raises(SourceError, match="more than 50 nodes"):
+        import_file(Path("a.yaml"), text.encode(), None, None)
+
+
+def test_a_cassette_of_langchain_that_grows_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(langchain, "MAX_UNPACKED", 1000)
+    with pytest.raises(SourceError, match="larger than 1000 bytes when decompressed"):
+        import_file(Path("a.yaml.gz"), gzip.compress(b"x" * 1001), None, None)
+
+
+def test_a_flow_of_mitmproxy_is_read_up_to_32_levels():
+    with pytest.raises(SourceError, match="flow 1 is broken: nested too deeply"):
+        import_file(Path("a.flow"), tnetstring(nested(33)), None, None)
+
+
+def test_gzip_members_beyond_the_bound_are_not_decompressed(monkeypatch):
+    monkeypatch.setattr(coding, "MAX_MEMBERS", 3)
+    assert decode_body(gzip.compress(b"ab") * 5, "gzip").body == b"ab" * 3
