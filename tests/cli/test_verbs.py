@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -386,3 +388,13 @@ def test_a_bundled_schema_is_printed_and_needs_a_name(project):
     assert (ran.code, "urn:streamconform:outcome" in ran.out) == (0, False)
     assert "outcome_v1" in json.loads(ran.out)["$defs"]
     assert project.run("schema", "--bundle").code == 2
+
+
+def test_output_that_nobody_reads_to_its_end_is_no_failure_of_the_suite(tmp_path):
+    command = (sys.executable, "-m", "streamconform", "list", "--trials")
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as listing:
+        listing.stdout.readline()
+        listing.stdout.close()
+        assert (listing.stderr.read(), listing.wait()) == ("", 128 + signal.SIGPIPE)

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from io import TextIOWrapper
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -56,8 +56,24 @@ MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno
 """Errors of the disk, or of the device behind stdout: nothing in streamconform can cause them."""
 
 
+OUTPUT_CLOSED: Final = 141
+"""The exit code of a command whose output was closed, as by `head`: that of other tools, 128 + SIGPIPE."""
+
+
+class OutputClosed(Exception):
+    """Nobody reads stdout any more."""
+
+
 class Verbs(Group):
     """A group that imports a command when it is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Invoke a command; raises `OutputClosed`."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # click turns it into exit code 1, which stands for new failures.
+            raise OutputClosed from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the table."""
@@ -133,9 +149,9 @@ def _run_command() -> int:
         code = error.exit_code
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone, such as `head`
-        code = 0
+    except OutputClosed:
+        _discard_stdout()
+        code = OUTPUT_CLOSED
     except Exception as error:  # noqa: BLE001 - anything else is a bug of ours, and the user should be told so
         if isinstance(error, OSError) and error.errno in MEDIUM_ERRORS:
             return _report_os_error(error)
