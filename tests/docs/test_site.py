@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -193,3 +194,18 @@ def test_a_history_dates_a_finding(matrix):
 
 def test_peers_of_the_matrix_are_known(matrix):
     assert {client.name for client in matrix.clients} <= PEERS.keys()
+
+
+def test_the_page_of_a_finding_has_a_program_and_an_issue_for_each_client_with_a_snippet(site):
+    pages = sorted((site / "findings").glob("*.html"))
+    issues = {path.stem for path in (site / "findings").glob("*.md")}
+    shown = set()
+    for page in pages:
+        text = html.unescape(page.read_text("utf-8"))
+        for peer in re.findall(r"<summary>With ([\w-]+)</summary>", text):
+            issue = (site / "findings" / f"{page.stem}.{peer}.md").read_text("utf-8")
+            program = re.search(r"^```(?:python|js)\n(.+?)\n```$", issue, re.DOTALL | re.MULTILINE)
+            assert program[1].rstrip() in text, (page, peer)
+            shown.add(f"{page.stem}.{peer}")
+    assert shown == issues
+    assert len(shown) > 100

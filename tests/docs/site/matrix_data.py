@@ -18,7 +18,7 @@ from streamconform.peers.peer import Peer
 from streamconform.peers.table import PEERS
 from streamconform.reports.cause_table import HARMS
 from streamconform.reports.matrix.score import COLUMNS
-from streamconform.suite.catalog import read_catalog
+from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.load import COMMON
 from streamconform.suite.select import PatternParts, split_pattern
@@ -155,8 +155,12 @@ class Matrix:
     cases: Mapping[str, AnyCase]
     """The cases that have a page: a client fails them, or a finding names them."""
     facts: Mapping[str, tuple[Fact, ...]]
-    case_count: int
-    """The number of cases in the suite."""
+    catalog: Catalog
+
+    @property
+    def case_count(self) -> int:
+        """Return the number of cases in the suite."""
+        return len(self.catalog.ids)
 
     @cached_property
     def apis(self) -> list[str]:
@@ -232,7 +236,7 @@ def read_matrix(folder: Path = FOLDER) -> Matrix:
         affected={slug: tuple(names) for slug, names in affected.items()},
         cases={case.id: case for case in cases},
         facts=find_facts(catalog.sources.specs, cases),
-        case_count=len(catalog.ids),
+        catalog=catalog,
     )
 
 

@@ -25,6 +25,7 @@ from .badge import describe_badge, measure_badge
 from .case_data import describe_case
 from .feed import list_entries
 from .matrix_data import FAILING, MARKS, Client, Matrix, Score
+from .reproduction import Reproduction, list_reproductions
 from .start import list_starts
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -137,7 +138,9 @@ def render_pages(
         ),
     )
     for slug in matrix.findings:
-        yield f"findings/{slug}.html", _render_finding(matrix, renderer, slug)
+        shown = list(list_reproductions(matrix.findings[slug], matrix.affected.get(slug, ()), matrix.catalog))
+        yield f"findings/{slug}.html", _render_finding(matrix, renderer, slug, shown)
+        yield from ((each.path, each.issue) for each in shown)
     yield "matrix/clients.json", json.dumps(list(map(_summarize, matrix.clients)), indent=1) + "\n"
     yield "feed.xml", renderer.render("feed.xml", "feed.xml", entries=list_entries(matrix))
 
@@ -327,7 +330,9 @@ def _render_case(matrix: Matrix, renderer: Renderer, id_: str) -> str:
     )
 
 
-def _render_finding(matrix: Matrix, renderer: Renderer, slug: str) -> str:
+def _render_finding(
+    matrix: Matrix, renderer: Renderer, slug: str, reproductions: Sequence[Reproduction]
+) -> str:
     names = matrix.affected.get(slug, ())
     clients = [(name, matrix.find_client(name)) for name in names]
     return renderer.render(
@@ -339,6 +344,7 @@ def _render_finding(matrix: Matrix, renderer: Renderer, slug: str) -> str:
             (library, *_date_finding(matrix, slug, library)) for library in matrix.findings[slug].libraries
         ],
         harm=matrix.harms.get(slug),
+        reproductions=reproductions,
         affected=[
             (name, client, _describe_history(client, slug) if client else "") for name, client in clients
         ],

@@ -33,6 +33,15 @@ def find_issue(peer: Peer, name: str, catalog: Catalog, specs: Path, *, run: boo
         SelectionError: no known failure of `peer` names a finding for it.
     """
     finding, trial = find_finding(peer, name, catalog)
+    return make_issue(peer, finding, trial, specs, run=run)
+
+
+def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, run: bool = False) -> Issue:
+    """Return the issue about a finding that `trial` shows; with `run`, with the result of the trial.
+
+    Raises:
+        UsageError: there is no snippet of `peer` for the API of the trial.
+    """
     packages = list_packages(peer)
     package = finding.find_package(peer, packages) or peer.distribution
     histories = read_histories()

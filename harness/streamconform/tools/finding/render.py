@@ -60,7 +60,7 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
         yield "With the stream below:\n\n" + "\n".join(_list_differences(issue.result))
     yield f"## Expected\n\n{escape_line(trial.case.title, 400)}.\n\n{finding.documented}"
     yield "## Reproduce"
-    yield _fence("sh", _format_install(issue))
+    yield _fence("sh", format_install(issue))
     yield _fence("js" if issue.peer.language == "javascript" else "python", issue.program)
     yield "## What the provider documents\n\n" + "\n".join(_list_facts(issue))
     yield "## Versions\n\n" + "\n".join(_list_versions(issue))
@@ -110,7 +110,8 @@ def _is_stream(issue: Issue) -> bool:
     return isinstance(issue.trial, Trial)
 
 
-def _format_install(issue: Issue) -> str:
+def format_install(issue: Issue) -> str:
+    """Return the command that installs the releases that the program runs with."""
     on_node = issue.peer.language == "javascript"
     sign = "@" if on_node else "=="
     extras = f"[{','.join(issue.peer.extras)}]" if issue.peer.extras else ""

@@ -1,0 +1,44 @@
+"""The programs that reproduce a finding, one per client, for the finding's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streamconform.errors import UsageError
+from streamconform.known_failures.of_peers import read_by_finding
+from streamconform.peers.findings import Finding
+from streamconform.peers.table import PEERS
+from streamconform.suite.catalog import Catalog
+from streamconform.tools.finding.lookup import make_issue
+from streamconform.tools.finding.render import format_install, render
+from streamconform.tools.trials import choose_trial
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """How a finding is reproduced with one client."""
+
+    peer: str
+    trial: str
+    install: str
+    program: str
+    path: str
+    """The page of the issue, in the site."""
+    issue: str
+    """The issue as Markdown."""
+
+
+def list_reproductions(finding: Finding, peers: tuple[str, ...], catalog: Catalog) -> Iterator[Reproduction]:
+    """Yield the reproduction of a finding with each of `peers`; none for a client without a snippet."""
+    for name in peers:
+        patterns = [entry.match for entry in read_by_finding(name).get(finding.slug, ())]
+        trial = choose_trial(catalog, (*finding.cases, *catalog.ids), patterns)
+        if trial is None:
+            continue
+        try:
+            issue = make_issue(PEERS[name], finding, trial, catalog.sources.specs)
+        except UsageError:
+            continue  # `conform finding` says which snippet is missing
+        path = f"findings/{finding.slug}.{name}.md"
+        yield Reproduction(name, trial.id, format_install(issue), issue.program, path, render(issue))
