@@ -54,24 +54,12 @@ mutation: $(VENV)/.mutation ## Check that a test fails for each small change to 
 bench: $(VENV)/.base ## Show how fast the reference and the suite are
 	@$(BIN)/python -m tests.bench
 
-# one run per peer: what one of them does to a run can't affect the others, and a killed one leaves their results
-PEERS ?= $$($(BIN)/conform peers list --format json | $(BIN)/python -c 'import json, sys; print(*(each["name"] for each in json.load(sys.stdin)))')
-
-RUNS := .conform/matrix
-SCORES := docs/matrix/results
-
 matrix: $(VENV)/.dev ## Judge every peer, or those in PEERS="a b", and write docs/matrix
-	@$(BIN)/conform peers install $(PEERS)
-	@code=0; for peer in $(PEERS); do \
-		echo "== $$peer"; \
-		$(BIN)/conform run -i "peer:$$peer" -n 4 --timeout 60 --known-failures docs/matrix/known $(UPDATE) --report "jsonl=$(RUNS)/$$peer.jsonl" || \
-			{ code=$$?; test $$code -lt 128 || exit $$code; }; \
-		$(BIN)/conform report "scores=$(SCORES)/$$peer.json" "$(RUNS)/$$peer.jsonl" || exit $$?; \
-	done; \
-	$(BIN)/python -m tests.docs matrix findings && exit $$code
+	@code=0; $(BIN)/python -m tests.docs.judge_peers $(UPDATE) $(PEERS) || code=$$?; \
+		$(BIN)/python -m tests.docs matrix findings && exit $$code
 
 matrix-update: ## Judge peers again, rewrite their known failures, and list what is fixed, new or changed
-	@$(MAKE) --no-print-directory matrix UPDATE=--update-known-failures
+	@$(MAKE) --no-print-directory matrix UPDATE=--update
 	@$(BIN)/python -m tests.docs.matrix_changes
 
 site: $(VENV)/.dev ## Build the website into dist/site; every page can be opened from disk
