@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from streamconform.errors import UsageError
+from streamconform.judge.judge import SKIPPED_THOUGH_CLAIMED
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Verdict
 
@@ -37,6 +38,9 @@ def _find_verdict(result: TrialResult) -> Verdict:
         return "fail"
     if "warn" in verdicts:
         return "warn"
+    # The only failure without a check.
+    if (result.reason or "").startswith(SKIPPED_THOUGH_CLAIMED):
+        return "fail"
     return "faulted" if result.culprit == "adapter" else "hang"
 
 
