@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
 from streamconform.judge.judge import judge
@@ -58,3 +62,35 @@ def test_a_known_failure_gets_back_the_verdict_that_it_had(answer, verdict, comp
     assert (result.verdict, known.verdict) == (verdict, "known")
     assert unsettle(known) == result
     assert settle(unsettle(known), verdict) == known
+
+
+NAMES = """
+from streamconform.errors import UsageError
+from streamconform.model.result import Header
+from streamconform.run.resume import require_same_run
+
+def header(value):
+    names = ("select", "api", "deliver", "faults", "level", "profile")
+    selection = {name: value for name in names}
+    return Header(version="1", cases=1, trials=1, implementations=(), selection=selection, seed=0)
+
+try:
+    require_same_run(header("a"), header("b"))
+except UsageError as error:
+    print(error)
+"""
+
+
+def test_the_difference_that_an_error_names_does_not_depend_on_hashes():
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", NAMES],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in range(5)
+    }
+    assert said == {"cannot resume: `api` was `a` and is now `b`; start a new run without `--resume`\n"}

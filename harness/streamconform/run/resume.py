@@ -50,7 +50,8 @@ def _list_values(earlier: Header, current: Header) -> Iterator[tuple[str, Any, A
     for before, now in zip(earlier.implementations, current.implementations, strict=True):
         for name in IMPLEMENTATION_FIELDS:
             yield f"`{name}` of {before.impl}", getattr(before, name), getattr(now, name)
-    for name in {*earlier.selection, *current.selection}:
+    # Sorted, so that the first difference, which the error names, is always the same.
+    for name in sorted({*earlier.selection, *current.selection}):
         yield f"`{name}`", _to_list(earlier.selection.get(name)), _to_list(current.selection.get(name))
     yield "the seed", earlier.seed, current.seed
     yield "the number of trials", earlier.trials, current.trials
