@@ -28,7 +28,7 @@ from streamconform.reports.causes import Cause, Failure, describe_harm, group_by
 from streamconform.reports.describe import format_count
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
-from streamconform.run.exits import Exit
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
 from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.tools.minimise.search import MinimiseJob, Search
@@ -165,9 +165,9 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
         _print_cause(console, number, _reduce(cause, trials, connections, settings, out))
     seconds = time.monotonic() - started
     console.print(f"{len(failed):,} of {format_count(judged, 'trial')} failed in {seconds:.1f} s")
-    if code is Exit.EXPECTED and failed:
-        return Exit.UNEXPECTED
-    return code if judged else Exit.NOTHING
+    return select_exit(
+        code, Exit.UNEXPECTED if failed else Exit.EXPECTED, Exit.EXPECTED if judged else Exit.NOTHING
+    )
 
 
 def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
