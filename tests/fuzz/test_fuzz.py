@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
+import subprocess
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +17,8 @@ from streamconform.suite import cassettes
 from streamconform.tools.fuzz.generate import Generator
 from streamconform.tools.fuzz.mutate import mutate_body
 from streamconform_reference.apis.grammars import GRAMMARS
+
+from ..cli.project import CONFORM
 
 PLANTED = """
 from streamconform_reference import adapter as reference
@@ -29,6 +34,20 @@ def adapter(run):
 
 adapter.apis = ["openai-chat"]
 adapter.capabilities = ["tool_calls", "parallel_tool_calls"]
+"""
+
+
+SLOW = """
+import pathlib, time
+
+
+def adapter(run):
+    pathlib.Path("started").touch()
+    time.sleep(60)
+
+
+adapter.apis = ["openai-chat"]
+adapter.capabilities = []
 """
 
 
@@ -71,6 +90,25 @@ def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command
     again = CliRunner().invoke(conform, shlex.split(command))
     assert again.exit_code == 1, again.output
     assert "tool_call.arguments" in again.output
+
+
+def test_an_interrupt_before_the_first_answer_is_an_interrupt(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    words = ("fuzz", "-i", "python:slow:adapter", "--api", "openai-chat", "--examples", "2", "-n", "1")
+    process = subprocess.Popen(
+        (*CONFORM, *words), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while process.poll() is None and not (tmp_path / "started").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "0 of 0 trials failed" in out
+    assert process.returncode == 130, out
 
 
 def test_implementations_are_compared_with_each_other(planted):

@@ -409,6 +409,7 @@ BROKEN: tuple[Payload, ...] = (
     chunk({"functionCall": "f"}),
     chunk({"toolCall": "f"}),
     chunk(finish=[1]),
+    chunk(finish=True),
     {"promptFeedback": {"blockReason": [1]}},
     chunk(call("f", partialArgs={})),
     chunk(call("f", partialArgs=[1])),

@@ -10,6 +10,7 @@ import asyncio
 import functools
 import http.client
 import inspect
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
@@ -34,7 +35,8 @@ FILE_ERRORS: Final = (
 )
 """Kinds of `OSError` that no connection raises."""
 
-_PACKAGE: Final = str(Path(__file__).resolve().parents[1])
+# With the separator: `streamconform_reference` is a library, and is installed beside this package.
+_PACKAGE: Final = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARY_FOLDERS: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 Frame = tuple[FrameType, int]

@@ -258,8 +258,17 @@ def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
 
     With `allow_nan`, NaN and Infinity are accepted in values that a library fills in; `not_json` lists them.
     """
+    message = parse_value(line, allow_nan=allow_nan)
+    if not isinstance(message, dict):
+        text = f'expected a JSON object, {{"op": …}}, got {quote_line(line)}'
+        raise ProtocolError("not-json", text)
+    return message
+
+
+def parse_value(line: bytes, *, allow_nan: bool = False) -> Any:
+    """Return the JSON value of any type in `line`, within the limits of an object; raises `ProtocolError`."""
     try:
-        message = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
+        value = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
     except UnicodeDecodeError as error:
         text = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {quote_line(line)}"
         raise ProtocolError("not-json", f"{text}; write UTF-8 to stdout") from error
@@ -274,12 +283,9 @@ def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
         hint = "print nothing else to stdout; write logs to stderr"
         raise ProtocolError("not-json", f"{_describe_syntax_error(line, error)}; {hint}") from error
     # Counting brackets first spares most lines the walk over the value.
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(message):
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(value):
         raise _report_depth(line)
-    if not isinstance(message, dict):
-        text = f'expected a JSON object, {{"op": …}}, got {quote_line(line)}'
-        raise ProtocolError("not-json", text)
-    return message
+    return value
 
 
 def quote_line(line: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from streamconform.adapters.interface import (
     Answer,
@@ -45,6 +45,8 @@ from streamconform.model.verdict import Check, Culprit, Verdict
 
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with the first delta of a body ends; None if that is unknown."""
+SKIPPED_THOUGH_CLAIMED: Final = "skipped a trial that its claims include"
+"""The beginning of the reason of a trial that fails because the adapter skipped it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,7 @@ def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDel
         case Observation() | Output():
             return _judge_answer(trial, answer, claims, first_delta)
         case Skipped(reason):
-            message = f"skipped a trial that its claims include: {reason}"
-            return Judgement("fail", "adapter", reason=message)
+            return Judgement("fail", "adapter", reason=f"{SKIPPED_THOUGH_CLAIMED}: {reason}")
         case Errored(message):
             return Judgement("faulted", "adapter", reason=message)
         case ProtocolFault(kind, message):

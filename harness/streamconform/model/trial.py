@@ -48,7 +48,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("utf8-split", "must", "a cut inside every multi-byte character", ANY),
         Delivery("random", "must", "cuts at random offsets, from the seed", ANY),
         Delivery("crlf", "must", "every line end is CR LF", SSE),
-        Delivery("comments", "must", "a comment between every two frames", SSE),
+        Delivery("comments", "must", "a comment before every frame", SSE),
         Delivery("unknown-event", "must", "additional events of an unknown type"),
         Delivery("unknown-field", "must", "an unknown field in every payload"),
         Delivery("bom", "should", "a byte order mark before the first line", SSE),

@@ -12,7 +12,7 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
 from streamconform.replay.endpoints import describe_endpoint, match_request
 from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
-from streamconform.replay.request import ReceivedRequest
+from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
 _MAX_REQUESTS: Final = 16
 """Requests of one trial that are answered; the limit stops clients that retry without end."""
@@ -58,6 +58,8 @@ class TrialExchange:
             self.has_too_many = True
             # 404, because SDKs retry 429 and 5xx.
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
+        if received.is_cut:
+            return self._refuse_large_request(received, target)
         trial = self._choose_trial(received, target)
         cassette = trial.case.cassette
         match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
@@ -69,6 +71,14 @@ class TrialExchange:
         # Some clients first ask for something else, such as the list of models.
         if match.kind is not None:
             self.model_requests.append(request)
+        return reply
+
+    def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
+        """Return the reply to a request whose body cannot be read; the limit is not the client's failure."""
+        message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the limit of the replay server"
+        # As other mismatches, it makes the trial a skip.
+        reply = make_error_reply(413, message, "a smaller request", note=message, mismatch=message)
+        self.requests.append((replace(received, target=target, body=b"", rest=b""), reply))
         return reply
 
     def _choose_trial(self, received: ReceivedRequest, target: str) -> Trial:

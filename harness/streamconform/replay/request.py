@@ -12,8 +12,8 @@ import h11
 MAX_BODY: Final = 32 * 1024 * 1024
 """The largest request body that is accepted: enough for a full context with images."""
 _VERSIONS: Final = (b"1.0", b"1.1")
-MAX_KEPT_BODY: Final = 1024 * 1024
-"""Bytes of a request body that are kept."""
+MAX_KEPT_BODY: Final = 8 * 1024 * 1024
+"""Bytes of a request body that are kept: enough for a large image. Nothing is judged by a larger one."""
 _MAX_SHOWN_BODY: Final = 400
 """Bytes of a body that is not JSON that results show."""
 _TLS_HANDSHAKE: Final = b"\x16\x03"
@@ -60,6 +60,11 @@ class ReceivedRequest:
     def header(self, name: str) -> str:
         """Return the values of a header, joined."""
         return ", ".join(value for header, value in self.headers if header == name)
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the body was larger than what is kept, so that it cannot be read."""
+        return self.size > len(self.body)
 
     @property
     def json(self) -> Any:

@@ -14,7 +14,7 @@ from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import Check, Culprit
-from streamconform.printable import escape_line
+from streamconform.printable import escape_line, escape_unprintable
 from streamconform.reports.cause_table import (
     CRASHES,
     HARMS,
@@ -152,20 +152,22 @@ def format_source_options(header: Header) -> str:
 
 
 def format_run_command(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
-    """Return the command that runs this one trial again."""
+    """Return the command that runs this one trial again, as one line of escaped text."""
     probe = header.selection.get("probe")
     if isinstance(probe, str):
-        return f"{probe} -k {shlex.quote(result.id)}"
+        return escape_unprintable(f"{probe} -k {shlex.quote(result.id)}")
     options = (f" --seed {header.seed}" if header.seed else "") + format_source_options(header)
     options += f" --input {info.input}" if header.selection.get("input") else ""
     selection = _format_selection_options(result)
-    return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{selection}{options}"
+    names = f"-i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}"
+    return escape_unprintable(f"conform run {names}{selection}{options}")
 
 
 def format_explain_command(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
-    """Return the command that shows this one trial in full, with the same implementation."""
+    """Return the command that shows this one trial in full, with the same implementation, escaped."""
     sources = format_source_options(header)
-    return f"conform explain {shlex.quote(result.id)} -i {shlex.quote(info.impl)}{sources}"
+    names = f"{shlex.quote(result.id)} -i {shlex.quote(info.impl)}"
+    return escape_unprintable(f"conform explain {names}{sources}")
 
 
 def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TextIO
 
-from rich.text import Text
-
 from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult, is_unexpected
 from streamconform.printable import escape_line
@@ -30,7 +28,7 @@ from streamconform.reports.describe import (
     format_count,
 )
 from streamconform.reports.raised import describe_raised
-from streamconform.reports.style import make_console
+from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
     describe_not_exposed,
     find_warnings,
@@ -184,7 +182,8 @@ class Terminal:
         style = STYLES.get(first.first.verdict, "bold")
         self._print("")
         tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
-        self.console.print(Text.assemble((f"{number}. {cause.title}", style), f"  {tally}"))
+        title = StyledLine(f"{number}. {cause.title}", style)
+        self.console.print(make_text(title, StyledLine(f"  {tally}")))
         self._print(f"   {describe_harm(cause)}")
         shown = cause.failures if self._verbose else cause.failures[:1]
         for failure in shown:
@@ -205,16 +204,15 @@ class Terminal:
     def _print_failure(self, failure: Failure, results: Results, *, brief: bool) -> None:
         first, check = failure.first, failure.check
         deliveries = _format_deliveries(failure, results)
-        self.console.print(
-            Text.assemble("   ", (first.case, "bold"), f"  {deliveries}" if deliveries else "")
-        )
+        name, after = StyledLine(first.case, "bold"), f"  {deliveries}" if deliveries else ""
+        self.console.print(make_text(StyledLine("   "), name, StyledLine(after)))
         if first.title:
             self._print(f"      {escape_line(first.title, 160)}", "italic")
         if check is not None:
             line, *more_lines = describe_difference(check)
-            self._print(
-                "\n".join((f"      {check.path}: {line}", *(f"        {text}" for text in more_lines)))
-            )
+            self._print(f"      {check.path}: {line}")
+            for text in more_lines:
+                self._print(f"        {text}")
         for line in describe_raised(first):
             self._print(f"      {line}", "bold")
         if check is not None and not brief:
@@ -230,7 +228,7 @@ class Terminal:
             self._print(f"      guards against {', '.join(first.guards)}", "cyan")
 
     def _print(self, text: str, style: str = "") -> None:
-        self.console.print(Text(text, style))
+        self.console.print(make_text(StyledLine(text, style)))
 
 
 def describe_implementation(info: ImplementationInfo) -> str:

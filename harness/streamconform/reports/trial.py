@@ -43,5 +43,5 @@ def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
     if result.title:
         yield f"case: {escape_line(result.title, 200)}"
     if result.guards:
-        yield f"guards against {', '.join(result.guards)}"
+        yield escape_line(f"guards against {', '.join(result.guards)}", 400)
     yield f"reproduce: {format_run_command(info, result, header)}"

@@ -93,12 +93,15 @@ class Blame:
 
     def _outcomes(self, trial: Trial, positions: list[int]) -> list[tuple[int, Outcome]]:
         """Return (frame number, outcome after it) for each frame number in `positions`."""
-        key = (f"{trial.case.api} {trial.case.cassette.status}", trial.body)
+        given = _build_input(trial)
+        # All that the outcome depends on: two cases may share a body and differ in prices. By `repr`, because
+        # mappings have no hash.
+        key = (repr(replace(given, chunks=())), trial.body)
         # Reinserting the entry keeps the dictionary ordered by last use, so that the first one is the oldest.
         known = self._cache[key] = self._cache.pop(key, {})
         missing = [number for number in positions if number not in known]
         if missing and self._snapshots is not None:
-            snapshots = self._snapshots(_build_input(trial), missing)
+            snapshots = self._snapshots(given, missing)
             known |= {
                 n: decode.decode_outcome(snapshot) for n, snapshot in zip(missing, snapshots, strict=False)
             }

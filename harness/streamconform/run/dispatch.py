@@ -107,11 +107,11 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     An expected outcome does not pass if the client never fetched the stream. If the client reports an error
     instead, it may have refused to send the request, which says nothing about its parser: a skip.
     """
-    if isinstance(exchange.trial, Call):
-        return _judge_request_case(judgement, exchange, answer)
     # Before every judgement of the answer: the client did not get the recording at all.
     if exchange.mismatch is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.mismatch)
+    if isinstance(exchange.trial, Call):
+        return _judge_request_case(judgement, exchange, answer)
     if exchange.wants_wrong_form and isinstance(answer, Observation):
         return Judgement("faulted", "adapter", reason=exchange.complaint)
     complaint = exchange.complaint

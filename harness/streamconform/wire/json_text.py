@@ -145,7 +145,7 @@ def _is_json(text: bytes) -> bool:
         # orjson is fast, but rejects lone surrogates, deep nesting and huge numbers.
         try:
             # `str`, because `int` rejects more than 4,300 digits, which are valid JSON.
-            json.loads(text.decode(), parse_int=str)
+            json.loads(text.decode(), parse_int=str, parse_constant=_reject_constant)
         except (ValueError, RecursionError):
             return False
     return True
