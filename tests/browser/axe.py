@@ -41,6 +41,7 @@ so are the tags, classes and names of attributes of their ancestors. No element 
 LIGHT = {"preload": False, "resultTypes": ["violations"]}
 """Without `preload: false`, axe reads style sheets again, which a browser refuses for files."""
 DARK = {**LIGHT, "runOnly": ["color-contrast"]}
+RUN = "options => axe.run(options).then((results) => results.violations)"
 
 
 def list_violations(page) -> list[tuple[str, str]]:
@@ -48,7 +49,8 @@ def list_violations(page) -> list[tuple[str, str]]:
     page.evaluate(OPEN)
     page.evaluate(THIN, KEPT)
     page.emulate_media(color_scheme="light")
-    found = Axe().run(page, options=LIGHT).response["violations"]
+    page.evaluate(Axe().axe_script)
+    found = page.evaluate(RUN, LIGHT)
     page.emulate_media(color_scheme="dark")
-    found += Axe().run(page, options=DARK).response["violations"]
+    found += page.evaluate(RUN, DARK)
     return [(each["id"], each["nodes"][0]["html"]) for each in found]

@@ -28,18 +28,20 @@ PAGES = {
     "search": "search.html",
 }
 PHONE = {"viewport": {"width": 390, "height": 844}}
-every_page = pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
 
 
-@every_page
+@pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
 def test_axe_finds_nothing(opened, site, path):
     assert list_violations(opened(site / path)) == []
 
 
-@every_page
-def test_a_phone_scrolls_one_way(opened, site, path):
-    page = opened(site / path, **PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+def test_a_phone_scrolls_one_way(opened, site):
+    page = opened(site / "404.html", **PHONE)
+    widths = {}
+    for name, path in PAGES.items():
+        page.goto(f"file://{site / path}")
+        widths[name] = page.evaluate("document.documentElement.scrollWidth")
+    assert {name: width for name, width in widths.items() if width > PHONE["viewport"]["width"]} == {}
 
 
 def test_a_failure_is_in_the_first_screen(opened, site):
