@@ -91,8 +91,8 @@ def trials(api: str) -> Iterator[tuple[str, list[bytes]]]:
     for name, body in (*SAMPLES[api].items(), *bundled.items()):
         case = f"{api}/sample/{name}"
         yield f"{case}@whole", [body]
-        yield f"{case}@bytewise", chunkings.bytewise(body)
-        for cut in range(40, len(body), 90):
+        yield f"{case}@pieces", chunkings.pieces(body, 2)  # half the time of single bytes
+        for cut in range(40, len(body), 270):
             yield f"{case}@cut-inside-json.{cut}", [body[:cut]]
         for number, end in enumerate(re.finditer(rb"\n\n", body)):
             yield f"{case}@cut-after-frame.{number}", [body[: end.start()]]
