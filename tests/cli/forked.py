@@ -351,6 +351,7 @@ def _become(module: str, connection: socket.socket) -> NoReturn:
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
+    _open_streams()
     random.seed()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     os.cpu_count = lambda: 1  # each worker starts a program
@@ -366,6 +367,15 @@ def _become(module: str, connection: socket.socket) -> NoReturn:
         traceback.print_exc()
         code = 1
     _leave(code)
+
+
+def _open_streams() -> None:
+    """Replace the streams of the server: they remember whether its files were terminals, or can seek."""
+    how = {"encoding": sys.stdout.encoding, "closefd": False}
+    buffering = 1 if os.isatty(1) or os.environ.get("PYTHONUNBUFFERED") else -1
+    sys.stdin = sys.__stdin__ = open(0, **how)  # noqa: SIM115 - open until the end
+    sys.stdout = sys.__stdout__ = open(1, "w", buffering, errors=sys.stdout.errors, **how)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", 1, errors="backslashreplace", **how)  # noqa: SIM115
 
 
 def _leave(code: object) -> NoReturn:
