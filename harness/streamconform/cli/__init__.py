@@ -61,7 +61,7 @@ class Verbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the table."""
         del ctx
-        return list(VERBS)
+        return [*VERBS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a verb, or None for an unknown verb."""
@@ -76,7 +76,7 @@ class Verbs(click.Group):
         """Write the verbs from the table, which needs no import and keeps `--help` fast."""
         del ctx
         with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl([*VERBS.items()])
 
 
 @click.group(
