@@ -26,6 +26,7 @@ import pkgutil
 import random
 import runpy
 import selectors
+import shlex
 import signal
 import socket
 import struct
@@ -188,6 +189,14 @@ class Started(Forked):
         super().__exit__(*exception)
         self.stdout.close()
         self.stderr.close()
+
+
+def write_command(path: Path) -> None:
+    """Write a program that is `conform` in a fork, for shell scripts."""
+    client = Path(__file__).with_name("forked_client.py")
+    words = shlex.join((sys.executable, "-I", "-S", str(client), server("streamconform").address))
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n', "utf-8")
+    path.chmod(0o755)
 
 
 def run(
