@@ -17,7 +17,7 @@ SECTIONS = {title: section for title, section in read_sections().items() if sect
 # the copy run and read a few, the new ones among them.
 FEWER_CASES = {
     "output: conform run -->": "output: conform run -k 'ollama-chat/e*/*@as-is' -->",
-    "output: conform list --provenance -->": "output: conform list --provenance --api ollama-chat -->",
+    "output: conform list --provenance -->": "output: conform list -k 'ollama-chat/e*/*' -->",
 }
 PAGES = ("README.md", "docs/recorded.md")
 
