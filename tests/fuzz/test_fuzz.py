@@ -18,7 +18,7 @@ from streamconform.tools.fuzz.generate import Generator
 from streamconform.tools.fuzz.mutate import mutate_body
 from streamconform_reference.apis.grammars import GRAMMARS
 
-from ..cli.project import CONFORM
+from ..cli.project import CONFORM, Project
 
 PLANTED = """
 from streamconform_reference import adapter as reference
@@ -49,17 +49,12 @@ def adapter(run):
 adapter.apis = ["openai-chat"]
 adapter.capabilities = []
 """
+BUG = "python:planted_bug:adapter"
 
 
 @pytest.fixture
-def planted(tmp_path, monkeypatch):
-    (tmp_path / "planted_bug.py").write_text(PLANTED)
-    monkeypatch.chdir(tmp_path)
-    return "python:planted_bug:adapter"
-
-
-def invoke(*words):
-    return CliRunner().invoke(conform, ["fuzz", *words])
+def project(tmp_path):
+    return Project(tmp_path, {"planted_bug.py": PLANTED})
 
 
 @pytest.mark.parametrize("api", NAMES)
@@ -77,19 +72,19 @@ def test_the_same_seed_generates_the_same_trials():
     assert {trial.body for trial in first} != {trial.body for trial in other}
 
 
-def test_the_reference_reads_every_generated_answer(tmp_path):
-    ran = invoke("--examples", "6", "--seed", "5", "--out", str(tmp_path / "found"))
-    assert ran.exit_code == 0, ran.output
-    assert re.search(r"^0 of \d+ trials failed", ran.output, re.MULTILINE)
+def test_the_reference_reads_every_generated_answer(project):
+    ran = project.run("fuzz", "--examples", "6", "--seed", "5", "--out", "found")
+    assert ran.code == 0, ran.out + ran.err
+    assert re.search(r"^0 of \d+ trials failed", ran.out, re.MULTILINE)
 
 
-def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command(planted):
-    ran = invoke("-i", planted, "--api", "openai-chat", "--examples", "40")
-    assert ran.exit_code == 1, ran.output
-    (command,) = re.findall(r"reproduce: conform (run .*)", ran.output)[:1]
-    again = CliRunner().invoke(conform, shlex.split(command))
-    assert again.exit_code == 1, again.output
-    assert "tool_call.arguments" in again.output
+def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command(project):
+    ran = project.run("fuzz", "-i", BUG, "--api", "openai-chat", "--examples", "20")
+    assert ran.code == 1, ran.out + ran.err
+    (command,) = re.findall(r"reproduce: conform (run .*)", ran.out)[:1]
+    again = project.run(*shlex.split(command))
+    assert again.code == 1, again.out + again.err
+    assert "tool_call.arguments" in again.out
 
 
 def test_an_interrupt_before_the_first_answer_is_an_interrupt(tmp_path):
@@ -111,13 +106,13 @@ def test_an_interrupt_before_the_first_answer_is_an_interrupt(tmp_path):
     assert process.returncode == 130, out
 
 
-def test_implementations_are_compared_with_each_other(planted):
-    ran = invoke(
-        *("-i", "reference", "-i", planted, "--mode", "differential"),
-        *("--api", "openai-chat", "--examples", "40", "-n", "1"),
+def test_implementations_are_compared_with_each_other(project):
+    ran = project.run(
+        *("fuzz", "-i", "reference", "-i", BUG, "--mode", "differential"),
+        *("--api", "openai-chat", "--examples", "20", "-n", "1"),
     )
-    assert ran.exit_code == 1, ran.output
-    assert "arguments" in ran.output
+    assert ran.code == 1, ran.out + ran.err
+    assert "arguments" in ran.out
 
 
 def test_mutated_recordings_need_the_differential_mode(tmp_path):

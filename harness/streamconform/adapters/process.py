@@ -48,6 +48,7 @@ class Process:
         self._stderr = _LineTail()
         self._reader: asyncio.Task[None] | None = None
         self._mark = create_mark()
+        self._is_gone = False
 
     @property
     def exit_code(self) -> int | None:
@@ -124,7 +125,7 @@ class Process:
     async def kill(self) -> None:
         """Kill it and everything it started."""
         process = self._process
-        if process is None:
+        if process is None or self._is_gone:
             return
         # Before the kill: the orphans of a dead process get another parent, so `ps` no longer shows whose
         # they are.
@@ -135,7 +136,7 @@ class Process:
         if stdout is not None:
             stdout.close()  # asyncio waits for the end of stdout, which never comes once nobody reads it
         try:
-            await kill_marked(self._mark, group=process.pid, descendants=descendants)
+            self._is_gone = await kill_marked(self._mark, group=process.pid, descendants=descendants)
         finally:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.stop_seconds):

@@ -109,16 +109,20 @@ def list_descendants(root: int) -> frozenset[int]:
     return frozenset(found)
 
 
-async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> None:
-    """Kill `descendants` and every process with `mark`, except the killed leader of `group`."""
+async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> bool:
+    """Kill `descendants` and every process with `mark`, except the killed leader of `group`.
+
+    Returns whether none of them is left.
+    """
     _kill(descendants - {group, os.getpid()})
     # The killed leader is left out because it stays in the process table until asyncio reaps it.
     for _ in range(ROUNDS):
         pids = find_marked(mark) - {group, os.getpid()}
         _kill(pids)
         if not pids:
-            return
+            return True
         await asyncio.sleep(PAUSE)
+    return False
 
 
 def _kill(pids: frozenset[int]) -> None:

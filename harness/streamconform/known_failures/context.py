@@ -87,6 +87,8 @@ def find_unmatched(
     The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry
     matches their id but no selected trial.
     """
+    if not entries:
+        return frozenset()  # without reading the ids in every spec file
     by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
         by_case.setdefault(trial.case.id, []).append(trial)

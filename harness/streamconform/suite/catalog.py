@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -96,6 +96,7 @@ def read_catalog(sources: Sources) -> Catalog:
     return Catalog(sources, tuple(list_spec_files(sources.specs, recorded=sources.corpus is not None)))
 
 
+@cache
 def _get_prefix(path: Path) -> str:
     """Return what the ids of all cases in a spec file begin with, without the last slash."""
     return f"{path.parent.name}/{path.stem}"
