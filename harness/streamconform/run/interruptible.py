@@ -1,8 +1,8 @@
 """Run a coroutine that Ctrl-C and SIGTERM interrupt in the same way, even while it judges an answer.
 
 A signal cancels the coroutine, which takes effect when it next waits. Judging never waits, so it runs in
-`interrupt_at_once`, where a signal raises instead, and a timer ends what takes too long: a pattern of a suite
-can take years to match. Both need the main thread, where Python runs signal handlers.
+`interrupt_at_once`, where a signal raises instead, and a timer ends it if it takes too long: a pattern of a
+suite can take years to match. Both need the main thread, where Python runs signal handlers.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class FinishedRun:
     outdated: tuple[tuple[OutdatedEntry, ...], ...]
     """The outdated entries of each known-failures file, in the order of the request."""
     checked_paths: Callable[[TrialResult], CheckedPaths]
-    """Returns the paths that a trial was judged on."""
+    """Returns the paths that were judged in a trial."""
 
 
 def execute_run(request: RunRequest, path: Path, progress: Progress) -> FinishedRun:

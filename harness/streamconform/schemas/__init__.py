@@ -1,8 +1,8 @@
 """The published JSON Schemas, and the validation of documents with line numbers.
 
-jsonschema decides and provides the error messages. A suite has hundreds of valid files, which jsonschema_rs
-accepts sixty times faster; a test checks that it never accepts more. Both are imported on first use, because
-most commands and the hot path never need them.
+jsonschema decides validity and provides the error messages. A suite has hundreds of valid files, which
+jsonschema_rs accepts sixty times faster; a test checks that jsonschema_rs never accepts more. Both are
+imported on first use, because most commands and the hot path never need them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _build_acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def accepts(name: str, value: Any) -> bool:
-    """Return whether `value` certainly matches the schema `name`, as a file; False decides nothing."""
+    """Return whether `value` certainly matches the schema `name`, as a file; False means unknown."""
     try:
         return _build_acceptor(name).is_valid(_replace_whole_floats(value))
     except ValueError:  # text that is not Unicode

@@ -28,7 +28,7 @@ _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
 def parse(expect: Mapping[str, Any]) -> Expectation:
     """Return the expectation in `expect`, which the schema has accepted."""
     status = expect["status"]
-    # A broken stream may be reported as incomplete or as an error: raising is the safe thing to do.
+    # A broken stream may be reported as incomplete or as an error: raising is safe.
     fields: dict[str, Leaf] = {
         "status": AnyOf(BROKEN_STATUSES) if status == "incomplete" else parse_leaf(status)
     }

@@ -28,7 +28,7 @@ from streamconform_reference.outcome import (
 
 Apply = Callable[[Outcome], Outcome]
 StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
-"""A function from a stop and the written content to the API's stop reason and that reason's meaning."""
+"""A function that takes a stop and the written content, and returns the API's stop reason and its meaning."""
 
 TRUNCATED: Final = Error(None, "the answer broke off", None)
 """The error in the document of an incomplete answer."""

@@ -92,7 +92,7 @@ def write_program(peer: Peer, trial: AnyTrial) -> str:
 
 
 def find_model(trial: AnyTrial) -> str:
-    """Return the model that a trial asks."""
+    """Return the model that a trial requests."""
     if isinstance(trial, Trial):
         return trial.case.cassette.model or "model"
     conversation = trial.case.input if isinstance(trial.case, CallCase) else trial.case.conversation

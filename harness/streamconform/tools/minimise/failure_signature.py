@@ -14,7 +14,7 @@ from streamconform.model.verdict import Check
 
 WORST_FIRST: Final = ("fail", "warn", "may")
 ENUMERATED: Final = ("status", "stop.reason", "stop.raw", "error.type")
-"""Fields with few values: each wrong value is a failure of its own."""
+"""Fields with few possible values: each wrong value is a different failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Turn a request into a cassette without known secrets: record, record the twin, scrub.
 
-Nothing is written here; `scanned` has to look at the cassette before.
+Nothing is written here; `scanned` must check the cassette first.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class ScrubbedExchange:
-    """A cassette with secrets replaced where that is possible, and the number of values replaced in it."""
+    """A cassette with secrets replaced where possible, and the number of replaced values."""
 
     cassette: Cassette
     replaced: Mapping[str, int]
@@ -119,7 +119,7 @@ def scrub_exchange(
     names: tuple[str, ...] = (),
     twin: RawRecording | None = None,
 ) -> ScrubbedExchange:
-    """Return the cassette of a recording, with everything replaced that names somebody.
+    """Return the cassette of a recording, with all identifying values replaced.
 
     Raises:
         UnsuitableExchange: a cassette cannot represent it.

@@ -107,7 +107,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "cited-text",
         "the text that a citation belongs to, if there are several",
-        "the first one that is not empty; none without text",
+        "only the first one that is not empty; no citations if all texts are empty",
         _move_citations_to_first_text,
     ),
     EMPTY_PROSE,
