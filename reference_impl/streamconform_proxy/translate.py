@@ -81,7 +81,7 @@ def read_stop_sequences(value: Any) -> Any:
 
 
 def read_effort(value: Any) -> Any:
-    """Return an effort as a level of OpenAI, whose highest one has another name."""
+    """Return an effort as one of OpenAI's levels; only the highest level has a different name."""
     if value not in EFFORTS:
         expected = ", ".join(f"`{level}`" for level in EFFORTS)
         raise invalid_request(f"output_config.effort: expected {expected}")

@@ -121,7 +121,7 @@ class UpstreamClient:
     async def post(
         self, path: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[UpstreamResponse]:
-        """Yield the response to a POST, whatever its status; its connection is closed with the context.
+        """Yield the response to a POST, regardless of its status; its connection is closed with the context.
 
         Raises:
             UpstreamError: there is no response.

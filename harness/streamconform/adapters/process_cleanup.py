@@ -5,8 +5,8 @@ marks, and a process with either of them is killed:
 
 * an environment variable with a unique name. The mark is the name, not the value, so that a harness that
   runs inside a harness passes on both marks.
-* on Linux, a unique resource limit, for children that get an empty environment. `RLIMIT_LOCKS` limits nothing
-  since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
+* on Linux, a unique resource limit, for children that get an empty environment. `RLIMIT_LOCKS` has had no
+  effect since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
 
 Systems without `/proc` show neither mark. There, `ps` lists the descendants of a program before it is killed.
 """

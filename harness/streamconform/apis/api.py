@@ -171,7 +171,7 @@ class RequestForm:
     kept_answer: str | None = None
     """The member of a body with the id of a stored answer, which the client then does not send back."""
     call_ids: tuple[Path, ...]
-    """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
+    """The paths in a body of the ids of the calls that it sends back. A step after `*` is a key, or the `type`
     of the item."""
 
     def continues(self, first: Any, later: Any) -> bool:
@@ -234,7 +234,7 @@ class Importing:
 
 
 FieldKind = Literal["text", "name", "text or null", "count", "number", "true or false", "object", "list"]
-"""What a field holds; `name` is text that is not empty, `count` a whole number from 0."""
+"""The kind of a field's value: `name` is non-empty text, `count` an integer from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class Probing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLimits:
-    """What a stream of this API cannot express when a proxy translates a stream of another API into it.
+    """The values that are lost when a proxy translates a stream of another API into this one.
 
     Sources: the stop reasons and fields that the API documents. Only what it can express is judged.
     """

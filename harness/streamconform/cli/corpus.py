@@ -44,8 +44,8 @@ def command() -> None:
 def pull_command(names: tuple[str, ...], where: str | None) -> None:
     """Fetch sources and import their recordings; `all` is every source.
 
-    A source that is already pulled is left as it is. Exit codes: 0 pulled, 2 a source cannot be fetched or
-    has another digest.
+    A source that is already pulled is not changed. Exit codes: 0 pulled, 2 a source cannot be fetched or has
+    another digest.
     """
     from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
 

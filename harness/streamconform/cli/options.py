@@ -163,7 +163,7 @@ def selection_options(command: F) -> F:
             "--recorded",
             is_flag=True,
             default=None,
-            help="Only the cases over recordings that others publish (docs/recorded.md), which `conform "
+            help="Only the cases about recordings that others publish (docs/recorded.md), which `conform "
             "corpus pull all` fetches. Without it they run only if -k names them: -k recorded-magentic.",
         ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),

@@ -40,7 +40,7 @@ _BROKEN: Final[dict[str, Leaf]] = {
 }
 """The leaves of an answer that broke off."""
 
-# In openai-chat, four levels reach the members of `choices[0].delta`, which tell its chunks apart.
+# In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
 TYPE_DEPTH: Final = 4
 """Levels of a payload that determine the type of its frame."""
 
@@ -206,7 +206,7 @@ def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 
 def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
-    """Return the payload of a cuttable frame as it is in the body, where it may be in base64."""
+    """Return the raw payload of a cuttable frame in the body, where it may be in base64."""
     return stream.case.cassette.body[slice(*(stream.frames[number].value or (0, 0)))]
 
 

@@ -2,7 +2,7 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined, unless the case names a phase or signature that tells them apart and the implementation exposes it
+joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
 (`find_separators`). A signature ends its text: the number of pieces of the signed text is not judged. The
 order stays the same, unless the API's messages have none: a chat message has one text, one thinking text and
 one list of calls, so clients that read it cannot know the position of the text among the calls, nor where one

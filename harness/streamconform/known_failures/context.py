@@ -82,7 +82,7 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
 def find_unmatched(
     entries: Sequence[KnownFailure], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
-    """Return the indexes of the entries that match nothing in the full suite, whatever was `selected`.
+    """Return the indexes of the entries that match nothing in the full suite, regardless of `selected`.
 
     The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry
     matches their id but no selected trial.

@@ -112,7 +112,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return "inconclusive"
     if pattern.check is None:
         return "passing"
-    # The check was never made, so the trial fails in another way than the entry says.
+    # The check was never made, so the trial fails differently from the entry.
     if not _was_judged(result):
         return "mismatched"
     judged = paths(result)

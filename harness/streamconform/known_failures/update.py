@@ -67,7 +67,7 @@ def plan_update(
     if beside is None:
         return change
     remaining = replace(known, entries=change.apply(known.entries))
-    # With the entries that remain: what a narrowed entry no longer covers is a new failure.
+    # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new one.
     settle = Settler((*beside, remaining), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():

@@ -71,6 +71,6 @@ WITH_OWN_STOP_REASONS: Final[Capabilities] = (
     "cache_usage",
     "errors",
 )
-"""Libraries that replace the provider's stop reason with one of their own."""
+"""Libraries that replace the provider's stop reason with their own."""
 OPENAI_CHAT: Final[Capabilities] = (*WITH_CACHE, "refusals")
 """The OpenAI SDK for Chat Completions; its chunks have no field for reasoning."""

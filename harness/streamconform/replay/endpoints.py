@@ -21,7 +21,7 @@ class RequestMatch:
 
     kind: AnswerKind | None
     note: str | None = None
-    """What is wrong with the request; it is reported if the outcome is not as expected."""
+    """A complaint about the request, which is reported if the outcome is not as expected."""
     mismatch: str | None = None
     """The reason why the recording does not answer this request, although the request is valid."""
 

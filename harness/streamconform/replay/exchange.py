@@ -146,11 +146,11 @@ class TrialExchange:
 
     @property
     def sent_requests(self) -> tuple[Any, ...]:
-        """Return the requests for the model as they are judged, `{"body", "headers", "path"}` each."""
+        """Return the requests for the model in the judged form, `{"body", "headers", "path"}` each."""
         return tuple(request.as_built for request in self.model_requests)
 
     def describe_requests(self) -> list[dict[str, Any]]:
-        """Return the requests as results show them."""
+        """Return the requests in the form of the results."""
         return [
             {
                 "method": request.method,

@@ -54,9 +54,9 @@ class Reply:
     recorded: bool = False
     """Whether the chunks are those of the trial."""
     note: str | None = None
-    """What is wrong with the request; it is reported if the outcome is not as expected."""
+    """A complaint about the request, which is reported if the outcome is not as expected."""
     mismatch: str | None = None
-    """Why nothing can be judged by this reply."""
+    """The reason why this reply cannot be judged."""
 
 
 def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float = 0.0) -> Reply:

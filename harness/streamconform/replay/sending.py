@@ -48,7 +48,7 @@ async def send_reply(
             await asyncio.sleep(start + reply.times[i] - asyncio.get_running_loop().time())
         if gate is not None:
             await gate.wait_for_turn()
-        # The trial timed out while the client still reads: nobody waits for the rest.
+        # The trial timed out while the client still reads: the rest is no longer needed.
         if ended.is_set():
             return False
         await connection.write(encode_chunk(chunk, transfer))

@@ -45,7 +45,7 @@ SUMMARY_LABELS: Final[Mapping[ChangeKind, str]] = {
     "gone": "gone",
     "added": "added",
 }
-"""What the last line adds to the headline."""
+"""The text that the last line adds to the headline."""
 SELECTION_KEYS: Final = frozenset(
     {"select", "api", "profile", "level", "deliver", "faults", "shard", "specs", "cassettes"}
 )

@@ -62,7 +62,7 @@ class ExplainedTrial:
     exchange: TrialExchange | None = None
     """The requests that the server received, if the trial ran over HTTP."""
     facts: tuple[Fact, ...] = ()
-    """What the case rests on."""
+    """The facts that support the case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
 def interrupt_at_once(seconds: float) -> Iterator[None]:
     """Raise `CancelledError` inside when a signal arrives, and `TookTooLongError` after `seconds`.
 
-    In another thread than the main one, and on systems without timers, it has no effect.
+    Outside the main thread, and on systems without timers, it has no effect.
     """
     if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
         yield

@@ -58,7 +58,7 @@ class Tally:
     consecutive_failures: int = 0
     """Programs of the current implementation that ended or timed out since its last answer."""
     last_fault: str = ""
-    """Why the last of them did."""
+    """The reason of the last one."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
@@ -73,7 +73,7 @@ class Tally:
 
     def restore(self, result: TrialResult, *, strict: bool) -> None:
         """Count the unsettled result of an interrupted run that this one continues."""
-        # A program that raised has answered; the results do not tell one that crashed from one that raised.
+        # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
             self.answered.add(result.implementation)
         self.unexpected += is_unexpected(result, strict=strict)

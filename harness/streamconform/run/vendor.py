@@ -1,6 +1,6 @@
 """Decide on which streams a vendor's client is judged: those that the vendor sends. Pure.
 
-Many vendors serve the API of another one, each with its own limits. A client written for one of them does not
+Many vendors serve another vendor's API, with their own limits. A client written for one of them does not
 promise to read the streams of the others, so rejecting them is not a bug.
 """
 

@@ -93,7 +93,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why authored streams of an API have shapes that no real stream has and no official type describes."""
+    """Explains shapes of an API's authored streams that are in no real stream and no official type."""
 
     patterns: tuple[str, ...]
     """Patterns that must match a complete shape, as printed; `*` stands for any text."""

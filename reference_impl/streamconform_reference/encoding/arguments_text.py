@@ -34,7 +34,7 @@ def parse_arguments(text: str) -> tuple[bool, Any]:
 def compute_ending(call: ToolCall, *, blank: bool = False) -> str:
     """Return the text to write after an ended call's fragments, so that the whole text matches its value.
 
-    Arguments without text become JSON. With `blank`, blank text is left as it is for `{}`.
+    Arguments without text become JSON. With `blank`, blank text is not changed to `{}`.
     """
     text = call.arguments_text or ""
     runs, value = parse_arguments(text)

@@ -73,7 +73,7 @@ def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:
             if get(block, "type") == "redacted_thinking":
                 order.append({"type": "thinking", "text": ""})
             if get(block, "signature") or get(block, "data"):
-                order.append({"type": "end"})  # what follows is a block of its own
+                order.append({"type": "end"})  # the following content is a separate block
         append_text(order, "text", get_text(delta, "content"))
         for call in get(delta, "tool_calls") or []:
             if call.index not in calls:

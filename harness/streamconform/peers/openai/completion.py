@@ -102,7 +102,7 @@ def _read_usage(usage: Any, exposed: ChatFields) -> dict[str, int | None]:
 
 
 def _finish_call(block: Block, *, complete: bool) -> Block:
-    """Return a call with its arguments parsed, and any other block as it is."""
+    """Return a call with its arguments parsed, and any other block unchanged."""
     if block["type"] != "tool_call":
         return block
     if isinstance(block["arguments"], str):  # the input of a custom tool

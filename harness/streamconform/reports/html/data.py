@@ -107,7 +107,7 @@ class _CaseIndex:
         self.delivery_sets = [list(delivery_set) for delivery_set in set_numbers]
 
     def make_grid(self, results: Results) -> list[list[str]]:
-        """Return a string per implementation and case: one letter per delivery, or only one if all are equal."""
+        """Return a string per implementation and case: one per delivery, or only one if all are equal."""
         letters = [
             [[ABSENT] * len(positions) for positions in self._positions]
             for _ in results.header.implementations

@@ -1,4 +1,4 @@
-"""What the matrix page needs besides the results: the suite, and the page's location for its links. Pure."""
+"""Context of the matrix page besides the results: the suite, and the page's location for its links. Pure."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MAX_LOSSES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far a run is."""
+    """The progress of a run."""
 
     done: int
     """Bytes."""

@@ -12,7 +12,7 @@ class Source:
     """One source distribution, and which of its files are recordings."""
 
     name: str
-    """What the command line calls it."""
+    """Its name on the command line."""
     distribution: str
     version: str
     sha256: str
@@ -25,7 +25,7 @@ class Source:
     apis: tuple[str, ...]
     """The apis whose streams were found in it."""
     note: str
-    """Who recorded them, and how."""
+    """The project that recorded them, and the method."""
 
     @property
     def key(self) -> str:

@@ -128,7 +128,7 @@ def _usage(draw: st.DrawFn) -> Usage:
 
 @st.composite
 def answers(draw: st.DrawFn, *, model: str, call_name: str) -> Answer:
-    """Draw an answer of `model` that calls only the tool `call_name`."""
+    """Generate an answer of `model` that calls only the tool `call_name`."""
     blocks: list[Block] = []
     if draw(st.booleans()):
         blocks.append(draw(_thinking()))

@@ -31,7 +31,7 @@ def install_release(root: Path, peer: Peer, package: Package, version: str, *, k
     """Install `peer` with the release `version` of `package`; on exit, remove it unless `keep`.
 
     Other distributions are not pinned: their newest releases on that day are installed, or the newest of all
-    if the index does not tell the day of a release.
+    if the index does not report the day of a release.
 
     Raises:
         ImplementationError: it cannot be installed.

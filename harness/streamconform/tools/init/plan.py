@@ -33,7 +33,7 @@ RAISING: Final[Mapping[Language, str]] = {
     "go": _PANICS,
     "rust": _PANICS,
 }
-"""What a template says about exceptions."""
+"""The advice on exceptions in templates."""
 OTHER_FOLDERS: Final = frozenset(
     {"benchmarks", "build", "dist", "docs", "examples", "scripts", "test", "tests", "tools"}
 )

@@ -19,7 +19,7 @@ ENUMERATED: Final = ("status", "stop.reason", "stop.raw", "error.type")
 
 @dataclass(frozen=True, slots=True)
 class FailureSignature:
-    """Where and how an answer is wrong; equal signatures are the same failure."""
+    """The place and the kind of a failure; equal signatures mean the same failure."""
 
     what: str
     """A check's path without block indices, or the verdict of a trial without checks."""

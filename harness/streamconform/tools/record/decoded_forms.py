@@ -154,7 +154,7 @@ def _inflate(data: bytes) -> bytes | None:
 
 
 _TEXTUAL: Final = ("escapes", "percent encoding")
-"""Encodings that leave all other text as it is."""
+"""Encodings that leave all other text unchanged."""
 _DECODERS: Final[dict[str, Callable[[bytes], bytes | None]]] = {
     "escapes": _decode_escapes,
     "percent encoding": _decode_percent,

@@ -34,7 +34,7 @@ class Endpoint:
     model: str | None = None
     """The model that is requested by default; a server with one model accepts any name."""
     source: str
-    """Where the address is documented."""
+    """Link to the documentation of the address."""
 
     @property
     def is_local(self) -> bool:

@@ -63,7 +63,7 @@ class RecordJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where recordings come from, for their provenance."""
+    """The origin of recordings, for their provenance."""
 
     server: str = "unnamed server"
     """Name and version."""

@@ -28,7 +28,7 @@ class SavedRecording:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a cassette and its case are written."""
+    """The paths of a cassette and its case."""
 
     specs: Path
     folder: Path

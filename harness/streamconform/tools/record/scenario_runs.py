@@ -24,7 +24,7 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 from streamconform.tools.record.scrub import extract_secrets
 
 Mode = Literal["once", "new", "all"]
-"""What is recorded: nothing if there is any recording of the API; those that are missing; everything.
+"""Recording modes: nothing if there is any recording of the API, only missing recordings, or everything.
 
 As the record modes of vcrpy: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
 """

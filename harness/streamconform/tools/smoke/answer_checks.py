@@ -101,7 +101,7 @@ def check_arguments(transcript: Transcript) -> Iterator[SmokeProblem]:
 def check_reading(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield the streams that the adapter reads wrongly."""
     for answer in iter_answers(transcript):
-        # The repeated steps have checks of their own; one misreading is reported once.
+        # The repeated steps have separate checks, so that a misreading is reported once.
         first_time = answer.step == f"{answer.stream.api} {answer.stream.name}"
         if first_time and isinstance(answer.outcome, Mapping):
             for message in _find_misreadings(answer, read_claims(transcript.hello, answer.stream.api)):

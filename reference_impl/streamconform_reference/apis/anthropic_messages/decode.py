@@ -102,7 +102,7 @@ def on_message_delta(message: Assembler, payload: Payload) -> None:
 
 
 def on_message_stop(message: Assembler, _payload: Payload) -> None:
-    """Complete the answer: this is the terminal event, whatever the stop reason."""
+    """Complete the answer: this is the terminal event, regardless of the stop reason."""
     message.complete()
 
 

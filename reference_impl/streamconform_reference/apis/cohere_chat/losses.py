@@ -77,7 +77,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def encode_usage(usage: Usage | None) -> Usage:
-    """Return the usage as it is billed: cache reads and writes count as input."""
+    """Return the billed usage: cache reads and writes count as input."""
     usage = usage or Usage()
     total = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     return Usage(

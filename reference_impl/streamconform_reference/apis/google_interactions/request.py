@@ -6,8 +6,8 @@ https://ai.google.dev/gemini-api/docs/interactions, and the types of the `google
 - `store` is true by default, so it is always sent. The history is then in `input`, as steps.
 - Thought steps go back with summary and signature, in their place: without them a call that is sent back is
   rejected (allenhutchison/obsidian-gemini#1269).
-- A result is a step after the calls. Its value is sent as it is if it is one JSON object, else as text, or as
-  contents if it has images.
+- A result is a step after the calls. Its value is sent unchanged if it is one JSON object, else as text, or
+  as contents if it has images.
 - Calls of Google's tools and their results go back as the same steps.
 - There is no option for "one call at most", and thinking cannot be switched off.
 """

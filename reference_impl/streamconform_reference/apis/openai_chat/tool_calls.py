@@ -104,7 +104,7 @@ class ToolCalls:
 
     @property
     def listed(self) -> bool:
-        """Whether any call has come in `tool_calls`."""
+        """Whether any call has arrived in `tool_calls`."""
         return self.begun and LEGACY_INDEX not in self._by_index
 
     def take(self, fragment: Fragment) -> None:
@@ -216,7 +216,7 @@ class ToolCalls:
         return call
 
     def _resolve_twin(self, original: WireCall, fragment: Fragment) -> WireCall | None:
-        """Return the call of the arguments under a repeated id; None if there are none or they repeat."""
+        """Return the call for arguments under a repeated id; None if the arguments are empty or repeated."""
         differs = bool(fragment.name and original.name) and fragment.name != original.name
         if not differs:
             arguments = fragment.arguments

@@ -35,7 +35,7 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
     An error may precede all other frames, as a separate frame or as a document.
     """
     if status >= 400 or not body or _is_json(body):
-        return None  # a document, of which nothing but its reader can tell more
+        return None  # a document, which only its reader can examine further
     framed = APIS[api].detect_framing(status, body)
     payloads = [*_read_payloads(APIS[api], status, body)]
     if any(
