@@ -394,7 +394,7 @@ def test_a_command_that_asks_nothing_fails(tmp_path):
         (("--upstream", "http://x"), "missing option `--listen`"),
         (
             ("--listen", "127.0.0.1:0", "--upstream", "http://x", "--twin"),
-            "`--twin` has no meaning with `--listen`",
+            "`--twin` cannot be used with `--listen`",
         ),
         (("--listen", "127.0.0.1:0", "--upstream", "ftp://x"), "--upstream is not an http or https URL"),
         (("--listen", "127.0.0.1:0", "--upstream", "http://x", "--", "no-such-program"), "cannot run"),

@@ -24,7 +24,7 @@ from streamconform.adapters.process_cleanup import (
 from streamconform.printable import escape_line
 
 STDERR_KEPT_LINES = 60
-"""Lines of stderr that are kept: after the line with the error there may be a stack trace."""
+"""Lines of stderr to keep: a stack trace may follow the line with the error."""
 STDERR_LINES = 8
 """Lines of stderr that a message quotes."""
 STDERR_WIDTH = 300
@@ -41,7 +41,7 @@ class Process:
     """One child process in its own session, with keys and proxies removed from its environment."""
 
     def __init__(self, argv: tuple[str, ...], *, stop_seconds: float) -> None:
-        """Hold `argv` without starting it. `stop_seconds` limits each wait for its exit."""
+        """Store `argv` without starting it. `stop_seconds` limits each wait for its exit."""
         self.argv = argv
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
@@ -62,10 +62,10 @@ class Process:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            # A session of its own: its group can be killed as a whole, and Ctrl-C in the terminal reaches
-            # only the harness, which then stops it in order.
+            # A new session: its group can be killed as a whole, and Ctrl-C in the terminal reaches only the
+            # harness, which then stops it in order.
             start_new_session=True,
-            # Unbuffered, so that a Python program that does not flush is no hang.
+            # Unbuffered, so that a Python program that does not flush does not hang.
             env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
             # asyncio's own limit is 64 KiB, less than the result of a long answer.
             limit=max_line,
@@ -106,7 +106,7 @@ class Process:
                 await self._process.wait()
                 if self._reader is not None:
                     await self._reader
-        # Children may run on after it, and hold its pipes.
+        # Children may outlive it and keep its pipes open.
         self._kill_group()
 
     async def stop(self, last: bytes) -> bool:

@@ -81,9 +81,9 @@ def _completion(model: str) -> Json:
     return head | {"choices": [choice], "usage": _USAGE}
 
 
-# What the schemas CompletionChunk and ChatCompletionResponse of https://docs.mistral.ai/api allow: a call has
-# its name and arguments in every piece, and a failure has no frame of its own. Fields that the schemas leave
-# out are allowed: Mistral adds some, such as `p`, which is padding.
+# The schemas CompletionChunk and ChatCompletionResponse of https://docs.mistral.ai/api: a call has its name
+# and arguments in every piece, and there is no error frame. Fields that the schemas leave out are allowed:
+# Mistral adds some, such as `p`, which is padding.
 _MISTRAL_CALL: Final[Json] = {
     "required": ["function"],
     "properties": {

@@ -40,7 +40,7 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}
     "--capability",
     multiple=True,
     type=commands.Choice(sorted(CAPABILITIES)),
-    help="Judge only what needs this capability. Repeatable. [default: all; events if there are any]",
+    help="Judge only the values of this capability. Repeatable. [default: all; events if there are any]",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)

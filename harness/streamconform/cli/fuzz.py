@@ -1,4 +1,4 @@
-"""`conform fuzz`: judge implementations on generated answers, and make what fails small."""
+"""`conform fuzz`: judge implementations on generated answers, and minimise failing streams."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from streamconform.tools.minimise.write import write_result
 
 DEFAULT_FOLDER: Final = "fuzz"
 ROUND: Final = 100
-"""Answers of one API that are generated at a time: a run that is stopped has judged the rounds before."""
+"""Answers of one API that are generated per round: a stopped run has judged all earlier rounds."""
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
 """Limits for making one stream smaller; the smallest one found by then is kept."""
@@ -70,7 +70,7 @@ class Found:
     multiple=True,
     metavar="IMPL",
     shell_complete=completion.complete_impls,
-    help="What to judge, as for `conform run`. Repeatable.",
+    help="Implementation to judge, as for `conform run`. Repeatable.",
 )
 @options.input_option
 @click.option("--api", multiple=True, type=commands.Choice(NAMES), help="Only this API. Repeatable.")
@@ -88,7 +88,7 @@ class Found:
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
-    help="Go on with further seeds for so many seconds.",
+    help="Keep generating answers, with further seeds, for this many seconds.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the first answers. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
@@ -100,9 +100,9 @@ class Found:
 def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations on generated answers.
 
-    Legal answers of each API are drawn from a seed: thinking, text, calls, usage. They are written to the
-    wire in random pieces, delivered as a run delivers recordings, with unknown fields and events, and broken.
-    The drawn answer is what is expected. For each cause of failures the stream is made smaller and written to
+    Legal answers of each API are generated from a seed: thinking, text, calls, usage. They are encoded in
+    random pieces and delivered like recordings in a run, also with unknown fields and events, and broken. The
+    generated answer is the expectation. For each cause of failures the stream is made smaller and written to
     --out as a cassette and a spec, for `conform run`.
 
     \b
@@ -111,8 +111,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform fuzz -i mypkg --time-limit 600
     conform fuzz -i reference -i mypkg --mode differential --corpus recordings
 
-    The same seed generates the same streams. Exit codes: 0 nothing failed, 1 something did, 2 usage error,
-    3 implementation unusable, 130 interrupted.
+    The same seed generates the same streams. Exit codes: 0 no failures, 1 failures, 2 usage error, 3
+    implementation unusable, 130 interrupted.
     """
     settings = options.merge_settings(
         {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout")}

@@ -2,11 +2,11 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined, unless the case names a phase or signature that tells them apart and the implementation exposes it
-(`find_separators`). A signature ends its text: whether the text that it signs came in one piece or in several
-is not judged. The order stays the same, unless the API's messages have none: a chat message has one
-text, one thinking text and one list of calls, so clients that read it cannot know the position of the text
-among the calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
+joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
+(`find_separators`). A signature ends its text: the number of pieces of the signed text is not judged. The
+order stays the same, unless the API's messages have none: a chat message has one text, one thinking text and
+one list of calls, so clients that read it cannot know the position of the text among the calls, nor where one
+thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _RANKS: Final[Mapping[BlockType, int]] = {
     "tool_call": 3,
     "other": 4,
 }
-"""The order in which both sides are compared if the API's messages have none."""
+"""The order of block types in which both sides are compared if the API's messages are unordered."""
 _NULL = Literally(None)
 SEPARATORS: Final = ("phase", "signature")
-"""The fields of text that may tell neighboring texts apart."""
+"""The fields that may distinguish adjacent texts."""
 MAX_PAIRS = 250_000
 """Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
 above it, blocks are paired by position."""
@@ -131,14 +131,14 @@ def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
 
 
 def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | None]:
-    """Return for each expected block the position of the received block that matches it, or None.
+    """For each expected block, return the position of the received block that matches it, or None.
 
-    If the types agree one to one, that is the same position. Otherwise it is the alignment with the most
+    If both lists have the same types, blocks match by position. Otherwise it is the alignment with the most
     blocks of equal type in order; equal names or texts are preferred.
     """
     if [block.type for block in expected] == [block.type for block in got]:
-        # By position even where the values differ: a wrong text is one difference, not a lost block and an
-        # extra one.
+        # By position even if the values differ: a wrong text is one difference, not a lost block and an extra
+        # one.
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
         return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
@@ -212,9 +212,9 @@ def _is_redacted(block: ExpectedBlock) -> bool:
 
 
 def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
-    """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher.
+    """Return the joined block, without a text to check if one of the texts is a matcher.
 
-    Digests are no matchers: joined, they are the digests of the parts of a text.
+    Digests are not matchers: joined digests are the digests of the parts of a text.
     """
     texts = [block.fields.get("text") for block in blocks]
     literals = [text.value for text in texts if isinstance(text, Literally)]
@@ -255,7 +255,7 @@ def _join_received(blocks: Sequence[Block]) -> Block:
 
 
 def _join_texts(texts: Sequence[Text]) -> Text:
-    """Return the joined text; a phase that its parts do not share is not exposed."""
+    """Return the joined text; a phase counts as not exposed unless all parts have it."""
     last = texts[-1]
     has_one_phase = all(text.phase == last.phase for text in texts)
     absent = frozenset[str]().union(*(text.absent for text in texts))
@@ -291,7 +291,7 @@ def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
         return 2
-    # Of several calls of one tool, some may be left out: the arguments tell which.
+    # Some of several calls of one tool may be missing: the arguments show which.
     arguments = expected.fields.get("arguments")
     is_same = isinstance(got, ToolCall) and arguments == Literally(got.arguments)
     return 4 if is_same else 3

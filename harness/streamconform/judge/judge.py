@@ -1,4 +1,4 @@
-"""Judge the answer to a trial: checks, verdict and culprit. Pure; verdicts are decided nowhere else."""
+"""Judge the answer to a trial: checks, verdict and culprit. Pure; no other module decides verdicts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Judgement:
     passed: int = 0
     reason: str | None = None
     not_exposed: tuple[str, ...] = ()
-    """The paths that the case names and the implementation leaves out."""
+    """The paths that the case expects and the implementation leaves out."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -90,7 +90,7 @@ def _has_thoughts(case: Case) -> bool:
 
 
 def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
-    """Return the judgement on `answer`, the answer of an implementation with `claims` to `trial`."""
+    """Judge an implementation's `answer` to `trial`, given its `claims`, and return the judgement."""
     match answer:
         case Observation() | Output():
             return _judge_answer(trial, answer, claims, first_delta)
@@ -110,8 +110,8 @@ def check_observation(
 ) -> tuple[list[Check], Culprit]:
     """Return every check of an observation, passed or not, and the culprit of the failed ones.
 
-    An answer that is not in the normal form gets only the check that says so: nothing else can be judged,
-    and the adapter has to be fixed.
+    An answer that is not in the normal form gets only one failed check: nothing else can be judged, and the
+    adapter has to be fixed.
     """
     try:
         outcome = decode.decode_outcome(seen.outcome)
@@ -161,7 +161,7 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
-    """Return what can be judged of a client that continued: all but what the plain ending replaced.
+    """Return the checks for a client that continued, without the values that the canned answer replaced.
 
     A client may report both answers, or only the last one. Stopping and continuing are both correct.
     """
@@ -195,7 +195,7 @@ def check_output(call: Call, got: Any) -> list[Check]:
 
 
 def _explain_counts(expect: Counts, got: Any) -> str | None:
-    """Return what is wrong with the counts `got`, one per input, or None."""
+    """Return a message about the first wrong count in `got`, which has one per input, or None."""
     counts = got if isinstance(got, list) else [got]
     for i, count in enumerate(counts):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -280,7 +280,7 @@ def _check_streaming(
 ) -> Check:
     """Return the check that the first delta is emitted before the last chunk is read.
 
-    It also passes if the frame of that delta ends in the last chunk, or if nobody knows where it ends.
+    It also passes if the frame of that delta ends in the last chunk, or if its end is unknown.
     """
     if len(trial.chunks) == 1:
         return _make_check(trial, "streaming", None)
@@ -316,7 +316,7 @@ def decide_verdict(checks: Sequence[Check]) -> Verdict:
 
 
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
-    """Return the part of a failed answer that results keep."""
+    """Return the part of a failed answer that is kept in the results."""
     match answer:
         case Observation(outcome, events, first=first, requests=requests, raised=raised):
             described = None if raised is None else asdict(raised)

@@ -100,7 +100,7 @@ class ClientConnection:
     """Whether a request has begun to arrive and has not ended."""
 
     async def write(self, data: bytes) -> None:
-        """Write `data` in one call and wait until the operating system has taken it; raises `OSError`."""
+        """Write `data` in one call and wait until the operating system has accepted it; raises `OSError`."""
         self.writer.write(data)
         await self.writer.drain()
         await asyncio.sleep(0)  # `drain` does not yield to other tasks if the buffer is empty
@@ -110,7 +110,7 @@ class BadRequest(Exception):
     """The bytes received are not a request that can be answered."""
 
     def __init__(self, status: int, description: str) -> None:
-        """Hold the status of the reply, and a description of what was received."""
+        """Store the status of the reply, and a description of the received bytes."""
         super().__init__(description)
         self.status = status
         self.description = description

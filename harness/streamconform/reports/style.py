@@ -29,7 +29,7 @@ def make_text(*parts: StyledLine) -> Text:
 
 def make_console(stream: TextIO) -> Console:
     """Return a console that never wraps lines; NO_COLOR and FORCE_COLOR are honored."""
-    # No `highlight`: it would color numbers and words of other people's text.
+    # No `highlight`: it would color numbers and words in quoted text.
     return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else 120)
 
 

@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 
 MAX_CAUSES: Final = 12
 MAX_WARNINGS: Final = 6
-"""Causes listed; the rest is counted, and `-v` lists all."""
+"""Maximum causes listed; the rest are counted, and `-v` lists all."""
 MAX_CASES: Final = 3
-"""Cases named under one cause; the rest is counted, and `-v` shows all."""
+"""Maximum cases listed per cause; the rest are counted, and `-v` lists all."""
 MAX_DELIVERIES: Final = 6
 MAX_BUGS: Final = 12
 MAX_FRAME_RANGES: Final = 8
 MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
-"""Paths that only the end of the stream decides, if no frame changed them."""
+"""Paths whose value depends on the end of the stream if no frame changed them."""
 STYLES: Final = {
     "fail": "bold red",
     "hang": "bold red",
@@ -85,7 +85,7 @@ class Terminal:
             self._bar = None
 
     def start(self, header: Header) -> None:
-        """Print what is judged, and start the progress bar."""
+        """Print the implementations and the selection, and start the progress bar."""
         if self._quiet:
             return
         self._print(
@@ -157,7 +157,7 @@ class Terminal:
     def _print_causes(
         self, title: str, trials: list[TrialResult], results: Results, *, brief: bool = False
     ) -> None:
-        """Print the causes of `trials`, the worst harm first; `brief` leaves out what helps to reproduce."""
+        """Print the causes of `trials`, worst harm first; `brief` omits the commands that reproduce them."""
         self._print("")
         self._print(title, "bold underline")
         causes = group_by_cause(trials)

@@ -1,7 +1,7 @@
-"""Which streams the client of a vendor is judged on: those that the vendor sends. Pure.
+"""Decide on which streams a vendor's client is judged: those that the vendor sends. Pure.
 
-Many vendors serve the API of another one, each with its own limits. A client written for one of them does not
-promise to read the streams of the others, so rejecting them is no bug.
+Many vendors serve another vendor's API, with their own limits. A client written for one of them does not
+promise to read the streams of the others, so rejecting them is not a bug.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TAG: Final = "vendor-"
 """Prefix of the tags that name the vendors whose streams a case shows."""
 _OF_THE_API: Final = ("error-frame", "unknown-event")
-"""Deliveries and faults that add a frame which the API documents, and a vendor may not."""
+"""Deliveries and faults that add a frame of the API that a vendor may not document."""
 
 
 def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
@@ -59,7 +59,7 @@ def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
 
 @cache
 def _build_validator(api: str, vendor: str) -> jsonschema_rs.Validator | None:
-    """Return the validator of a vendor's payloads; None if it documents no limits of its own."""
+    """Return the validator of a vendor's payloads; None if it documents no limits."""
     import jsonschema_rs
 
     schema = APIS[api].vendor_payloads.get(vendor)

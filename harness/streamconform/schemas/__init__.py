@@ -1,8 +1,8 @@
 """The published JSON Schemas, and the validation of documents with line numbers.
 
-jsonschema decides and provides the error messages. Most values are valid, and jsonschema_rs accepts these
-sixty times faster, without the import of jsonschema, which takes longer than most commands; a test checks
-that it never accepts more. Both are imported on first use.
+jsonschema decides validity and provides the error messages. Most values are valid, and jsonschema_rs accepts
+these sixty times faster, without the import of jsonschema, which takes longer than most commands; a test
+checks that jsonschema_rs never accepts more. Both are imported on first use.
 """
 
 from __future__ import annotations

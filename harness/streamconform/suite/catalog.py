@@ -1,6 +1,7 @@
 """Find the ids of all cases without parsing the specs, so that a run loads only the cases it needs.
 
-Loading every spec and cassette takes more than a second, which a run of one case should not pay: ids are read
+Loading every spec and cassette takes more than a second, which is too long for a run of one case: ids are
+read
 from the text of the specs, the selection is made on ids, and only the selected cases are loaded.
 """
 

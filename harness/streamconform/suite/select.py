@@ -118,8 +118,8 @@ def select_trials(
 ) -> tuple[AnyTrial, ...]:
     """Return the trials that match any of `patterns`, or all if there are none.
 
-    Raises `SelectionError` for a pattern that matches no trial, unless `lenient`: in one shard of the suite
-    that is no mistake.
+    Raises `SelectionError` for a pattern that matches no trial, unless `lenient`, because in one shard of the
+    suite this is not a mistake.
     """
     chosen: list[AnyTrial] = []
     used: set[str] = set()

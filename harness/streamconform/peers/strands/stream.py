@@ -52,7 +52,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 async def _collect(run: Any, events: list[Any]) -> None:
-    """Append the events, also those before an exception."""
+    """Append the events, including those before an exception."""
     tools = [
         {"name": name, "description": description or name, "inputSchema": {"json": dict(schema)}}
         for name, description, schema in request_reader.read_tools(run.request)
@@ -76,7 +76,7 @@ def _number_blocks(events: list[Any]) -> list[Any]:
 
 
 def _read_usage(usage: Mapping[str, int], api: str) -> dict[str, int | None] | None:
-    """Return the usage buckets; Strands gives 0 if no usage was reported, and leaves caches of 0 out."""
+    """Return the usage buckets; Strands gives 0 if no usage was reported, and omits cache counts of 0."""
     if not any(usage.values()):
         return None
     caches = {"cache_read": "cacheReadInputTokens", "cache_write": "cacheWriteInputTokens"}

@@ -1,6 +1,6 @@
-"""Turn drawn answers into cases: the bytes by an encoder, the expectation from the answer itself.
+"""Turn generated answers into cases: an encoder writes the bytes, and the answer itself is the expectation.
 
-No decoder takes part, so the answer is an oracle for every implementation, the bundled one too.
+No decoder is involved, so the answer is an oracle for every implementation, including the bundled one.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from streamconform.tools.record import draft
 
 TOPIC: Final = "fuzz"
 _DELIVERIES: Final = 2
-"""Deliveries per answer, besides one fault. Many answers find more than many deliveries of one."""
+"""Deliveries per answer, in addition to one fault. More answers find more bugs than more deliveries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Makes the trials of one API; the same seed makes the same ones."""
+    """Makes the trials of one API; the same seed gives the same trials."""
 
     api: str
     seed: int
@@ -90,7 +90,7 @@ def make_case(base: Cassette, answer: Answer, name: str) -> Case:
     encoder = ENCODERS[api](
         model=base.model or PLACEHOLDER, response_id=answer.outcome.response_id or PLACEHOLDER
     )
-    # The counts come first too, so that a stream that breaks has none but the final ones.
+    # The final counts also come first, so that a broken stream has no other counts.
     first = [UsageUpdate(answer.outcome.usage, None)] if answer.outcome.usage is not None else []
     body = (
         b"".join(map(encoder.piece, first)) + encoder.opening() + b"".join(map(encoder.piece, answer.pieces))

@@ -4,9 +4,9 @@ None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot us
 OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning_text`. Some servers
 send the same text under two names, so only the first name with text counts.
 
-OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the
-signatures and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is such a
-signature, of the reasoning before it.
+OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the signatures
+and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is the signature of
+the reasoning before it.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content

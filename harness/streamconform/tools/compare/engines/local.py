@@ -43,7 +43,7 @@ class InlineEngine:
         self._queue.append((work, request, partition))
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Do what was submitted first."""
+        """Examine the partition that was submitted first."""
         function, request, partition = self._queue.popleft()
         try:
             result = function(request, partition, None)
@@ -57,7 +57,7 @@ class InlineEngine:
 class ProcessEngine:
     """Examines partitions in processes of this machine.
 
-    Each has a pool of its own: if one process of a pool ends, nobody knows which partition it had.
+    Each process has its own pool, because if a process of a larger pool ends, its partition is unknown.
     """
 
     def __init__(self, workers: int) -> None:
@@ -96,7 +96,7 @@ class ProcessEngine:
         self._pending[future] = partition, pool
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield what the processes have done."""
+        """Yield the results of the processes."""
         done, _ = concurrent.futures.wait(self._pending, return_when=concurrent.futures.FIRST_COMPLETED)
         for future in done:
             partition, pool = self._pending.pop(future)
