@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from .survivors import ROOT
 
-WORKSPACE = ROOT / ".conform" / "mutation"
-PACKAGE = WORKSPACE / "src" / "streamconform"
+WORKSPACES = ROOT / ".conform" / "mutation"
 LINKED = ("specs", "cassettes", "docs", "reference_impl", "README.md", "CHANGELOG.md", "LICENSE")
 """What tests read beside the code; links are enough, because only `src` is mutated."""
 
@@ -34,6 +34,7 @@ TESTS = {
         "tests/harness/test_match.py",
         "tests/harness/test_partial.py",
         "tests/harness/test_request_cases.py",
+        "tests/harness/test_schema_problems.py",
         "tests/harness/test_through.py",
     ),
 }
@@ -43,7 +44,7 @@ forked process, in which mutmut cannot see the functions that a test calls."""
 CONFIG = """
 [tool.mutmut]
 source_paths = ["src"]
-only_mutate = ["src/streamconform/{path}"]
+only_mutate = [{paths}]
 pytest_add_cli_args_test_selection = [{tests}]
 pytest_add_cli_args = ["-p", "no:cacheprovider"]
 max_stack_depth = -1
@@ -54,21 +55,23 @@ timeout_constant = 10.0
 """
 
 
-def make_workspace(name: str) -> Path:
-    """Copy code and tests into a new workspace for a package or module, and return its folder."""
-    package, _, module = name.partition(".")
-    shutil.rmtree(WORKSPACE, ignore_errors=True)
+def make_workspace(package: str, names: Iterable[str]) -> Path:
+    """Copy code and tests into a new workspace for a package or modules of it, and return its folder."""
+    workspace = WORKSPACES / package
+    shutil.rmtree(workspace, ignore_errors=True)
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    shutil.copytree(ROOT / "harness" / "streamconform", PACKAGE, ignore=ignored)
-    mutants = WORKSPACE / "mutants"
+    shutil.copytree(ROOT / "harness" / "streamconform", workspace / "src" / "streamconform", ignore=ignored)
+    mutants = workspace / "mutants"
     mutants.mkdir()
-    shutil.copytree(ROOT / "tests", WORKSPACE / "tests", ignore=ignored)
+    shutil.copytree(ROOT / "tests", workspace / "tests", ignore=ignored)
     for linked in LINKED:
         (mutants / linked).symlink_to(ROOT / linked)
     # Tests find the code of the checkout below `harness`; here that is the mutated code.
     (mutants / "harness").symlink_to("src")
     tests = ", ".join(f'"{path}"' for path in TESTS[package])
-    config = CONFIG.format(path=f"{package}/{module or '*'}.py", tests=tests)
+    files = (f"{package}/{name.partition('.')[2] or '*'}.py" for name in names)
+    paths = ", ".join(f'"src/streamconform/{file}"' for file in files)
+    config = CONFIG.format(paths=paths, tests=tests)
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    (WORKSPACE / "pyproject.toml").write_text(project + config, "utf-8")
-    return WORKSPACE
+    (workspace / "pyproject.toml").write_text(project + config, "utf-8")
+    return workspace
