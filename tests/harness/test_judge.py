@@ -15,7 +15,10 @@ from streamconform.adapters.interface import (
     Skipped,
 )
 from streamconform.adapters.protocol import RAISED_OUTCOME
+from streamconform.judge.invariants import EVENT_RULES
 from streamconform.judge.judge import (
+    check_observation,
+    check_output,
     decide_verdict,
     explain_unclaimed,
     is_ordered,
@@ -118,17 +121,28 @@ def test_checks_that_pass_are_a_count():
     assert found.passed == 7 + 1 + 8
 
 
+@pytest.mark.parametrize("level", ["must", "should", "may"])
+def test_checks_that_pass_have_the_level_of_the_trial_and_their_own_paths(level):
+    checks, _ = check_observation(builders.trial(builders.case(level=level)), GOOD, ALL, lambda _: None)
+    assert {(check.level, check.verdict) for check in checks} == {(level, "pass")}
+    paths = [check.path for check in checks]
+    rules = {"invariant.unique-ids", *(f"invariant.{name}" for name in EVENT_RULES)}
+    assert {path for path in paths if path.startswith("invariant.")} == rules
+    assert len({*paths}) == len(paths) == 16
+
+
 CHUNKS = (b"a" * 10, b"b" * 10, b"c" * 10)
 STREAMING = [
     ("in-time", CHUNKS, (1, 1, 2, 3, 3), 5, "pass"),
+    ("late-with-two-chunks", CHUNKS[:2], (2, 2, 2, 2, 2), 5, "fail"),
     ("at-the-last-moment", CHUNKS, (1, 2, 3, 3, 3), 5, "pass"),
     ("late", CHUNKS, (3, 3, 3, 3, 3), 5, "fail"),
     ("frame-ends-before-the-last-chunk", CHUNKS, (3, 3, 3, 3, 3), 20, "fail"),
     ("frame-ends-in-the-last-chunk", CHUNKS, (3, 3, 3, 3, 3), 21, "pass"),
     ("nobody-knows-the-frame", CHUNKS, (3, 3, 3, 3, 3), None, "pass"),
     ("one-chunk", CHUNKS[:1], (1, 1, 1, 1, 1), 5, "pass"),
-    ("nobody-counts", CHUNKS, None, 5, "pass"),
-    ("too-few-counts", CHUNKS, (3,), 5, "pass"),
+    ("nobody-counts", CHUNKS, None, 5, None),
+    ("too-few-counts", CHUNKS, (3,), 5, None),
 ]
 
 
@@ -138,9 +152,11 @@ STREAMING = [
     ids=[row[0] for row in STREAMING],
 )
 def test_the_first_delta_is_emitted_before_the_last_chunk_is_read(chunks, taken, ends, verdict):
-    found = judged(Observation(OUTCOME, EVENTS, taken), trial=builders.trial(chunks=chunks), first_delta=ends)
-    assert found.verdict == verdict
-    assert [check.path for check in found.checks] == ["invariant.streaming"] * (verdict == "fail")
+    trial = builders.trial(chunks=chunks)
+    checks, _ = check_observation(trial, Observation(OUTCOME, EVENTS, taken), ALL, lambda _: ends)
+    verdicts = {check.path: check.verdict for check in checks}
+    assert decide_verdict(checks) == (verdict or "pass")
+    assert verdicts.get("invariant.streaming") == verdict
 
 
 THOUGHT_AND_TEXT = builders.TEXT_EXPECT | {"content": [{"thinking": "Hm."}, {"text": "hello"}]}
@@ -217,10 +233,12 @@ def test_in_usage_too():
     assert (check.path, check.got) == ("usage.input", "Infinity")
 
 
-def test_in_events_alone_it_is_one_check():
-    not_json = tuple((f"events.{i}.usage.input", "NaN") for i in range(9))
-    (check,) = judged(Observation(OUTCOME, EVENTS, not_json=not_json)).checks
-    assert check.message == "events.0.usage.input is NaN, which JSON does not have"
+def test_in_events_alone_it_is_one_check_at_the_first_place_that_is_claimed():
+    places = ("0.tool_call.arguments.x", *(f"{i}.usage.input" for i in range(1, 9)))
+    seen = Observation(OUTCOME, EVENTS, not_json=tuple((f"events.{place}", "NaN") for place in places))
+    for claims, first in ((ALL, places[0]), (ALL - {"tool_calls", "provider_tools"}, places[1])):
+        (check,) = judged(seen, claims=claims).checks
+        assert check.message == f"events.{first} is NaN, which JSON does not have"
 
 
 PLAIN = builders.call()
@@ -373,6 +391,23 @@ def test_each_output_is_judged_by_its_kind_of_expectation(call, answer, failing)
     assert found.passed == (
         0 if failing and call is not REQUEST else 1 if call is not REQUEST else found.passed
     )
+
+
+@pytest.mark.parametrize(
+    ("order", "counts", "message"),
+    [
+        ("equal", [4, 4, 4], None),
+        ("equal", [4, 4, 5], "input 2 counts 5, but the equal input 1 counts 4"),
+        ("equal", [4, 4, 3], "input 2 counts 3, less than the 4 of input 1"),
+        ("increasing", [4, 5, 6], None),
+        ("increasing", [4, 5, 5], "input 2 is longer than input 1, and both count 5"),
+        ("increasing", [4, 5, 4], "input 2 counts 4, less than the 5 of input 1"),
+    ],
+)
+def test_counts_in_the_wrong_order_are_reported_with_their_inputs(order, counts, message):
+    trial = builders.call(kind="tokens", expect=Counts(order), id="common/tokens/small")
+    (check,) = check_output(trial, counts)
+    assert check.message == message
 
 
 def test_a_long_value_in_place_of_a_count_is_cut_after_80_characters():
@@ -535,6 +570,8 @@ def test_the_rules_of_a_proxy_are_checked():
 def test_paths_that_the_case_names_and_the_outcome_leaves_out_are_listed():
     case = builders.case(builders.TEXT_EXPECT | {"model": "m"})
     assert judged(GOOD, trial=builders.trial(case)).not_exposed == ("model",)
+    without_content = replace(case, expect=replace(case.expect, content=None))
+    assert judged(GOOD, trial=builders.trial(without_content)).not_exposed == ("model",)
     malformed = Observation({"status": "done"}, EVENTS)
     assert judged(malformed, trial=builders.trial(case)).not_exposed == ()
     call_only = builders.case(

@@ -34,6 +34,7 @@ TESTS = {
         "tests/harness/test_match.py",
         "tests/harness/test_partial.py",
         "tests/harness/test_request_cases.py",
+        "tests/harness/test_round_trip_checks.py",
         "tests/harness/test_schema_problems.py",
         "tests/harness/test_through.py",
     ),
