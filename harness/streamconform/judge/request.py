@@ -79,6 +79,8 @@ def _list_paths(path: str, expected: Wanted) -> Iterator[str]:
             yield f"{path}.length"
             for i, item in enumerate(items):
                 yield from _list_paths(f"{path}.{i}", item)
+        case _:
+            pass
 
 
 def _is_too_deep(body: Mapping[str, Any]) -> bool:
