@@ -444,11 +444,13 @@ def test_the_api_that_a_trial_is_read_in_decides_the_order(api, through, ordered
     assert is_ordered(replace(trial, through=through and ProxyView(through))) is ordered
 
 
-def test_text_after_a_call_is_out_of_order_only_where_the_api_orders_them():
+@pytest.mark.parametrize("partial", [None, Partial(1)], ids=["whole", "broken"])
+def test_text_after_a_call_is_out_of_order_only_where_the_api_orders_them(partial):
     expect = CALL_EXPECT | {"content": [{"text": "a"}, *CALL_EXPECT["content"]]}
     call = CALL | {"arguments": {"x": 1}}
     seen = Observation({**OUTCOME, "content": [call, {"type": "text", "text": "a"}]})
     case = builders.case(expect)
+    case = replace(case, expect=replace(case.expect, partial=partial))
     claims = ALL - {"events"}
     assert judged(seen, trial=builders.trial(replace(case, api="openai-chat")), claims=claims).checks == ()
     assert judged(seen, trial=builders.trial(case), claims=claims).verdict == "fail"
