@@ -26,6 +26,8 @@ TESTS = {
         "tests/suite/test_catalog.py",
         "tests/suite/test_evidence.py",
         "tests/suite/test_old_names.py",
+        "tests/suite/test_provenance.py",
+        "tests/suite/test_pulled.py",
         "tests/suite/test_scenarios.py",
         "tests/suite/test_shapes.py",
     ),
