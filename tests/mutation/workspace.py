@@ -9,6 +9,7 @@ from pathlib import Path
 from .survivors import ROOT
 
 WORKSPACES = ROOT / ".conform" / "mutation"
+PLUGIN = Path(__file__).with_name("fastest_first.py")
 LINKED = ("specs", "cassettes", "docs", "reference_impl", "README.md", "CHANGELOG.md", "LICENSE")
 """What tests read beside the code; links are enough, because only `src` is mutated."""
 
@@ -70,7 +71,7 @@ CONFIG = """
 source_paths = ["src"]
 only_mutate = [{paths}]
 pytest_add_cli_args_test_selection = [{tests}]
-pytest_add_cli_args = ["-p", "no:cacheprovider", {deselected}]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "{plugin}", {deselected}]
 max_stack_depth = -1
 track_dependencies = false
 use_git_change_detection = false
@@ -92,11 +93,12 @@ def make_workspace(package: str, names: Iterable[str]) -> Path:
         (mutants / linked).symlink_to(ROOT / linked)
     # Tests find the code of the checkout below `harness`; here that is the mutated code.
     (mutants / "harness").symlink_to("src")
+    shutil.copy(PLUGIN, mutants)
     tests = ", ".join(f'"{path}"' for path in TESTS[package])
     files = (f"{package}/{name.partition('.')[2] or '*'}.py" for name in names)
     paths = ", ".join(f'"src/streamconform/{file}"' for file in files)
     deselected = ", ".join(f'"--deselect={name}"' for name in DESELECTED)
-    config = CONFIG.format(paths=paths, tests=tests, deselected=deselected)
+    config = CONFIG.format(paths=paths, tests=tests, deselected=deselected, plugin=PLUGIN.stem)
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     (workspace / "pyproject.toml").write_text(project + config, "utf-8")
     return workspace
