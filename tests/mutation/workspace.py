@@ -34,6 +34,7 @@ TESTS = {
     ),
     "judge": (
         "tests/harness/test_align.py",
+        "tests/harness/test_calls.py",
         "tests/harness/test_compare.py",
         "tests/harness/test_decode.py",
         "tests/harness/test_fairness.py",
