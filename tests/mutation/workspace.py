@@ -26,6 +26,7 @@ TESTS = {
         "tests/harness/test_select_expand.py",
         "tests/suite/test_catalog.py",
         "tests/suite/test_evidence.py",
+        "tests/suite/test_lint.py",
         "tests/suite/test_old_names.py",
         "tests/suite/test_provenance.py",
         "tests/suite/test_pulled.py",
