@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.apis import APIS
 from streamconform.judge.request import UNIQUE_IDS_PATH, compare_request
+from streamconform.model.verdict import Check
 from streamconform.suite.load import Sources, collect
 from streamconform.suite.request_expectation import find_matcher_errors, parse, parse_value, serialize_value
 
@@ -118,13 +119,23 @@ NOWHERE = [
 @pytest.mark.parametrize(("path", "found"), PATHS)
 def test_a_forbidden_path_is_reported_with_its_locations_even_if_null(path, found):
     (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "must")
-    assert (check.path, check.verdict, check.expected) == (f"body.{path}", "fail", {"present": False})
-    assert check.message == f"must not be sent: {found}"
+    first = BODY
+    for step in found.partition(",")[0].split("."):
+        first = first[int(step) if step.isdecimal() else step]
+    assert check == Check(
+        path=f"body.{path}",
+        level="must",
+        verdict="fail",
+        expected={"present": False},
+        got=first,
+        message=f"must not be sent: {found}",
+    )
 
 
 @pytest.mark.parametrize("path", NOWHERE)
 def test_a_forbidden_path_without_a_location_passes(path):
-    assert failed({"must_not": [path]}, BODY) == []
+    (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "should")
+    assert check == Check(path=f"body.{path}", level="should", verdict="pass")
 
 
 def test_a_message_names_five_places_at_most():
@@ -177,11 +188,20 @@ def test_a_body_that_is_nested_without_end_is_one_failed_check(api):
     assert "nested deeper than" in check.message
 
 
-def test_same_as_reports_the_value_at_the_other_path():
-    expect = parse({"must": {"b": {"same_as": "a"}, "d": {"same_as": "c"}}})
-    one, other = expected(OLLAMA, expect, {"body": {"a": 1, "b": 2, "d": 3}}, "must")
-    assert (one.expected, one.got, one.message) == (1, 2, None)
-    assert other.message == "body.c, which it must equal, is missing"
+@pytest.mark.parametrize(
+    ("body", "verdict", "of_check"),
+    [
+        ({"a": 1, "b": 1.0}, "pass", {"got": 1.0}),
+        ({"a": 1, "b": 2}, "warn", {"expected": 1, "got": 2}),
+        ({"a": 1}, "warn", {"expected": 1, "message": "not sent"}),
+        ({"b": 2}, "warn", {"got": 2, "message": "body.a, which it must equal, is missing"}),
+        ({}, "warn", {"message": "body.a, which it must equal, is missing"}),
+    ],
+    ids=str,
+)
+def test_same_as_reports_the_value_at_the_other_path(body, verdict, of_check):
+    (check,) = expected(OLLAMA, parse({"must": {"b": {"same_as": "a"}}}), {"body": body}, "should")
+    assert check == Check(path="body.b", level="should", verdict=verdict, **of_check)
 
 
 @pytest.mark.parametrize("given", [row for row, _ in HOLDS], ids=str)

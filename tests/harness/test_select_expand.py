@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
-from streamconform.model.case import Skip
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, SAMPLE_TAG
+from streamconform.model.case import LEVELS, Skip
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, OF_ROUND_TRIPS, SAMPLE_TAG
 from streamconform.resources import find_bundled
-from streamconform.suite.expand import expand
+from streamconform.suite.expand import expand, make_round_trip
 from streamconform.suite.load import Sources, load
 from streamconform.suite.select import (
     Shard,
     find_id,
+    is_at_least,
     matches,
     parse_shard,
     select_apis,
@@ -23,7 +25,7 @@ from streamconform.suite.select import (
     split_pattern,
 )
 
-from . import builders
+from . import builders, round_trips
 
 ID = "anthropic-messages/tool-use/parallel-calls@utf8-split"
 
@@ -122,6 +124,20 @@ def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
     assert held == [
         [case.id for case in CASES if parse_shard(f"{k}/4").includes(case.id)] for k in (1, 2, 3, 4)
     ]
+
+
+def test_the_first_64_bits_of_the_digest_of_the_id_are_the_shard_and_stay_so():
+    for case in CASES:
+        number = int(hashlib.sha256(case.id.encode()).hexdigest()[:16], 16)
+        for total in (2, 3, 7):
+            shards = [k for k in range(1, total + 1) if Shard(k, total).includes(case.id)]
+            assert shards == [number % total + 1]
+
+
+def test_a_level_is_at_least_itself_and_every_looser_one():
+    pairs = {(level, minimum) for level in LEVELS for minimum in LEVELS if is_at_least(level, minimum)}
+    same = {(level, level) for level in LEVELS}
+    assert pairs == same | {("must", "should"), ("must", "may"), ("should", "may")}
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", ""])
@@ -240,3 +256,67 @@ def test_trials_depend_only_on_the_seed():
     one, two, _ = trials(deliveries=["random"])
     assert one.body == two.body
     assert one.chunks != two.chunks, "each case has cuts of its own"
+
+
+ROUND_TRIP = round_trips.case(
+    api=builders.ANTHROPIC, level="should", body=builders.sse_body(builders.TEXT_FRAMES[:-1])
+)
+
+
+def expand_round_trip(seed=0):
+    return {trip.delivery: trip for trip in expand([ROUND_TRIP], reversed(DELIVERIES), "http", seed)}
+
+
+def test_both_answers_of_a_round_trip_are_cut_in_the_same_way():
+    trips = expand_round_trip()
+    assert list(trips) == list(OF_ROUND_TRIPS)
+    for name, trip in trips.items():
+        assert trip.case == ROUND_TRIP
+        for answer, case in ((trip.first, ROUND_TRIP.first), (trip.second, ROUND_TRIP.second)):
+            assert (answer.case, answer.delivery, answer.level) == (case, name, "should")
+            assert answer.body == case.cassette.body
+    frames = len(builders.TEXT_FRAMES)
+    assert [len(trips["as-is"].first.chunks), len(trips["as-is"].second.chunks)] == [frames - 1, frames]
+    assert trips["bytewise"].second.chunks == tuple(
+        bytes([byte]) for byte in builders.sse_body(builders.TEXT_FRAMES)
+    )
+
+
+def test_the_answers_of_a_round_trip_have_cuts_of_their_own_that_depend_on_the_seed():
+    random = expand_round_trip()["random"]
+    assert random == expand_round_trip()["random"] == make_round_trip(ROUND_TRIP, "random", 0)
+    assert random.second.chunks != expand_round_trip(1)["random"].second.chunks
+    assert make_round_trip(ROUND_TRIP, "random", 1) == expand_round_trip(1)["random"]
+    same = replace(ROUND_TRIP.second.cassette, name="other")
+    of_same_bytes = replace(ROUND_TRIP, first=replace(ROUND_TRIP.first, cassette=same))
+    trip = make_round_trip(of_same_bytes, "random", 0)
+    assert (trip.first.body, trip.second) == (trip.second.body, random.second)
+    assert trip.first.chunks != trip.second.chunks
+
+
+def test_a_round_trip_with_the_same_chunks_is_excluded():
+    frame = builders.sse_body(builders.TEXT_FRAMES[-1:])
+    first, second = (
+        replace(answer, cassette=replace(answer.cassette, body=frame))
+        for answer in (ROUND_TRIP.first, ROUND_TRIP.second)
+    )
+    whole = replace(ROUND_TRIP, first=first, second=second)
+    for one_frame, names in (
+        (whole, ["as-is", "bytewise", "random"]),
+        (replace(whole, second=ROUND_TRIP.second), list(OF_ROUND_TRIPS)),
+    ):
+        assert [trip.delivery for trip in expand([one_frame], DELIVERIES, "http", 0)] == names
+
+
+def test_a_round_trip_is_found_by_a_delivery_of_today_or_its_old_name():
+    assert make_round_trip(ROUND_TRIP, "recorded", 0) == expand_round_trip()["as-is"]
+    with pytest.raises(SelectionError) as raised:
+        make_round_trip(ROUND_TRIP, "crlf", 0)
+    names = "as-is, whole, bytewise, random"
+    assert str(raised.value) == f"`{ROUND_TRIP.id}` has no delivery `crlf`; round trips have {names}"
+
+
+def test_what_comes_after_a_round_trip_or_a_call_is_expanded_too():
+    cases = [ROUND_TRIP, builders.call().case, builders.case()]
+    ids = [trial.case.id for trial in expand(cases, ["whole"], "http", 0)]
+    assert ids == [case.id for case in cases]

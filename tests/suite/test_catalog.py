@@ -114,3 +114,23 @@ def test_a_broken_cassette_is_reported_only_where_its_case_is_selected(tmp_path)
     assert case.cassette == cassettes.load(SOURCES.cassettes, "openai-chat", "text-plain")
     with pytest.raises(SourceError, match="no such cassette"):
         catalog.load()
+
+
+def test_heads_of_selected_cases_need_no_cassette(tmp_path):
+    for topic in ("text", "tools"):
+        path = tmp_path / f"openai-chat/{topic}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        case = "    title: A case\n    cassette: x\n    expect: {status: complete, stop: stop, content: []}\n"
+        text = "".join(f"  - id: {id_}\n{case}" for id_ in "abc")
+        path.write_text(f"spec: 1\napi: openai-chat\ntopic: {topic}\ncases:\n{text}", "utf-8")
+    (tmp_path / "openai-chat/wrong.yaml").write_text("spec: 2\ncases:\n  - id: a\n", "utf-8")
+    catalog = read_catalog(Sources(tmp_path, tmp_path))
+    ids = ["openai-chat/tools/b", "openai-chat/text/c", "openai-chat/text/a"]
+    heads = catalog.load_heads(ids)
+    assert [(head.id, head.api, head.line) for head in heads] == [
+        ("openai-chat/text/a", "openai-chat", 5),
+        ("openai-chat/text/c", "openai-chat", 13),
+        ("openai-chat/tools/b", "openai-chat", 9),
+    ]
+    with pytest.raises(SourceError, match="spec"):
+        catalog.load_heads(["openai-chat/wrong/a"])

@@ -251,7 +251,7 @@ def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claim
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
     """Return `checks` with one for each value that JSON does not have, in place of the check of its leaf."""
     in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
-    for place, text in in_outcome or seen.not_json[:1]:  # the events repeat the outcome's values
+    for place, text in in_outcome or seen.not_json:  # the events repeat the outcome's values
         needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
         if claims.isdisjoint(needed):
             continue

@@ -65,12 +65,11 @@ def check_rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[C
 
 
 def _adapt_expectation(expect: Expectation, limits: ProxyLimits) -> Expectation:
-    is_broken = expect.partial is not None
-    is_complete = expect.fields.get("status") == Literally("complete")
-    fields = dict(_adapt_fields(expect.fields, limits, judges_usage=is_complete and not is_broken))
+    is_complete = expect.fields.get("status") == Literally("complete")  # never so for a broken stream
+    fields = dict(_adapt_fields(expect.fields, limits, judges_usage=is_complete))
     if expect.content is None:
         return replace(expect, fields=fields)
-    judges_ends = is_complete or is_broken
+    judges_ends = is_complete or expect.partial is not None
     content = [
         adapted
         for block in expect.content
