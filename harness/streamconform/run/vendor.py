@@ -52,9 +52,21 @@ def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
     """Return why a client of `vendor` is not judged on `trial`, whose case is of that vendor."""
     kind = trial.delivery.partition(".")[0] if isinstance(trial, Trial) else ""
     api = trial.case.api
-    if kind in _OF_THE_API and api is not None and vendor in APIS[api].vendor_payloads:
+    if kind in ("error-frame", "unknown-event") and api is not None and not _sends_frame(api, vendor, kind):
         return f"{vendor} does not document the frame that `{kind}` adds"
     return None
+
+
+@cache
+def _sends_frame(api: str, vendor: str, kind: str) -> bool:
+    """Return whether the vendor documents the frame that a delivery or a fault adds as the API does."""
+    validator = _build_validator(api, vendor)
+    added = APIS[api].ending.error_frame if kind == "error-frame" else APIS[api].extensions.event
+    return validator is None or all(
+        validator.is_valid(read_payload(frame.payload))
+        for framed, body in added.items()
+        for frame in split(framed, body)
+    )
 
 
 @cache
