@@ -80,6 +80,10 @@ def test_an_error_frame_like_that_of_the_api_is_judged_where_the_vendor_document
         ("zhipu", "stop-reasons/finish-sensitive", None),
         ("openrouter", "errors/error-mid-text", '"id" is a required property'),
         ("openrouter", "stop-reasons/end-turn-from-a-gateway", None),
+        ("openrouter", "litellm/length", '"finish_reason" is a required property'),
+        ("openrouter", "errors/http-401-invalid-key", "error.code"),
+        ("openrouter", "errors/http-503-empty-body", None),
+        ("groq", "errors/http-401-invalid-key", None),
     ],
 )
 def test_the_limits_of_each_vendor_are_those_that_it_documents(vendor, name, reason):

@@ -23,7 +23,7 @@ from streamconform.apis.api import (
     SmokeStreams,
     require,
 )
-from streamconform.apis.openai_chat_vendors import VENDOR_PAYLOADS
+from streamconform.apis.openai_chat_vendors import VENDOR_ERRORS, VENDOR_PAYLOADS
 from streamconform.apis.payloads import Payload, as_objects
 from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
 from streamconform.wire import sse
@@ -190,4 +190,5 @@ API: Final = Api(
         block_index=("choices", 0, "delta", "tool_calls", 0, "index"),
     ),
     vendor_payloads=VENDOR_PAYLOADS,
+    vendor_errors=VENDOR_ERRORS,
 )

@@ -148,13 +148,34 @@ _ZHIPU_PAYLOAD: Final = _or_error(
         fields={"reasoning_content": _TEXT},
     )
 )
-# https://openrouter.ai/docs/api/reference/overview. Its SDKs accept any stop reason. An error in a stream is
-# part of a chunk (https://openrouter.ai/docs/api/reference/streaming#handling-errors-during-streaming).
-_OPENROUTER_PAYLOAD: Final = _build_answer(
-    (),
-    required=("id", "model", "choices"),
-    fields={"reasoning": _TEXT, "refusal": _TEXT},
-)
+# https://openrouter.ai/docs/api/api-reference/chat/send-chat-completion-request, whose schemas require more
+# fields than OpenAI sends. Their list of stop reasons is open. An error in a stream is a field of a chunk
+# (https://openrouter.ai/docs/api/reference/streaming#handling-errors-during-streaming).
+_OPENROUTER_PAYLOAD: Final[Json] = {
+    **_build_answer(
+        (),
+        required=("id", "object", "created", "model", "choices"),
+        fields={"reasoning": _TEXT, "refusal": _TEXT},
+    ),
+    "allOf": [
+        {"properties": {"choices": {"items": {"required": ["index", "finish_reason"]}}}},
+        {
+            "if": {"properties": {"object": {"const": "chat.completion"}}},
+            "then": {"required": ["system_fingerprint"]},
+        },
+    ],
+}
+# https://openrouter.ai/docs/api/reference/errors-and-debugging
+_OPENROUTER_ERROR: Final[Json] = {
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+        }
+    },
+}
 
 VENDOR_PAYLOADS: Final[Mapping[str, Json]] = {
     "mistral": _MISTRAL_PAYLOAD,
@@ -163,3 +184,5 @@ VENDOR_PAYLOADS: Final[Mapping[str, Json]] = {
     "zhipu": _ZHIPU_PAYLOAD,
     "openrouter": _OPENROUTER_PAYLOAD,
 }
+VENDOR_ERRORS: Final[Mapping[str, Json]] = {"openrouter": _OPENROUTER_ERROR}
+"""The JSON documents of HTTP errors, of vendors that document a form of their own."""
