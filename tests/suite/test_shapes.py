@@ -217,7 +217,7 @@ def test_an_explanation_covers_shapes_and_must_be_needed(specs):
     text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    why: A reason of some length.')
     assert find_problems(specs(shapes, text), case) == []
     (message,) = find_problems(specs(read_shapes(case.cassette), text), case)
-    assert message == "explains no shape of any authored stream; delete it"
+    assert message == "this entry explains no shape of any authored stream; delete it"
 
 
 def test_an_explanation_cites_facts_that_exist(specs):

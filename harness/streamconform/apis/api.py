@@ -171,8 +171,8 @@ class RequestForm:
     kept_answer: str | None = None
     """The member of a body with the id of a stored answer, which the client then does not send back."""
     call_ids: tuple[Path, ...]
-    """The paths in a body of the ids of the calls that it sends back. A step after `*` is a key, or the
-    `type` of the item."""
+    """The paths of the ids of the calls that a body sends back. A step after `*` is a key, or the `type`
+    of the item."""
 
     def continues(self, first: Any, later: Any) -> bool:
         """Return whether the body `later` sends the answer to `first` back, and is not a retry."""

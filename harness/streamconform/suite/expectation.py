@@ -12,8 +12,7 @@ from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockTy
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
 _DIGEST_SUFFIX: Final = "_digest"
-"""The suffix of `arguments_digest`: length and SHA-256 of the canonical JSON of arguments that the spec
-leaves out."""
+"""Suffix in `arguments_digest`: length and SHA-256 of the canonical JSON of arguments not in the spec."""
 _FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
 """The status and stop reason of a stream that broke or failed without a reason from the provider."""
 _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
