@@ -134,7 +134,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     """For each expected block, return the position of the received block that matches it, or None.
 
     If both lists have the same types, blocks match by position. Otherwise it is the alignment with the most
-    blocks of equal type in order; equal names or texts are preferred.
+    blocks of equal type in order; among those, equal names, texts and arguments decide.
     """
     if [block.type for block in expected] == [block.type for block in got]:
         # By position even if the values differ: a wrong text is one difference, not a lost block and an extra
@@ -145,10 +145,12 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost
     # block, and not as a difference in every later block.
     rows, columns = len(expected), len(got)
+    # More than the similarities of all pairs can make up for, so that the number of pairs comes first.
+    weight = 2 * min(rows, columns)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
-            score = _rate_similarity(expected[i], got[j])
+            score = _score_pair(expected[i], got[j], weight)
             paired = best[i + 1][j + 1] + score if score else 0
             best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
     pairs: list[int | None] = []
@@ -157,7 +159,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
         # Received blocks that the best alignment leaves out.
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
-        score = _rate_similarity(expected[i], got[j]) if j < columns else 0
+        score = _score_pair(expected[i], got[j], weight) if j < columns else 0
         if score and best[i][j] == best[i + 1][j + 1] + score:
             pairs.append(j)
             j += 1
@@ -284,14 +286,15 @@ def _join_citations(
     return joined
 
 
-def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:
+def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
+    """Return 0 for different types, else `weight` and 1 to 3 for the similarity."""
     if expected.type != got.type:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
-        return 2
+        return weight + 1
     # Some of several calls of one tool may be missing: the arguments show which.
     arguments = expected.fields.get("arguments")
     is_same = isinstance(got, ToolCall) and arguments == Literally(got.arguments)
-    return 4 if is_same else 3
+    return weight + (3 if is_same else 2)
