@@ -163,7 +163,8 @@ class _Search:
         return replace(self.partition, without=(*self.partition.without, *deadly))
 
     def _find_deadly(self, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        pending = [names]
+        # Together they have ended the worker already, so their halves are next.
+        pending = _halve(names)
         found = 0
         while pending and found <= MAX_DEADLY:
             part = pending.pop()
@@ -176,8 +177,7 @@ class _Search:
                 found += 1
                 yield part[0], result.reason
             else:
-                middle = len(part) // 2
-                pending += [part[middle:], part[:middle]]
+                pending += _halve(part)
 
     def _ask(self, function: Work, request: Any, partition: Partition, limit: int = MAX_DEATHS) -> Any:
         """Return the result for one partition, or the `Death` of its worker after `limit` of them."""
@@ -197,3 +197,9 @@ class _Search:
                 self.engine.submit(function, request, partition)
             elif answer is not None:
                 return answer
+
+
+def _halve(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the halves of `names`, the second one first; no half is empty."""
+    middle = len(names) // 2
+    return [part for part in (names[middle:], names[:middle]) if part]

@@ -50,6 +50,8 @@ def split_folder(url: str, size: int) -> Iterator[Partition]:
 def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
     """Yield the recordings of `partition`."""
     for entry in partition.entries:
+        if partition.only is not None and entry.file not in partition.only:
+            continue
         try:
             yield _read_entry(partition.url, entry)
         except UnreadableRecordingError as error:
