@@ -126,6 +126,20 @@ def test_a_shard_depends_on_the_case_alone_and_nothing_falls_between():
     ]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "delivery", "hit"),
+    [
+        ("a/**", "whole", True),
+        ("a/**", None, True),
+        ("a/**@cut.*", "cut.7", True),
+        ("a/**@cut.*", "whole", False),
+        ("a/**@cut.*", None, False),
+    ],
+)
+def test_a_pattern_without_a_delivery_matches_all_and_a_call_has_none(pattern, delivery, hit):
+    assert split_pattern(pattern).matches_delivery(delivery) is hit
+
+
 def test_the_first_64_bits_of_the_digest_of_the_id_are_the_shard_and_stay_so():
     for case in CASES:
         number = int(hashlib.sha256(case.id.encode()).hexdigest()[:16], 16)
