@@ -365,6 +365,8 @@ class Api:
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
     """For vendors that serve the API with limits that they document: a JSON Schema of the payloads of their
     answers. Their own clients are judged only on streams that match it."""
+    vendor_errors: Mapping[str, Json] = field(default_factory=dict)
+    """The same for the JSON documents of their HTTP errors."""
 
     @property
     def framing(self) -> Framing:
