@@ -148,6 +148,7 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-groq",
+        vendor="groq",
         distribution="groq-sdk",
         version="1.6.0",
         module="groq",
@@ -159,6 +160,7 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-together",
+        vendor="together",
         distribution="together-ai",
         version="0.52.0",
         module="together",
@@ -170,6 +172,7 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-openrouter",
+        vendor="openrouter",
         distribution="@openrouter/sdk",
         version="1.3.19",
         module="openrouter",
