@@ -91,6 +91,39 @@ def test_a_body_that_does_not_fails_at_the_path(must, body, path):
     assert (path, "fail") in failed({"must": must}, body)
 
 
+@pytest.mark.parametrize(
+    ("must", "body", "checks"),
+    [
+        ({"a": [{}]}, {"a": [{}]}, [Check(path="body.a.length", level="should", verdict="pass", got=1)]),
+        (
+            {"a": []},
+            {"a": [1, 2]},
+            [Check(path="body.a.length", level="should", verdict="warn", expected=0, got=2)],
+        ),
+        ({"a": 1}, {"a": 1.0}, [Check(path="body.a", level="should", verdict="pass", got=1.0)]),
+        ({"a": None}, {}, [Check(path="body.a", level="should", verdict="pass")]),
+        ({"a": 1}, {"a": 2}, [Check(path="body.a", level="should", verdict="warn", expected=1, got=2)]),
+        (
+            {"a": {"json": 1}},
+            {},
+            [
+                Check(
+                    path="body.a",
+                    level="should",
+                    verdict="warn",
+                    expected={"json": 1},
+                    message="not sent",
+                )
+            ],
+        ),
+    ],
+    ids=str,
+)
+def test_a_check_has_the_expected_value_and_that_of_the_body(must, body, checks):
+    got = expected(OLLAMA, parse({"must": must}), {"body": body}, "should")
+    assert [check for check in got if check.path != "body.a.0"] == checks
+
+
 BODY = {
     "messages": [
         {"role": "user", "content": "text"},

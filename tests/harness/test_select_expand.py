@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 from streamconform.apis import APIS
+from streamconform.delivery.faults import derive_faults
 from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Skip
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, OF_ROUND_TRIPS, SAMPLE_TAG
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULTS, OF_ROUND_TRIPS, SAMPLE_TAG
 from streamconform.resources import find_bundled
-from streamconform.suite.expand import expand, make_round_trip
+from streamconform.suite.expand import expand, make_round_trip, make_trial
 from streamconform.suite.load import Sources, load
 from streamconform.suite.select import (
     Shard,
@@ -23,6 +24,7 @@ from streamconform.suite.select import (
     select_ids,
     select_trials,
     split_pattern,
+    suggest_cases,
 )
 
 from . import builders, round_trips
@@ -168,6 +170,12 @@ def test_a_pattern_without_a_match_is_an_error_with_close_matches(pattern):
     assert "`anthropic-messages/text/one`" in str(caught.value)
 
 
+def test_wildcards_and_deliveries_do_not_count_for_close_matches():
+    hint = suggest_cases("text/oen", IDS)
+    assert hint.startswith("; closest cases: `anthropic-messages/text/one`")
+    assert suggest_cases("**/text/*oen@a-delivery-with-a-long-name", IDS) == hint
+
+
 def test_without_a_close_match_the_error_names_the_list():
     with pytest.raises(SelectionError, match="`conform list` shows the ids"):
         select_ids(IDS, ["zzzzzz"], DELIVERED)
@@ -183,6 +191,8 @@ def test_an_api_without_cases_is_an_error_that_names_the_others():
     assert select_apis(IDS, ["anthropic-messages"]) == IDS == select_apis(IDS, [])
     with pytest.raises(SelectionError, match=r"`openai-chat`; available: `anthropic-messages`"):
         select_apis(IDS, ["openai-chat"])
+    with pytest.raises(SelectionError, match=r"`openai-chat`; available: none$"):
+        select_apis((), ["openai-chat"])
 
 
 FOUND = [("anthropic-messages/text/two", 1), ("text/one@whole", 0), ("two", 1), ("usage/one", 2)]
@@ -334,3 +344,63 @@ def test_what_comes_after_a_round_trip_or_a_call_is_expanded_too():
     cases = [ROUND_TRIP, builders.call().case, builders.case()]
     ids = [trial.case.id for trial in expand(cases, ["whole"], "http", 0)]
     assert ids == [case.id for case in cases]
+
+
+OLLAMA_CASE = replace(builders.case(), api="ollama-chat", cassette=builders.framed_cassettes()[2])
+
+
+@pytest.mark.parametrize("case", [builders.case(level="must"), OLLAMA_CASE], ids=["sse", "ndjson"])
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("http", [False, True])
+def test_faults_come_after_the_deliveries_at_the_looser_level(case, every, http):
+    mode, faults = ("http" if http else "bytes"), ("all" if every else "one")
+    whole, *broken = expand([case], ["whole"], mode, 0, faults)
+    assert whole.delivery == "whole"
+    framed = APIS[case.api].detect_framing(200, case.cassette.body)
+    made = list(derive_faults(case, framed, every=every, http=http))
+    assert [(trial.delivery, trial.chunks, trial.derived) for trial in broken] == [
+        (fault.name, fault.chunks, fault.expect) for fault in made
+    ]
+    kinds = {trial.delivery.partition(".")[0]: trial.level for trial in broken}
+    assert {"reset", "stall"} & kinds.keys() == ({"reset", "stall"} if http else set())
+    assert kinds == {kind: FAULTS[kind] for kind in kinds}
+    assert len(broken) == len(kinds) or every
+    assert list(expand([case], ["whole"], mode, 0)) == [whole]
+
+
+def test_a_trial_is_found_by_its_delivery_or_fault():
+    case = builders.case()
+    every = {trial.delivery: trial for trial in expand([case], DELIVERIES, "http", 7, "all")}
+    one = {trial.delivery.partition(".")[0]: trial for trial in expand([case], (), "http", 7, "one")}
+    assert len(every) > len(one) > 4
+    for name, trial in (every | one).items():
+        assert make_trial(case, name, 7) == trial
+    assert make_trial(case, "random", 8) != every["random"]
+
+
+DOCUMENT = builders.case(body=b'{"type":"error"}', status=500)
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "message"),
+    [
+        (
+            builders.case(),
+            "pigeon",
+            f"no delivery `pigeon`; available: {', '.join(DELIVERIES)}, and the faults {', '.join(FAULTS)}",
+        ),
+        (DOCUMENT, "crlf", f"`{DOCUMENT.id}` has no `crlf`: its body has no such form, or the case skips it"),
+        (DOCUMENT, "stall", f"`{DOCUMENT.id}` has no fault `stall`; available: none"),
+        (
+            builders.case(body=builders.sse_body(builders.TEXT_FRAMES[:2])),
+            "cut-after-frame.99",
+            "`anthropic-messages/text/small` has no fault `cut-after-frame.99`; available: ",
+        ),
+    ],
+    ids=["unknown", "no-form", "none", "number"],
+)
+def test_a_trial_that_a_case_does_not_have_is_an_error(case, name, message):
+    with pytest.raises(SelectionError) as raised:
+        make_trial(case, name, 0)
+    faults = ", ".join(trial.delivery for trial in expand([case], (), "http", 0, "all"))
+    assert str(raised.value) == (message + faults if message.endswith(": ") else message)

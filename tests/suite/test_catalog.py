@@ -24,6 +24,9 @@ SPECS = {
     "flow items": ("cases:\n  - {id: a, title: x}\n  - id: b\n", ["a", "b"]),
     "CR LF": ("cases:\r\n  - id: a\r\n  - id: b\r\n", ["a", "b"]),
     "no cases": ("topic: x\n", []),
+    "not a mapping": ("- cases\n", []),
+    "cases that are no list": ("{cases: text}\n", []),
+    "items without an id": ("{cases: [{title: a}, text, {id: b}]}\n", ["b"]),
 }
 
 
@@ -82,6 +85,14 @@ def test_only_files_that_may_hold_an_id_with_an_ending_are_read(tmp_path, ending
     (tmp_path / "openai-chat/text.yaml").write_text("cases:\n  - id: a\n", "utf-8")
     (tmp_path / "openai-chat/other-text.yaml").write_text("cases: [\n", "utf-8")
     assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending(ending) == ("openai-chat/text/a",)
+
+
+def test_an_ending_without_a_folder_may_be_in_every_file(tmp_path):
+    (tmp_path / "openai-chat").mkdir()
+    for topic in ("text", "tools"):
+        (tmp_path / f"openai-chat/{topic}.yaml").write_text("cases:\n  - id: a\n", "utf-8")
+    ids = ("openai-chat/text/a", "openai-chat/tools/a")
+    assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending("a") == ids
 
 
 def test_only_the_files_of_the_selected_cases_are_read(monkeypatch):
