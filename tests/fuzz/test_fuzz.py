@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -70,6 +71,34 @@ def test_the_same_seed_generates_the_same_trials():
     first, again, other = ([*Generator("ollama-chat", seed).generate(5)] for seed in (1, 1, 2))
     assert [(trial.id, trial.chunks) for trial in first] == [(trial.id, trial.chunks) for trial in again]
     assert {trial.body for trial in first} != {trial.body for trial in other}
+
+
+GENERATE = """
+import hashlib, sys
+from streamconform.tools.fuzz.generate import Generator
+
+bodies = [trial.body for trial in Generator("openai-chat", 3).generate(20)]
+print(hashlib.sha256(b"".join(bodies)).hexdigest())
+"""
+
+
+def test_a_seed_means_the_same_answers_whatever_else_is_loaded(tmp_path):
+    (tmp_path / "with_constants.py").write_text('WORDS = ["konstante", "constant"]\nNUMBER = 12345678\n')
+    digests = {
+        subprocess.run(
+            (sys.executable, "-c", f"{before}{GENERATE}"),
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for before in (
+            "",
+            "import with_constants",
+            "import streamconform.cli.list, streamconform.replay.server",
+        )
+    }
+    assert len(digests) == 1
 
 
 def test_the_reference_reads_every_generated_answer(project):

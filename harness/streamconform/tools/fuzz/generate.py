@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
+from hypothesis.internal.conjecture import providers
 from streamconform_reference.apis import ENCODERS, LOSSES
 from streamconform_reference.encoding.encoder import PLACEHOLDER, apply_losses
 from streamconform_reference.events import UsageUpdate
@@ -79,8 +81,28 @@ def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer
     def collect(answer: Answer) -> None:
         drawn.append(answer)
 
-    collect()
+    with _no_local_constants():
+        collect()
     return drawn[:count]
+
+
+@contextmanager
+def _no_local_constants() -> Iterator[None]:
+    """Keep hypothesis from drawing constants of the modules that are loaded.
+
+    It reads them from the source of every module that is not installed, so a seed would mean other answers in
+    a checkout than in an installed package, and others again after another command. There is no setting.
+    """
+    read = getattr(providers, "_get_local_constants", None)
+    if read is None:  # a release that has renamed it
+        yield
+        return
+    none = type(read())()
+    setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010 - a private name of a library
+    try:
+        yield
+    finally:
+        setattr(providers, "_get_local_constants", read)  # noqa: B010
 
 
 def make_case(base: Cassette, answer: Answer, name: str) -> Case:
