@@ -105,6 +105,11 @@ def test_a_body_that_does_not_fails_at_the_path(must, body, path):
         ({"a": 1}, {"a": 2}, [Check(path="body.a", level="should", verdict="warn", expected=1, got=2)]),
         (
             {"a": {"json": 1}},
+            {"a": "2"},
+            [Check(path="body.a", level="should", verdict="warn", expected={"json": 1}, got="2")],
+        ),
+        (
+            {"a": {"json": 1}},
             {},
             [
                 Check(
@@ -177,6 +182,13 @@ def test_a_message_names_five_places_at_most():
     assert check.message == "must not be sent: " + ", ".join(f"a.{i}.b" for i in range(5))
 
 
+def test_what_may_be_sent_is_compared_with_the_same_body():
+    expect = parse({"may": {"b": {"same_as": "a"}}})
+    assert [check.verdict for check in expected(OLLAMA, expect, {"body": {"a": 1, "b": 1}}, "must")] == [
+        "pass"
+    ]
+
+
 def test_levels_are_those_of_the_case_and_may_never_fails():
     expect = {"must": {"a": 1}, "may": {"b": 1}, "must_not": ["c"]}
     for level, verdict in (("must", "fail"), ("should", "warn")):
@@ -206,8 +218,10 @@ def test_absent_headers_and_an_absent_path_are_reported_as_not_sent():
 
 @pytest.mark.parametrize("got", [None, [], "text", {}, {"body": None}, {"body": "{}"}, {"body": []}], ids=str)
 def test_a_value_that_is_not_a_request_is_one_failed_check(got):
-    (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "must")
-    assert (check.path, check.verdict) == ("body", "fail")
+    (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "should")
+    body = got.get("body") if isinstance(got, dict) else None
+    assert (check.path, check.level, check.verdict) == ("body", "should", "warn")
+    assert (check.expected, check.got) == ({}, body)
     assert "returned no request" in check.message
 
 

@@ -12,7 +12,7 @@ from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Skip
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULTS, OF_ROUND_TRIPS, SAMPLE_TAG
 from streamconform.resources import find_bundled
-from streamconform.suite.expand import expand, make_round_trip, make_trial
+from streamconform.suite.expand import expand, find_delivery_level, make_round_trip, make_trial
 from streamconform.suite.load import Sources, load
 from streamconform.suite.select import (
     Shard,
@@ -89,6 +89,7 @@ def test_trials_are_chosen_by_any_of_the_patterns_and_keep_their_order():
 def test_cases_are_chosen_without_making_their_trials():
     assert select_ids(IDS, ["**/one@whole"], DELIVERED) == (IDS[0], IDS[2])
     assert select_ids(IDS, [], DELIVERED) == IDS
+    assert select_ids(IDS, ["**/usage/one", "**/text/one"], DELIVERED) == (IDS[0], IDS[2])
 
 
 SHORTLISTED = [
@@ -162,7 +163,7 @@ def test_a_shard_that_cannot_be_is_an_error(text):
         parse_shard(text)
 
 
-@pytest.mark.parametrize("pattern", ["text/oen", "**/oen@*", "anthropic-messages/text/ones"])
+@pytest.mark.parametrize("pattern", ["text/oen", "text/one", "**/oen@*", "anthropic-messages/text/ones"])
 def test_a_pattern_without_a_match_is_an_error_with_close_matches(pattern):
     with pytest.raises(SelectionError) as caught:
         select_ids(IDS, ["**", pattern], DELIVERED)
@@ -174,6 +175,22 @@ def test_wildcards_and_deliveries_do_not_count_for_close_matches():
     hint = suggest_cases("text/oen", IDS)
     assert hint.startswith("; closest cases: `anthropic-messages/text/one`")
     assert suggest_cases("**/text/*oen@a-delivery-with-a-long-name", IDS) == hint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ids", "suggested"),
+    [
+        ("onexxxxx", IDS, ("anthropic-messages/text/one", "anthropic-messages/usage/one")),
+        ("XXXXXXXone", IDS, ()),
+        ("a/c", ("x/a/b", "x/d/e"), ("x/a/b",)),
+        ("one", ("a/t/one", "b/t/one", "c/t/one", "d/t/one"), ("a/t/one", "b/t/one", "c/t/one")),
+        ("tone", ("a/t/one", "a/t/tone", "a/t/zzz"), ("a/t/tone", "a/t/one")),
+    ],
+)
+def test_up_to_three_ids_are_suggested_whose_ending_is_half_equal(pattern, ids, suggested):
+    names = ", ".join(f"`{name}`" for name in suggested)
+    hint = f"; closest cases: {names}" if suggested else "; `conform list` shows the ids"
+    assert suggest_cases(pattern, ids) == hint
 
 
 def test_without_a_close_match_the_error_names_the_list():
@@ -246,8 +263,25 @@ def test_the_level_is_the_looser_of_case_and_delivery():
 
 
 def test_skipped_deliveries_are_excluded():
-    case = builders.case(skip=Skip("they differ", frozenset({"bytewise"})))
-    assert [trial.delivery for trial in trials([case])] == ["whole"]
+    for skipped, left in ("whole", "bytewise"), ("bytewise", "whole"):
+        case = builders.case(skip=Skip("they differ", frozenset({skipped})))
+        assert [trial.delivery for trial in trials([case])] == [left]
+
+
+def test_compressed_bytes_are_another_trial_than_the_same_bytes_in_clear():
+    made = expand([builders.case()], ["whole", "gzip"], "http", 0)
+    assert [trial.delivery for trial in made] == ["whole", "gzip"]
+
+
+def test_an_api_has_its_own_levels_for_unknown_events_and_fields():
+    of_apis = {api: APIS[api].extensions for api in APIS}
+    for name, levels in (
+        ("unknown-event", {api: each.event_level for api, each in of_apis.items()}),
+        ("unknown-field", {api: each.field_level for api, each in of_apis.items()}),
+        ("padding", dict.fromkeys(APIS, DELIVERIES["padding"].level)),
+    ):
+        assert {api: find_delivery_level(api, name) for api in APIS} == levels
+        assert name == "padding" or len({*levels.values(), DELIVERIES[name].level}) > 1
 
 
 def test_a_delivery_with_the_same_chunks_is_excluded():

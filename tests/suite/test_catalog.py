@@ -61,6 +61,7 @@ NARROW = {
         ("openai-chat/text/a", "ollama-chat/*/a"),
         ["openai-chat/text", "ollama-chat/text"],
     ),
+    "an unfinished API": ((), ("ollama*/a", "ollama*"), ["ollama-chat/text"]),
     "an API": (("ollama-chat",), (), ["ollama-chat/text"]),
     "an API and a pattern": (("openai-chat",), ("openai-chat/tools/**",), ["openai-chat/tools"]),
     "a part of an id": ((), ("a",), ["openai-chat/text", "openai-chat/tools", "ollama-chat/text"]),
