@@ -81,6 +81,8 @@ def test_an_error_frame_like_that_of_the_api_is_judged_where_the_vendor_document
         ("openrouter", "errors/error-mid-text", '"id" is a required property'),
         ("openrouter", "stop-reasons/end-turn-from-a-gateway", None),
         ("openrouter", "litellm/length", '"finish_reason" is a required property'),
+        ("openrouter", "usage/usage-final-chunk", 'usage: null is not of type "object"'),
+        ("openrouter", "usage/usage-openrouter", None),
         ("openrouter", "errors/http-401-invalid-key", "error.code"),
         ("openrouter", "errors/http-503-empty-body", None),
         ("groq", "errors/http-401-invalid-key", None),

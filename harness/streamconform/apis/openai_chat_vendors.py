@@ -149,7 +149,8 @@ _ZHIPU_PAYLOAD: Final = _or_error(
     )
 )
 # https://openrouter.ai/docs/api/api-reference/chat/send-chat-completion-request, whose schemas require more
-# fields than OpenAI sends. Their list of stop reasons is open. An error in a stream is a field of a chunk
+# fields than OpenAI sends. `usage` is absent or an object there, never null as with OpenAI's `include_usage`.
+# Their list of stop reasons is open. An error in a stream is a field of a chunk
 # (https://openrouter.ai/docs/api/reference/streaming#handling-errors-during-streaming).
 _OPENROUTER_PAYLOAD: Final[Json] = {
     **_build_answer(
@@ -159,6 +160,7 @@ _OPENROUTER_PAYLOAD: Final[Json] = {
     ),
     "allOf": [
         {"properties": {"choices": {"items": {"required": ["index", "finish_reason"]}}}},
+        {"properties": {"usage": {"type": "object"}}},
         {
             "if": {"properties": {"object": {"const": "chat.completion"}}},
             "then": {"required": ["system_fingerprint"]},

@@ -167,7 +167,7 @@ NODE_PEERS: Final = (
         apis=("openai-chat",),
         through="`chat.completions.create()` with `stream: true`",
         issues="https://github.com/togethercomputer/together-typescript/issues",
-        claims=(*WITH_CACHE, "thinking", *EVENTS_DETAILS),
+        claims=(*WITH_THINKING, *EVENTS),
         language="javascript",
     ),
     Peer(
