@@ -47,6 +47,7 @@ def test_a_profile_has_the_values_of_its_file(specs):
 def test_next_is_every_case_that_no_profile_lists_and_leaves_deliveries_to_the_options(specs):
     put(specs, CORE)
     rest = load_profile(specs, "next", IDS)
+    assert (rest.name, rest.title) == ("next", "Cases in no profile yet")
     assert rest.cases == ("anthropic-messages/text/two",)
     assert (rest.deliveries, rest.faults, rest.frozen) == (None, None, False)
     with pytest.raises(SelectionError, match="selects nothing"):

@@ -88,6 +88,22 @@ def test_only_files_that_may_hold_an_id_with_an_ending_are_read(tmp_path, ending
     assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending(ending) == ("openai-chat/text/a",)
 
 
+def test_a_spec_that_cannot_be_read_is_reported_with_its_path(tmp_path):
+    path = tmp_path / "openai-chat/text.yaml"
+    with pytest.raises(SourceError) as raised:
+        read_case_ids(path)
+    assert [problem.path for problem in raised.value.problems] == [str(path)]
+
+
+def test_only_files_that_hold_a_case_are_found(tmp_path):
+    (tmp_path / "openai-chat").mkdir()
+    path = tmp_path / "openai-chat/text.yaml"
+    path.write_text("cases:\n  - id: a\n", "utf-8")
+    catalog = read_catalog(Sources(tmp_path, tmp_path))
+    assert catalog.find_files(["openai-chat/text/b", "openai-chat/text/a"]) == [path]
+    assert catalog.find_files(["openai-chat/text/b", "openai-chat/tools/a"]) == []
+
+
 def test_an_ending_without_a_folder_may_be_in_every_file(tmp_path):
     (tmp_path / "openai-chat").mkdir()
     for topic in ("text", "tools"):

@@ -23,8 +23,8 @@ PLAIN = """\
 scenarios: 1
 topic: {topic}
 asked:
-  - name: {topic}
-    title: A question
+  - title: A question
+    name: {topic}
     conversation: {{messages: [{{role: user, content: Hi}}]}}
 """
 FULL = """\
@@ -96,9 +96,9 @@ def test_every_question_of_a_probe_says_what_the_server_has_to_do():
     ("before", "after", "line", "message"),
     [
         ("topic: errors", "topic: other", 2, "expected `errors`, the name of the file"),
-        ("name: errors", "name: text", 4, "another scenario is called `text`"),
+        ("name: errors", "name: text", 5, "another scenario is called `text`"),
         ("role: user", "role: guest", 6, "messages"),
-        ("    title: A", "    errors: true\n    title: A", 5, "unknown key `errors`"),
+        ("    name: e", "    errors: true\n    name: e", 5, "unknown key `errors`"),
     ],
 )
 def test_a_mistake_in_a_scenario_is_found_with_its_line(tmp_path, before, after, line, message):
