@@ -89,6 +89,7 @@ def test_fields_are_named_by_their_path_and_null_groups_are_one_leaf():
         "response_id": Present(present=True),
         "continuation": Literally("c"),
     }
+    assert parse(BASE | {"error": {"type": "x"}}).fields["error.type"] == Literally("x")
 
 
 @pytest.mark.parametrize(

@@ -539,6 +539,7 @@ WRONG = [
     ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
     ({"a": {"any_of": []}}, ("a",), "expected a list of at least one value"),
     ({"a": {"any_of": [1, 2], "prefer": [1], "why": "so"}}, ("a",), "a request has no preferred values"),
+    ({"a": {"prefer": [1], "any_of": [1, 2]}}, ("a",), "a request has no preferred values"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
 ]
@@ -551,7 +552,11 @@ def test_an_invalid_matcher_is_reported_with_its_path(given, at, says):
     assert words.startswith(says)
 
 
-@pytest.mark.parametrize("given", [row for row, _ in HOLDS], ids=str)
+LITERAL = [{"a": {name: {"matches": "("}}} for name in ("exactly", "json")]
+"""Values in which nothing is a matcher."""
+
+
+@pytest.mark.parametrize("given", [*(row for row, _ in HOLDS), *LITERAL], ids=str)
 def test_matchers_that_are_right_have_no_faults(given):
     assert list(find_matcher_errors(given)) == []
 

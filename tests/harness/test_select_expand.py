@@ -10,7 +10,7 @@ from streamconform.apis import APIS
 from streamconform.delivery.faults import derive_faults
 from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Skip
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULTS, OF_ROUND_TRIPS, SAMPLE_TAG
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULTS, OF_ROUND_TRIPS, SAMPLE_TAG, Trial
 from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand, find_delivery_level, make_round_trip, make_trial
 from streamconform.suite.load import Sources, load
@@ -269,8 +269,9 @@ def test_skipped_deliveries_are_excluded():
 
 
 def test_compressed_bytes_are_another_trial_than_the_same_bytes_in_clear():
-    made = expand([builders.case()], ["whole", "gzip"], "http", 0)
-    assert [trial.delivery for trial in made] == ["whole", "gzip"]
+    made = [*expand([builders.case()], ["as-is", "whole", "gzip"], "http", 0)]
+    assert [trial.delivery for trial in made] == ["as-is", "whole", "gzip"]
+    assert made[-1].chunks in [trial.chunks for trial in made[:-1]]
 
 
 def test_an_api_has_its_own_levels_for_unknown_events_and_fields():
@@ -374,8 +375,14 @@ def test_a_round_trip_is_found_by_a_delivery_of_today_or_its_old_name():
     assert str(raised.value) == f"`{ROUND_TRIP.id}` has no delivery `crlf`; round trips have {names}"
 
 
-def test_what_comes_after_a_round_trip_or_a_call_is_expanded_too():
-    cases = [ROUND_TRIP, builders.call().case, builders.case()]
+def test_a_case_without_its_recording_is_one_trial_without_bytes():
+    case = replace(builders.case(level="should"), unavailable="not pulled")
+    assert list(expand([case], DELIVERIES, "http", 0, "all")) == [Trial(case, "as-is", "should", ())]
+
+
+def test_what_comes_after_a_case_with_one_trial_is_expanded_too():
+    missing = replace(builders.case(), unavailable="not pulled")
+    cases = [missing, ROUND_TRIP, builders.call().case, builders.case()]
     ids = [trial.case.id for trial in expand(cases, ["whole"], "http", 0)]
     assert ids == [case.id for case in cases]
 
