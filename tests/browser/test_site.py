@@ -36,7 +36,7 @@ def test_axe_finds_nothing(opened, site, path):
 
 
 def test_a_phone_scrolls_one_way(opened, site):
-    page = opened(site / "404.html", **PHONE)
+    page = opened(site / "index.html", **PHONE)
     widths = {}
     for name, path in PAGES.items():
         page.goto(f"file://{site / path}")
