@@ -138,10 +138,11 @@ def start(project, *words, environment=None):
     )
 
 
-def wait_for_parts(folder, count):
+def wait_for_parts(folder, count, running):
     """Wait until some partitions are done."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
+        assert running.poll() is None, running.communicate()
         if folder.is_dir() and len(list(folder.glob("*.parquet"))) >= count:
             return
         time.sleep(0.02)
@@ -157,9 +158,9 @@ def test_a_killed_worker_and_a_scheduler_that_stops_answering_for_a_while_change
         cluster.add_worker()
         words = ("--engine", "dask", "--scheduler", cluster.address, "--results", "kept")
         with start(project, *words) as running:
-            wait_for_parts(project.folder / "kept", 2)
+            wait_for_parts(project.folder / "kept", 2, running)
             victim.kill()
-            wait_for_parts(project.folder / "kept", 4)
+            wait_for_parts(project.folder / "kept", 4, running)
             cluster.scheduler.send_signal(signal.SIGSTOP)
             time.sleep(2)
             cluster.scheduler.send_signal(signal.SIGCONT)
@@ -194,7 +195,7 @@ def test_an_interrupted_run_is_continued(project, undisturbed, tmp_path):
         "TMPDIR": str(tmp_path / "held"),
     }
     with start(project, "--results", "kept", environment=held) as running:
-        wait_for_parts(project.folder / "kept", 3)
+        wait_for_parts(project.folder / "kept", 3, running)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=120)
     assert running.returncode == 130, err

@@ -123,7 +123,13 @@ def test_an_interrupt_before_the_first_answer_is_an_interrupt(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     words = ("fuzz", "-i", "python:slow:adapter", "--api", "openai-chat", "--examples", "2", "-n", "1")
     process = subprocess.Popen(
-        (*CONFORM, *words), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        (*CONFORM, *words),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A background job of a shell ignores SIGINT, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     try:
         deadline = time.monotonic() + 120

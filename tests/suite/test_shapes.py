@@ -308,7 +308,9 @@ def test_apis_are_checked_with_their_own_shapes_in_the_order_of_their_names(tmp_
     report = lint_shapes(sources, LoadResult(cases=[chat, case]))
     assert report.problems == (
         Problem(str(folder / f"{API}.yaml"), 4, f"no fact `b` in the evidence of {API}"),
-        Problem(str(folder / f"{API}.yaml"), 4, "this entry explains no shape of any authored stream; delete it"),
+        Problem(
+            str(folder / f"{API}.yaml"), 4, "this entry explains no shape of any authored stream; delete it"
+        ),
         Problem(str(folder / "openai-chat.yaml"), 4, "no fact `a` in the evidence of openai-chat"),
     )
     assert report.streams == {"seen": 1, "explained": 1}

@@ -14,13 +14,16 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from streamconform.errors import ConformError
 from streamconform.printable import escape_line
 from streamconform.tools.compare import work
 from streamconform.tools.compare.engines import Death, Work
 from streamconform.tools.compare.inputs.partition import Partition
+
+MAX_FOLDER: Final = 70
+"""Bytes of a folder's path in which a socket of multiprocessing fits; it adds about 35."""
 
 
 class InlineEngine:
@@ -128,7 +131,8 @@ def _create_context() -> multiprocessing.context.BaseContext:
     On Linux they are forks of a process that imported what they need, which saves most of their start.
     Elsewhere system libraries may not survive a fork.
     """
-    if sys.platform != "linux":
+    # A fork server listens on a socket in the folder for temporary files; Linux has 108 bytes for its path.
+    if sys.platform != "linux" or len(os.fsencode(tempfile.gettempdir())) > MAX_FOLDER:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([work.__name__])
