@@ -16,6 +16,7 @@ import yaml
 from streamconform.apis import APIS
 from streamconform.suite.load import COMMON
 
+from .cli import forked
 from .pytest_plugin.project import ROOT, TRIALS, made
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
@@ -51,6 +52,9 @@ def tests(tmp_path):
 def act(tests, tmp_path):
     """Runs the action in the project with some of its inputs."""
     tests.write()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    forked.write_command(programs / "conform")
 
     def run(**given):
         inputs = {name: str(each.get("default", "")) for name, each in ACTION["inputs"].items()}
@@ -72,7 +76,9 @@ def act(tests, tmp_path):
                 **{name: filled(text, inputs) for name, text in STEP["env"].items()},
                 **{name: str(path) for name, path in files.items()},
                 "GITHUB_ACTION_PATH": str(ROOT),
-                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "PATH": os.pathsep.join(
+                    (str(programs), str(Path(sys.executable).parent), os.environ["PATH"])
+                ),
                 "NO_COLOR": "1",
             },
         )

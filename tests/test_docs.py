@@ -54,7 +54,7 @@ def test_an_output_block_is_what_the_command_prints(command, text):
 def test_the_run_of_everything_has_as_many_cases_and_trials_as_it_says(tmp_path, text):
     """`.ci/run` runs all of them, under more deliveries: half a minute of CPU time."""
     trials = Project(tmp_path).run("list", "--input", "bytes", "--trials").out.splitlines()
-    cases = Project(tmp_path).run("list", "--input", "bytes").out.splitlines()
+    cases = {line.partition("@")[0].partition(" ")[0] for line in trials}
     assert hide_times(text) == (
         f"streamconform {version('streamconform')}, {len(cases):,} cases, {len(trials):,} trials, seed 0\n"
         f"  streamconform-reference {VERSION} (python, bytes) via reference\n"

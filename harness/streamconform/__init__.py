@@ -1,7 +1,7 @@
 """streamconform: a conformance suite for parsers of streamed LLM answers.
 
 `load_cases`, `run_suite`, `judge_outcome` and `write_report` are the Python API; `streamconform.library`
-documents them and what they promise.
+documents them and their guarantees.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["__version__", "judge_outcome", "load_cases", "run_suite", "write_rep
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: pytest and the hosts of peers import this package and need none of the API.
+    # Imported on first use, because pytest and the hosts of peers import this package without using the API.
     if name in __all__:
         return getattr(import_module("streamconform.library"), name)
     raise AttributeError(f"module `streamconform` has no attribute `{name}`")

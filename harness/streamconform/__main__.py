@@ -1,4 +1,4 @@
-"""`python -m streamconform` is `conform`."""
+"""`python -m streamconform` runs `conform`."""
 
 from streamconform.cli import main
 

@@ -9,8 +9,8 @@
 * writing reports: `ReportError`
 
 Each class has the exit code of its kind (`exit_code`). Any other exception that escapes is a bug of
-streamconform and ends with exit code 4. A message says what is wrong and where, what was expected and
-received, and what to do; code and file names are in backticks.
+streamconform and ends with exit code 4. A message states the problem, its location, the expected and actual
+value, and the fix; code and file names are in backticks.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ImplementationError(ConformError):
 
 
 class WorkerError(ConformError):
-    """The workers of a comparison die, and no recording is to blame."""
+    """The workers of a comparison die, and no single recording is the cause."""
 
 
 class ReportError(ConformError):

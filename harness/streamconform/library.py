@@ -58,9 +58,9 @@ def run_suite(
 ) -> Results:
     """Judge implementations, named as for `conform run --impl`, and return the results.
 
-    `path` is written line by line while the run goes on; by default it is in a folder of its own below
-    `.conform/runs`, as for `conform run`. Raises `ImplementationError` if an implementation
-    cannot be reached, `SelectionError` if nothing is selected, and `SourceError` for a broken spec.
+    `path` is written line by line during the run; by default it is in a new folder below `.conform/runs`, as
+    for `conform run`. Raises `ImplementationError` if an implementation cannot be reached, `SelectionError`
+    if nothing is selected, and `SourceError` for a broken spec.
     """
     selection = options.select({"select": tuple(select), "deliver": deliver})
     request = RunRequest(
@@ -110,4 +110,4 @@ def write_report(kind: str, path: str | Path, results: Results) -> None:
 
 
 def _no_page(path: str) -> Any:
-    raise AssertionError(f"only the matrix asks where its page is: {path}")
+    raise AssertionError(f"only the matrix needs the path of its page: {path}")

@@ -1,9 +1,9 @@
-r"""Make text from outside safe to show: escape what does not print, and limit its length. Pure.
+r"""Make untrusted text safe to print: escape non-printable characters, and limit its length. Pure.
 
-Every report shows text that an implementation chose, and messages quote servers and files. Control
-characters, line ends, marks that change the direction of text, lone surrogates and characters that XML
-forbids are written as escapes such as `\u202e`, so that this text can neither move a terminal's cursor nor
-imitate a line of the report.
+Reports contain text from implementations, and messages quote servers and files. Control characters, line
+ends, marks that change the direction of text, lone surrogates and characters that XML forbids are written as
+escapes such as `\u202e`, so that this text can neither move a terminal's cursor nor imitate a line of the
+report.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 LINE_WIDTH: Final = 60
 """Characters of a value that a report shows on one line by default."""
 _TAIL_WIDTH: Final = 10
-"""Characters kept from the end of a shortened text: two long texts often differ only there."""
+"""Characters kept from the end of a shortened text, because long texts often differ only there."""
 
 
 def escape_unprintable(text: str) -> str:

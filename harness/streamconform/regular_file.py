@@ -1,4 +1,4 @@
-"""Read files of a suite, which may come from anyone, without waiting for a pipe or a device.
+"""Read files of an untrusted suite without waiting for a pipe or a device.
 
 Opening a named pipe waits for a writer, and a terminal never ends; `os.O_NONBLOCK` opens both at once.
 """
@@ -17,7 +17,7 @@ class NotRegularError(OSError):
     """The path is a named pipe, a socket, a device or a folder."""
 
     def __init__(self, kind: str) -> None:
-        """Describe what the path is instead of a file."""
+        """Store a description of the kind of file that the path is."""
         super().__init__()
         self.strerror = f"it is {kind}, expected a regular file"
 

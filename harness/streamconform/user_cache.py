@@ -1,4 +1,4 @@
-"""The folder for what is downloaded on a user's behalf: pulled recordings and peer environments."""
+"""The folder for downloads: pulled recordings and peer environments."""
 
 from __future__ import annotations
 

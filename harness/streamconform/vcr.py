@@ -26,10 +26,10 @@ from streamconform.tools.record.export import build_vcr, find_base_url
 
 
 class Persister:
-    """Reads cassettes of streamconform, in a folder of the user or bundled, and those of vcrpy as always."""
+    """Reads streamconform's cassettes, bundled or in the user's folder, and vcrpy's cassettes as usual."""
 
     def __init__(self, base_url: str | None = None) -> None:
-        """Let requests go to `base_url`, by default that of the provider."""
+        """Match requests to `base_url`, by default the provider's."""
         self._base_url = base_url
 
     def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:

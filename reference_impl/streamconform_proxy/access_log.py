@@ -11,12 +11,12 @@ WriteLine = Callable[[str], None]
 """Writes one line of the log."""
 
 MAX_LINE: Final = 400
-"""Characters in a line. Clients choose some of its text, so its length is limited."""
+"""Maximum characters in a line, limited because some of its text comes from clients."""
 
 
 @dataclass(slots=True)
 class AccessRecord:
-    """What the log says about one request. It contains no keys and nothing of the request or the answer."""
+    """The log entry of one request. It contains no keys and no part of the request or the answer."""
 
     method: str
     path: str

@@ -16,7 +16,7 @@ class ProxyBounds:
     body: int = 32 * 1024 * 1024
     """Bytes in a request's body; the limit of Anthropic's API."""
     streams: int = 256
-    """Requests that are answered at the same time."""
+    """Maximum requests that are answered at the same time."""
     receive: float = 60.0
     """Seconds to receive a request's body, and to wait for the next request on a connection."""
     ping: float = 10.0

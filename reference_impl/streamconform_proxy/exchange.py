@@ -30,7 +30,7 @@ from streamconform_proxy.translate import UpstreamRequest, remove_thinking
 from streamconform_proxy.upstream import MAX_DOCUMENT, UpstreamClient, UpstreamError, UpstreamResponse
 
 MAX_REFUSAL: Final = 1024 * 1024
-"""Bytes that are read of an upstream's error response."""
+"""Maximum bytes read of an upstream's error response."""
 
 
 class ClientStalledError(ConnectionError):

@@ -46,7 +46,7 @@ RETRY_HEADERS: Final = ("retry-after", "retry-after-ms", "x-should-retry")
 """Headers of the upstream that tell a client when to retry; they are passed on."""
 
 MAX_RETRY_HEADER: Final = 100
-"""Characters of such a header; others are not passed on."""
+"""Maximum characters of such a header; longer ones are not passed on."""
 
 ENDED_EARLY: Final = "the upstream's answer ended too early"
 _NO_REASON: Final = "the upstream failed with status {status} and gave no reason"
@@ -120,7 +120,7 @@ def get_error_type(status: int) -> str:
 def normalize_error(error: Error | None) -> Error:
     """Return the error for a client whose upstream failed in mid-stream; None means that it ended too early.
 
-    Its type is the upstream's if clients know that type, else the one of its status.
+    Its type is the upstream's if clients know that type, else the type for its status.
     """
     if error is None:
         return Error("api_error", ENDED_EARLY, 502)

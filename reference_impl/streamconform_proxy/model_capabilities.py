@@ -1,4 +1,4 @@
-"""Decide which models support thinking, and what happens if a client requests it from another one.
+"""Decide which models support thinking, and handle requests for thinking from other models.
 
 Before a request is sent, only the model's name is known, so a table of name prefixes decides. Some names that
 pass it belong to models without thinking: their server rejects the request, and the proxy retries without it.
@@ -21,16 +21,16 @@ THINKING_CAPABLE: Final = ("qwen3", "deepseek-r1", "magistral", "nemotron", "glm
 """Name prefixes of models with thinking; the tag and the namespace are ignored."""
 
 EXCEPTIONS: Final[Mapping[str, str]] = {
-    "qwen3-coder*": "the models for code have no thinking mode",
+    "qwen3-coder*": "the code models have no thinking mode",
     "qwen3*instruct*": "instruct models are those without thinking",
 }
-"""Patterns of names with tags that match a prefix but have no thinking, and why."""
+"""Patterns of names with tags that match a prefix although the model has no thinking, and the reason."""
 
 NOT_SUPPORTED: Final = "thinking_not_supported"
 """The error type of the rejection."""
 
 CHECKED_UPSTREAMS: Final = frozenset({"ollama-chat"})
-"""The upstream APIs for whose models the table holds."""
+"""The upstream APIs to whose models the table applies."""
 
 # Parts of the messages with which servers reject only the thinking option.
 _REFUSALS: Final = (

@@ -1,4 +1,4 @@
-"""Remove the proxy's own key from what an upstream sends, which may repeat it in an error or in an answer.
+"""Remove the proxy's own key from an upstream's responses, which may repeat it in an error or in an answer.
 
 Decoded values are searched, not bytes: JSON can write a key with escapes, and a stream can send it in parts.
 A client's own key, which is passed on, is not a secret from that client, and is not searched for.
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 MARK: Final = "[key removed]"
 MIN_LENGTH: Final = 8
-"""Characters of the shortest key that is removed; a shorter one, such as `none`, is no secret."""
+"""Minimum characters of a key that is removed; a shorter one, such as `none`, is not a secret."""
 
 
 def get_secret(route: Route) -> str | None:
@@ -56,7 +56,7 @@ class EventRedactor:
         """Search for `secret`; with None, events are unchanged."""
         self._secret = secret
         self._held: dict[int, ProseDelta | ToolCallDelta] = {}
-        """By block, a delta with the text that may be the beginning of the key."""
+        """For each block, a delta with text that may be the beginning of the key."""
 
     def redact_events(self, events: Iterable[Event]) -> list[Event]:
         """Return the events that can be sent."""
@@ -83,6 +83,6 @@ class EventRedactor:
 
 
 def _measure_overlap(text: str, secret: str) -> int:
-    """Return the length of the longest end of `text` with which `secret` begins."""
+    """Return the length of the longest end of `text` that is a beginning of `secret`."""
     longest = min(len(text), len(secret) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(secret[:size])), 0)

@@ -40,14 +40,14 @@ OBJECT_ARGUMENTS: Final = frozenset({"anthropic-messages"})
 WHOLE_CALLS: Final = frozenset({"ollama-chat"})
 """Upstream APIs that send each tool call in one piece."""
 STREAM_FRAMED_DOCUMENTS: Final = frozenset({"ollama-chat"})
-"""Upstream APIs whose answer without streaming has the framing of a stream."""
+"""Upstream APIs whose answers without streaming have the framing of a stream."""
 EARLY_INPUT_TOKENS: Final = frozenset({"anthropic-messages"})
 """Client APIs in which a stream starts with the number of input tokens."""
 OPTIONAL_USAGE: Final = frozenset({"openai-chat"})
 """Client APIs in which a stream has usage only if the request asks for it."""
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
-"""Bytes of a document that is relayed as a stream; no answer is that long."""
+"""Maximum bytes of a document that is relayed as a stream; no answer is that long."""
 
 STREAM_HEADERS: Final[Mapping[str, str]] = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -79,7 +79,7 @@ class StreamRelay:
         `headers` are the upstream's, names in lower case; `created` is now, in seconds since 1970.
         """
         self.ended = False
-        """Whether the client has all that it will get; later bytes of the upstream are ignored."""
+        """Whether the client's response is finished; later bytes from the upstream are ignored."""
         self.early_failure: DocumentResponse | None = None
         """The response in place of a stream, if the upstream failed before its answer started."""
         self._request = request
@@ -187,7 +187,7 @@ def relay_document(
 
 
 def to_events(outcome: Outcome) -> Iterable[Event]:
-    """Return the events of a whole answer; what has no events cannot be expressed in another API."""
+    """Return the events of a whole answer; content without events cannot be expressed in another API."""
     return (piece for piece in to_pieces(outcome) if not isinstance(piece, (PlacedBlock, PlacedCitation)))
 
 

@@ -1,7 +1,8 @@
 """List the fields of a client's request that have no effect on the upstream's request, for the access log.
 
-A field is read, rejected with 400, or listed here: none is dropped silently. Rejected are those without
-which the answer would be another one than the client relies on. A field that is null equals an absent one.
+A field is read, rejected with 400, or listed here: none is dropped silently. A field is rejected if ignoring
+it would give the client a different answer from the one it relies on. A field that is null equals an absent
+one.
 
 Source: https://platform.claude.com/docs/en/api/messages,
 https://platform.openai.com/docs/api-reference/chat/create
@@ -17,7 +18,7 @@ from streamconform_reference.requests.fields import unsupported
 MAX_NAMED: Final = 12
 """Fields that one log line names."""
 MAX_NAME: Final = 60
-"""Characters of a field's name, which clients choose, in the log."""
+"""Maximum characters of a field's name in the log; clients choose these names."""
 
 _ANTHROPIC_TOOL: Final = frozenset(
     {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}
@@ -109,7 +110,7 @@ UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("anthropic-messages", "openai-chat"): ("top_k",),
     ("openai-chat", "anthropic-messages"): ("prompt_cache_key",),
 }
-"""By the APIs of client and upstream: fields that are read, and have no counterpart in the upstream's API."""
+"""By the APIs of client and upstream: fields that are read, but have no counterpart in the upstream's API."""
 
 
 def reject_fields(api: str, body: Mapping[str, Any]) -> None:

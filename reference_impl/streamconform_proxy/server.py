@@ -35,7 +35,7 @@ STOPPING: Final = "the proxy is stopping"
 DISCONNECTED: Final = "the client disconnected"
 LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 _ERROR_EVENT_SECONDS: Final = 1.0
-"""Seconds to write the error events of streams that a stop ends."""
+"""Seconds to write the error events of streams that are ended by stopping the proxy."""
 
 
 class ProxyServer:
@@ -247,7 +247,7 @@ class ProxyServer:
             raise RequestError(408, "timeout_error", message) from None
 
     def _add_client_key(self, headers: Mapping[str, str]) -> Route:
-        """Return the route; without a key of its own it gets the client's, if keys are passed on."""
+        """Return the route; if it has no key, it gets the client's, if keys are passed on."""
         if self._route.key is not None or not self._pass_keys:
             return self._route
         scheme, _, bearer = headers.get("authorization", "").partition(" ")

@@ -39,7 +39,7 @@ from streamconform_reference.outcome import Block, Outcome, Stop, Thinking, Tool
 from streamconform_proxy.failures import normalize_error
 
 NewId = Callable[[int], str]
-"""Returns this many hex digits, different ones on each call."""
+"""Returns a given number of hex digits, different on each call."""
 
 _OBJECT_START: Final = re.compile(r'\s*\{\s*["}]')
 _POSSIBLE_OBJECT_START: Final = re.compile(r"\s*(\{\s*)?")
@@ -52,7 +52,7 @@ def generate_hex_digits(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Replaces an event that the client does not get; it shows only that the upstream is alive."""
+    """Replaces an event that is not sent to the client, and only shows that the upstream is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class ShapingRules:
     thinking: bool
     """Whether the client gets thinking."""
     heals: bool
-    """Whether arguments must be an object; other ones are healed."""
+    """Whether arguments must be an object; other values are healed."""
     eager: bool = False
     """Whether arguments that start like an object are sent as they arrive, unchecked, in spite of `heals`."""
     whole_calls: bool
@@ -195,7 +195,7 @@ class Shaper:
         if self._rules.whole_calls:
             yield from self._end_pending_calls()
         for index, call in self._calls.items():
-            # A call that was cut is sent as it is: healing would make it look complete.
+            # A call that was cut is sent unchanged, because healing would make it look complete.
             if not call.ended and not call.live and call.text:
                 yield ToolCallDelta(index, call.text)
         usage = self._rules.finish_usage(self._usage)

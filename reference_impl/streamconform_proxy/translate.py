@@ -38,14 +38,14 @@ KEY_HEADERS: Final[Mapping[str, tuple[str, str]]] = {
     "openai-chat": ("authorization", "Bearer {key}"),
     "ollama-chat": ("authorization", "Bearer {key}"),
 }
-"""By the upstream's API: the header with the key, and the form of its value."""
+"""By the upstream's API: the header with the key, and a template for its value."""
 
 THINKING_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ollama-chat": ("think",),
     "openai-chat": ("reasoning_effort", "reasoning", "thinking"),
     "anthropic-messages": ("thinking", "output_config.effort"),
 }
-"""By the upstream's API: the fields for thinking, at the top level or one level below."""
+"""By the upstream's API: the fields that control thinking, at the top level or one level deeper."""
 
 UNCHECKED_ARGUMENTS_BETA: Final = "fine-grained-tool-streaming"
 """Anthropic's beta with which clients request arguments before they are checked."""
@@ -59,7 +59,7 @@ class CarriedField:
     """A path separated by dots."""
     kind: str
     target: str
-    """A path separated by dots. A value that is there already is kept."""
+    """A dotted path. An existing value is kept."""
     convert: Callable[[Any], Any] = lambda value: value
     """Returns the upstream's value, None to drop the field."""
 
@@ -81,7 +81,7 @@ def read_stop_sequences(value: Any) -> Any:
 
 
 def read_effort(value: Any) -> Any:
-    """Return an effort as a level of OpenAI, whose highest one has another name."""
+    """Return an effort as one of OpenAI's levels; only the highest level has a different name."""
     if value not in EFFORTS:
         expected = ", ".join(f"`{level}`" for level in EFFORTS)
         raise invalid_request(f"output_config.effort: expected {expected}")
@@ -100,7 +100,7 @@ CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("anthropic-messages", "openai-chat"): (
         CarriedField("stop_sequences", "list", "stop", read_stop_sequences),
         CarriedField("top_p", "number", "top_p"),
-        # Without `thinking`, Anthropic's effort is that of the whole answer, as OpenAI's is.
+        # Without `thinking`, Anthropic's effort applies to the whole answer, like OpenAI's.
         CarriedField("output_config.effort", "text", "reasoning_effort", read_effort),
     ),
     ("openai-chat", "anthropic-messages"): (
@@ -120,7 +120,7 @@ class Route:
     client: str
     upstream: str
     models: Mapping[str, str] = field(default_factory=dict)
-    """The upstream's model by the client's; `*` is for all others, which are unchanged without it."""
+    """The upstream's model by the client's; `*` applies to all others, which are otherwise unchanged."""
     host: str | None = None
     """The upstream's host name; some fields exist only for some hosts."""
     key: str | None = None

@@ -18,7 +18,7 @@ from typing import Final, Self
 import aiohttp
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
-"""Bytes of a response that is one document; no answer is that long."""
+"""Maximum bytes of a response that is one document; no answer is that long."""
 _READ_AHEAD: Final = 64 * 1024
 """Bytes of a response that are buffered before the sender has to wait; aiohttp buffers up to twice that."""
 _BAD_GATEWAY: Final = 502
@@ -31,7 +31,7 @@ class UpstreamTimeouts:
 
     connect: float = 10.0
     answer: float = 600.0
-    """Until the response's headers: a local server first loads the model and reads the prompt."""
+    """Seconds until the response's headers: a local server first loads the model and reads the prompt."""
     idle: float = 300.0
     """Between two chunks."""
 
@@ -55,7 +55,7 @@ class UpstreamResponse:
     _response: aiohttp.ClientResponse
     _idle: float
     _silent: float = 0.0
-    """Seconds waited since the last chunk; time in which nobody waits does not count."""
+    """Seconds spent waiting since the last chunk; only time spent in a read counts."""
 
     async def read_chunk(self, seconds: float | None = None) -> bytes | None:
         """Return the next chunk, empty at the end, None if nothing arrived within `seconds`.
@@ -81,7 +81,7 @@ class UpstreamResponse:
         return data
 
     async def read_document(self, limit: int = MAX_DOCUMENT) -> bytes:
-        """Return the whole body; raises `UpstreamError` as `read_chunk`, and if it exceeds `limit` bytes."""
+        """Return the whole body; raises `UpstreamError` like `read_chunk`, and above `limit` bytes."""
         body = bytearray()
         while data := await self.read_chunk():
             body += data
@@ -121,7 +121,7 @@ class UpstreamClient:
     async def post(
         self, path: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[UpstreamResponse]:
-        """Yield the response to a POST, whatever its status; its connection is closed with the context.
+        """Yield the response to a POST, regardless of its status; its connection is closed with the context.
 
         Raises:
             UpstreamError: there is no response.

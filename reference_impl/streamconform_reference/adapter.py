@@ -49,7 +49,7 @@ CAPABILITY_OF_FUNCTION: Final = {
     "count_tokens": "count_tokens",
     "build_request": "requests",
 }
-"""The capability that stands for each function of the protocol's `call`."""
+"""The capability that covers each function of the protocol's `call`."""
 
 
 class Run(Protocol):
@@ -179,7 +179,7 @@ def describe_adapter(
 ) -> Adapter:
     """Return the function with the attributes of an adapter, and with `functions` as attributes too.
 
-    It claims what every decoder has, what `functions` stand for, and `claimed`.
+    It claims the capabilities of every decoder, those of `functions`, and `claimed`.
     """
     function_table = functions or {}
     vars(function).update(
@@ -202,8 +202,8 @@ adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS)
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
     """Yield the outcome after each frame number in `at`, in ascending order from 0.
 
-    The end of the body is not processed, so a truncated answer stays as its last frame left it. A number
-    beyond the last frame gives the outcome after the last frame.
+    The end of the body is not processed, so a truncated answer stays in the state after its last frame. A
+    number beyond the last frame gives the outcome after the last frame.
     """
     decoder = open_decoder(run, DECODERS)
     states = _read_frames(decoder, run)

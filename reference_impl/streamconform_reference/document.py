@@ -12,7 +12,7 @@ from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Outcome
 
 DocumentReader = Callable[[Payload], Iterable[Payload]]
-"""Returns the payloads of an equivalent stream; raises `BrokenPayloadError` if a document is no answer."""
+"""Returns the payloads of an equivalent stream; raises `BrokenPayloadError` for other documents."""
 
 
 def decode_document(

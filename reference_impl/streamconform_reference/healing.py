@@ -23,7 +23,7 @@ from typing import Any, Final
 from streamconform_reference.json_text import codec
 
 _LAYERS: Final = 3
-"""Layers of JSON text inside JSON text that are decoded."""
+"""Maximum layers of JSON text inside JSON text that are decoded."""
 
 
 def heal_tool_arguments(arguments: Any) -> dict[str, Any]:

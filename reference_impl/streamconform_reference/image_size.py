@@ -13,10 +13,10 @@ from typing import Any, Final
 
 PIXELS_PER_TOKEN: Final = 750
 MAX_TOKENS: Final = 1600
-"""Tokens of the largest image, and of one whose size is unknown, such as one that is only named."""
+"""Tokens of the largest image, also used for an image of unknown size, such as a linked one."""
 MAX_EDGE: Final = 1568
 _HEADER_TEXT: Final = 64 * 1024
-"""Characters of base64 that are decoded; a JPEG has its size after its thumbnail."""
+"""Characters of base64 that are decoded; in a JPEG, the size follows the thumbnail."""
 
 
 def count_image(source: Any) -> int:

@@ -146,7 +146,7 @@ Block = Text | Refusal | Thinking | ToolCall | Other
 class Stop:
     """The stop reason: in the normal form, and as the provider spells it.
 
-    `sequence` is the stop sequence that matched, `details` what else the provider says.
+    `sequence` is the stop sequence that matched, `details` any other details from the provider.
     """
 
     reason: StopReason | None

@@ -31,25 +31,25 @@ _ONE: Final = Decimal(1)
 
 
 FACTORS: Final = ("service_tier", "speed", "inference_geo")
-"""Fields of `Billing` whose value selects a factor on the price of all tokens."""
+"""Fields of `Billing` whose value selects a factor for the price of all tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Billing:
-    """What a response says about its price, besides the counts in `Usage`."""
+    """The fields of a response that affect its price, besides the counts in `Usage`."""
 
     service_tier: str | None = None
     speed: str | None = None
     """Anthropic's `fast` or `standard`."""
     inference_geo: str | None = None
-    """Where the model ran, as Anthropic names it."""
+    """The region in which the model ran, as in Anthropic's `inference_geo`."""
     modalities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Tokens by modality in lower case, and by field of `Usage`: `{"audio": {"input": 120}}`."""
     extra: tuple[Usage, ...] = ()
     """Usage that the provider bills, but omits from its totals."""
 
     def merge(self, later: Billing) -> Billing:
-        """Return this with what a later report says; what it omits is kept."""
+        """Return this updated with a later report; fields that the report omits are kept."""
         said = {name: value for name in self.__slots__ if (value := getattr(later, name))}
         return replace(self, **said)
 
@@ -162,7 +162,7 @@ def _read_factor(table: Mapping[str, Any], billing: Billing) -> Decimal:
 def _price_modality(
     table: Mapping[str, Any], modality: str, counts: Mapping[str, int], prices: _Prices, usage: Usage
 ) -> dict[str, Decimal]:
-    """Return by how much the tokens of a modality cost more than their count at the common price."""
+    """Return the extra cost of a modality's tokens over the common price."""
     modalities = table.get("modalities")
     entry = modalities.get(modality) if isinstance(modalities, Mapping) else None
     amounts = _read_decimals(entry) if isinstance(entry, Mapping) else {}

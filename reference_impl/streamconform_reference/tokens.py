@@ -13,7 +13,7 @@ from streamconform_reference.image_size import count_image
 from streamconform_reference.json_text.codec import dumps
 
 CHARACTERS_PER_TOKEN: Final = 4
-"""Code points of a word that count as one token."""
+"""Number of a word's code points that count as one token."""
 
 
 def _count_text(text: str) -> int:
@@ -44,7 +44,7 @@ def count_tokens(request: Mapping[str, Any]) -> int:
 
 
 def _iterate_tool_texts(tools: Any) -> Iterator[str]:
-    """Yield what the model sees of each tool: its name, its description and its schema as compact JSON."""
+    """Yield the parts of each tool that the model sees: name, description, and schema as compact JSON."""
     for tool in tools if isinstance(tools, list) else ():
         if isinstance(tool, Mapping):
             yield from (text for key in ("name", "description") if isinstance(text := tool.get(key), str))

@@ -91,19 +91,19 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int)
 
 HEAD: Final = """# Benchmarks
 
-How fast the reference parser and the suite are. `make bench` measures and prints this;
-`python -m tests.bench --write` writes this page. No test asserts these figures: times on a shared
-machine are unreliable, ratios within one run much less so.
+This page shows the speed of the reference parser and of the suite. `make bench` measures and prints these
+figures; `python -m tests.bench --write` writes this page. No test asserts these figures: times on a shared
+machine are unreliable, although ratios within one run are more stable.
 
 Measured on {machine}."""
 
 METHOD: Final = f"""## Method
 
 - **Floor**: split the body at blank lines, or at line ends for JSON lines, and call `orjson.loads` on each
-  payload; nothing else, not even comments or other line endings (`tests/bench/floor.py`). The floors of
-  `bedrock-converse` and `bedrock-invoke` also verify both checksums of each message with `zlib.crc32`,
-  because no reader of event streams can omit them; they do not read the headers. That of `bedrock-invoke`
-  also decodes the base64 of each event.
+  payload; it ignores everything else, even comments and other line endings (`tests/bench/floor.py`). The
+  floors of `bedrock-converse` and `bedrock-invoke` also verify both checksums of each message with
+  `zlib.crc32`, because no reader of event streams can omit them; they do not read the headers. That of
+  `bedrock-invoke` also decodes the base64 of each event.
 - **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
 - Streams are generated, not recorded: every delta has {CHARACTERS} characters, some of them multi-byte, in
   the frames that the API documents (`tests/bench/streams.py`).
@@ -114,7 +114,7 @@ METHOD: Final = f"""## Method
   that waiting for a core does not count. Garbage is collected before each run and not during it.
 - Limits: a ratio of at most {LIMIT}, and the same time per delta from 50 KB to 800 KB, which shows that no
   text is joined and no JSON parsed repeatedly as it grows.
-- The suite runs as a user runs it, `conform run --deliver full`, with one worker per core. Its elapsed time
-  is only meaningful on an idle machine; its CPU time hardly depends on the load.
-- The profile attributes C code to its caller. It makes calls more expensive than they are, so it shows
-  where to look, and measures nothing."""
+- The suite runs with the normal command, `conform run --deliver full`, and one worker per core. Its elapsed
+  time is only meaningful on an idle machine; its CPU time hardly depends on the load.
+- The profile attributes C code to its caller. Profiling makes calls slower, so the profile shows where to
+  look, not how long things take."""

@@ -26,39 +26,56 @@ import pkgutil
 import random
 import runpy
 import selectors
+import shlex
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
+from streamconform.run.blame import load_snapshots
+from streamconform.schemas import accepts
+
 LENGTH = struct.Struct("!I")
+SIGNED = struct.Struct("!i")
 PRELOADED = {
     "streamconform": (
+        "click._textwrap",
         "h11",
         "httpx",
         "importlib.metadata",
         "jsonschema",
+        "resource",
         "rich.progress",
         "streamconform.adapters.host",
+        "streamconform.cli.record_scenarios",
+        "streamconform.reports.html",
+        "streamconform.reports.junit",
+        "streamconform.tools.fuzz.generate",
+        "streamconform_proxy",
         "streamconform_reference",
     ),
     "pytest": (
         "_pytest.assertion.rewrite",
-        "asyncio",
         "click",
         "h11",
-        "jsonschema_rs",
         "rich.console",
-        "yaml",
+        "streamconform.adapters.host",
+        "streamconform.adapters.in_process",
+        "streamconform.pytest.items",
+        "streamconform.pytest.session",
+        "streamconform.replay.server",
+        "streamconform_reference",
     ),
 }
-"""Module to what it imports late. pytest wants to import its plugins, such as ours, itself."""
+"""Module to what it imports late."""
 
 HOSTS = ("streamconform.adapters.host", "streamconform.tools.probe.proxy_program")
 """Modules that commands start with `python -m`."""
@@ -95,7 +112,7 @@ def server(module: str) -> Server:
 
 
 class Forked:
-    """A running `python -m MODULE WORDS`; kill it by its `pid`."""
+    """A running `python -m MODULE WORDS`, with `files` as its file descriptors 0 to 2."""
 
     def __init__(
         self, module: str, words: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]
@@ -108,11 +125,24 @@ class Forked:
         self.connection.sendmsg([LENGTH.pack(len(text))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
         self.connection.sendall(text)
         self.pid = self._number()
+        self.returncode: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return the exit code; raises `TimeoutError`."""
-        self.connection.settimeout(timeout)
-        return self._number()
+        """Return the exit code, which is negative for a signal; raises `TimeoutError`."""
+        if self.returncode is None:
+            self.connection.settimeout(timeout)
+            self.returncode = SIGNED.unpack(_receive(self.connection, SIGNED.size))[0]
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if it still runs."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):  # the server has waited for it
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it, if it still runs."""
+        self.send_signal(signal.SIGKILL)
 
     def _number(self) -> int:
         try:
@@ -126,8 +156,47 @@ class Forked:
 
     def __exit__(self, *exception: object) -> None:
         if exception[0] is not None:
-            os.kill(self.pid, signal.SIGKILL)
+            self.kill()
         self.connection.close()
+
+
+class Started(Forked):
+    """A running `python -m MODULE WORDS`, without stdin, whose output is read from `stdout` and `stderr`."""
+
+    def __init__(self, module: str, words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        self.stdout, self.stderr = (os.fdopen(end, encoding="utf-8") for end in (out, err))
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            super().__init__(module, words, cwd, env, (nothing, out_end, err_end))
+        finally:
+            for end in (nothing, out_end, err_end):
+                os.close(end)
+
+    def communicate(self, timeout: float) -> tuple[str, str]:
+        """Return what is still to be read of stdout and stderr, once it has ended; raises `TimeoutError`."""
+        with ThreadPoolExecutor(1) as other:
+            err = other.submit(self.stderr.read)
+            killer = threading.Timer(timeout, self.kill)
+            killer.start()
+            out = self.stdout.read()
+            self.wait(timeout)
+            killer.cancel()
+            return out, err.result()
+
+    def __exit__(self, *exception: object) -> None:
+        self.kill()
+        super().__exit__(*exception)
+        self.stdout.close()
+        self.stderr.close()
+
+
+def write_command(path: Path) -> None:
+    """Write a program that is `conform` in a fork, for shell scripts."""
+    client = Path(__file__).with_name("forked_client.py")
+    words = shlex.join((sys.executable, "-I", "-S", str(client), server("streamconform").address))
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n', "utf-8")
+    path.chmod(0o755)
 
 
 def run(
@@ -170,6 +239,7 @@ def _serve(address: str, modules: Sequence[str]) -> socket.socket | None:
     """Fork for every connection until stdin ends; returns the connection in a child."""
     for name in modules:
         importlib.import_module(name)
+    _fill_caches()
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page
     running: dict[int, socket.socket] = {}
@@ -204,6 +274,13 @@ def _serve(address: str, modules: Sequence[str]) -> socket.socket | None:
                 running[pid] = connection
 
 
+def _fill_caches() -> None:
+    """Build what most commands build before they read anything of their own."""
+    for schema, definition in (("spec.v1", None), ("cassette.v1", None), ("protocol.v1", "hello")):
+        accepts(schema, {}, definition)
+    load_snapshots()
+
+
 def _report(running: dict[int, socket.socket]) -> None:
     """Send the exit codes of the children that have ended."""
     while running:
@@ -211,7 +288,7 @@ def _report(running: dict[int, socket.socket]) -> None:
         if not pid:
             return
         with running.pop(pid) as connection, contextlib.suppress(OSError):  # a test that failed has gone
-            connection.sendall(LENGTH.pack(os.waitstatus_to_exitcode(status) & 0xFFFFFFFF))
+            connection.sendall(SIGNED.pack(os.waitstatus_to_exitcode(status)))
 
 
 def _modules(module: str) -> list[str]:
@@ -271,7 +348,7 @@ def _host(module: str, words: Sequence[str], env: Mapping[str, str] | None) -> N
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
-def _become(module: str, connection: socket.socket) -> None:
+def _become(module: str, connection: socket.socket) -> NoReturn:
     """Be `python -m MODULE WORDS`, as the connection says: exits as it does."""
     with connection:
         head, ancillary, _, _ = connection.recvmsg(LENGTH.size, socket.CMSG_SPACE(12))
@@ -283,13 +360,47 @@ def _become(module: str, connection: socket.socket) -> None:
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
+    _open_streams()
     random.seed()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     os.cpu_count = lambda: 1  # each worker starts a program
     subprocess.Popen = _ForkingPopen
     sys.path[0] = order["cwd"]
     sys.argv[1:] = order["words"]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    code: object = 0
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as error:
+        code = error.code
+    except BaseException:  # noqa: BLE001 - as Python itself does at the end
+        traceback.print_exc()
+        code = 1
+    _leave(code)
+
+
+def _open_streams() -> None:
+    """Replace the streams of the server: they remember whether its files were terminals, or can seek."""
+    how = {"encoding": sys.stdout.encoding, "closefd": False}
+    buffering = 1 if os.isatty(1) or os.environ.get("PYTHONUNBUFFERED") else -1
+    sys.stdin = sys.__stdin__ = open(0, **how)  # noqa: SIM115 - open until the end
+    sys.stdout = sys.__stdout__ = open(1, "w", buffering, errors=sys.stdout.errors, **how)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", 1, errors="backslashreplace", **how)  # noqa: SIM115
+
+
+def _leave(code: object) -> NoReturn:
+    """Exit as Python does, but without taking its objects apart, which copies most pages of the server."""
+    if isinstance(code, str):
+        print(code, file=sys.stderr)  # noqa: T201 - so does Python
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    number = code if isinstance(code, int) else int(code is not None)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            os.write(2, f"Exception ignored while flushing {stream.name}: {error}\n".encode())
+            number = 120
+    os._exit(number)
 
 
 if __name__ == "__main__":

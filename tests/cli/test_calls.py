@@ -133,3 +133,13 @@ def test_one_is_listed_and_explained(project):
     wrong = project.run("explain", "common/heal/json-text@whole")
     assert wrong.code == 2
     assert "has no delivery `whole`: it tests a function, not a stream" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("{}", 0), (" {}\n", 0), ("[1]", 1), ('{}, "x": 2', 2), ("{}}, {", 2), ("1 2", 2), ("", 2)],
+)
+def test_the_output_in_a_file_is_one_json_value(project, text, code):
+    ran = project.with_file("out.json", text).run("check", "out.json", "--case", "common/heal/empty-object")
+    assert ran.code == code, ran.out + ran.err
+    assert ("`out.json` is not a JSON value in UTF-8" in ran.err) == (code == 2)

@@ -202,7 +202,7 @@ def test_line_ends_of_pyproject_stay_what_they_are(package):
 def test_a_config_in_pyproject_stays_even_under_force(package):
     mine = PYPROJECT + "\n[tool.conform]\nimpl = 'other'\n"
     ran = package.with_file("pyproject.toml", mine).run("init", "--force")
-    assert "kept   pyproject.toml: it has [tool.conform] already" in ran.out
+    assert "kept   pyproject.toml: it already has [tool.conform]" in ran.out
     assert (package.folder / "pyproject.toml").read_text() == mine
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
+from contextlib import ExitStack
 
 import pytest
 from streamconform.errors import UsageError
@@ -19,7 +19,7 @@ from streamconform.run.run_folders import (
     find_latest_results,
 )
 
-from .project import CONFORM
+from . import forked
 
 TOPIC = "ollama-chat/text/**"
 FAST = ("-k", TOPIC, "--deliver", "fast", "-n", "1")
@@ -61,18 +61,14 @@ def summarize(path):
 @pytest.fixture
 def start():
     """Start commands; those that still run after the test are killed."""
-    started = []
 
     def start_command(project, *words):
         project.write()
-        command, pipe = (*CONFORM, *words), subprocess.PIPE
-        started.append(subprocess.Popen(command, cwd=project.folder, stdout=pipe, stderr=pipe, text=True))
-        return started[-1]
+        process = forked.Started("streamconform", words, cwd=project.folder, env=os.environ)
+        return stack.enter_context(process)
 
-    yield start_command
-    for process in started:
-        process.kill()
-        process.communicate(timeout=60)
+    with ExitStack() as stack:
+        yield start_command
 
 
 def wait_for_lines(project, count):

@@ -200,7 +200,7 @@ MISTAKES = [
         "empty-content",
         change_outcome("value |= {'status': 'incomplete', 'content': []}"),
         "content",
-        "the outcome of every stream is empty; pass the stream to your library, and return what it reads",
+        "the outcome of every stream is empty; pass the stream to your library, and return its result",
         other_checks=("event-order",),
     ),
     Mistake(

@@ -13,19 +13,26 @@ from .page import Edit, read_sections
 
 SECTIONS = {title: section for title, section in read_sections().items() if section.example}
 
-# The README's first example runs every case, which takes half a minute. The copy's README runs a few.
-ALL_CASES = "<!-- output: conform run -->"
-SOME_CASES = "<!-- output: conform run -k 'ollama-chat/e*/*@as-is' -->"
+# The README's first example runs every case, which takes half a minute; two more read every case. Those of
+# the copy run and read a few, the new ones among them.
+FEWER_CASES = {
+    "output: conform run -->": "output: conform run -k 'ollama-chat/e*/*@as-is' -->",
+    "output: conform list --provenance -->": "output: conform list -k 'ollama-chat/e*/*' -->",
+}
+PAGES = ("README.md", "docs/recorded.md")
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """One copy for all sections: none changes what another reads, and copying costs more than most steps."""
     copy = copy_checkout(tmp_path_factory.mktemp("contributing") / "checkout")
-    readme = copy.root / "README.md"
-    text = readme.read_text("utf-8")
-    assert text.count(ALL_CASES) == 1
-    readme.write_text(text.replace(ALL_CASES, SOME_CASES), "utf-8")
+    for page in PAGES:
+        text = (copy.root / page).read_text("utf-8")
+        changed = text
+        for all_cases, some_cases in FEWER_CASES.items():
+            changed = changed.replace(all_cases, some_cases)
+        assert changed != text
+        (copy.root / page).write_text(changed, "utf-8")
     return copy
 
 

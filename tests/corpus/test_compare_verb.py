@@ -154,7 +154,7 @@ def test_an_answer_that_is_not_in_the_normal_form_is_told(project):
 def test_an_api_that_is_not_claimed_is_counted(project):
     ran = compare(project, "reference", "python:mine:chat_only", "--deliver", "whole")
     assert ran.code == 0
-    words = "not asked: 3 trials of python:mine:chat_only: the API anthropic-messages is not claimed"
+    words = "not run: 3 trials of python:mine:chat_only: the API anthropic-messages is not claimed"
     assert words in ran.out
     assert compare(project, "python:mine:chat_only").code == 5
 

@@ -89,7 +89,7 @@ def test_a_server_is_asked_and_its_answers_are_dated(project):
     ("words", "code", "message"),
     [
         (("nowhere",), 2, "`nowhere` is no folder"),
-        (("http://127.0.0.1:9",), 2, "a URL needs the API that it speaks"),
+        (("http://127.0.0.1:9",), 2, "a URL needs the server's API"),
         (("http://127.0.0.1:9", "--api", API), 3, "127.0.0.1:9"),
         (("http://127.0.0.1:9", "--api", "google-generate"), 2, "add --model NAME"),
         ((".", "--report", "xml=a"), 2, "where KIND is `json` or `markdown`"),

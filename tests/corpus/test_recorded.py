@@ -7,14 +7,12 @@ import json
 import os
 
 import pytest
-from streamconform.errors import SourceError
 from streamconform.judge.align import normalize_expected
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import Literally, digest_text, format_canonical_json
-from streamconform.suite.catalog import read_case_ids, read_catalog
-from streamconform.suite.lint import lint_paths
+from streamconform.suite.catalog import read_case_ids
 from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.suite.provenance import count_streams
 from streamconform.suite.pulled import is_recorded
@@ -113,48 +111,6 @@ def test_a_recording_with_another_digest_is_no_failure_of_the_implementation(run
     assert f"run `conform corpus drop {KNOWN.name}`" in ran.err
     ran = run("run", "--recorded", text=spec(name="two"))
     assert (ran.code, "no recording `anthropic-messages/two`" in ran.err) == (2, True)
-
-
-def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
-    path = tmp_path / "anthropic-messages" / f"{TOPIC}.yaml"
-    path.parent.mkdir()
-    path.write_text("not a spec at all: [")
-    assert list_spec_files(tmp_path) == []
-    assert list_spec_files(tmp_path, recorded=True) == [path]
-    assert read_catalog(Sources(tmp_path, tmp_path)).ids == ()
-    with pytest.raises(SourceError):
-        _ = read_catalog(Sources(tmp_path, tmp_path, tmp_path)).ids
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (spec(topic="text"), f"the topic of the recordings of `{KNOWN.name}` is `{TOPIC}`"),
-        (spec(source=False), "`source` is missing"),
-        (spec(topic="text", source=False), "expected a name, without `source`"),
-    ],
-)
-def test_the_topic_and_the_source_of_a_spec_agree(tmp_path, text, words):
-    (topic,) = [line.partition(": ")[2] for line in text.splitlines() if line.startswith("topic")]
-    path = tmp_path / "specs" / "anthropic-messages" / f"{topic}.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    _, problems = lint_paths([path], Sources(tmp_path / "specs", tmp_path), strict=False)
-    assert any(words in problem.message for problem in problems)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "named"),
-    [
-        ("recorded-mirascope", True),
-        ("openai-chat/recorded-*/**", True),
-        ("*@recorded", False),
-        ("recorded", False),
-        ("openai-chat/text/is-recorded-here", False),
-    ],
-)
-def test_only_a_pattern_that_names_them_selects_pulled_recordings(pattern, named):
-    assert is_recorded(pattern) is named
 
 
 def test_a_digest_matches_the_text_or_json_that_it_was_made_of():

@@ -113,7 +113,7 @@ def test_a_manifest_tells_api_status_and_content_type(tmp_path):
     assert [(each.api, each.reason) for each in found.unread][:3] == [
         (ANTHROPIC, "it cannot be read: No such file or directory"),
         (ANTHROPIC, "it lies outside the folder"),
-        (ANTHROPIC, "its bytes are not those that the manifest names"),
+        (ANTHROPIC, "its bytes do not match the digest in the manifest"),
     ]
     assert found.unread[3].api == "cohere-chat"
 

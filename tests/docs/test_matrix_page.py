@@ -6,6 +6,7 @@ import json
 
 import pytest
 from jsonschema_rs import validator_for
+from streamconform.peers.findings import get_slug, read_findings
 from streamconform.peers.table import PEERS
 from streamconform.schemas import load_schema
 
@@ -49,3 +50,15 @@ def test_changes_are_releases_and_cases_that_are_fixed_new_or_fail_otherwise():
         "  new      come: Loses text",
         "  changed  other: Loses text -> Raises KeyError",
     ]
+
+
+def test_scores_name_only_findings_that_exist():
+    slugs = set(read_findings())
+    named = {
+        (client.peer, slug)
+        for client in matrix.read_clients()
+        for cause in client.list_failures()
+        for slug in filter(None, map(get_slug, cause["tracked"]))
+    }
+    assert named
+    assert {(peer, slug) for peer, slug in named if slug not in slugs} == set()

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +18,8 @@ from streamconform.suite import cassettes
 from streamconform.tools.fuzz.generate import Generator
 from streamconform.tools.fuzz.mutate import mutate_body
 from streamconform_reference.apis.grammars import GRAMMARS
+
+from ..cli.project import CONFORM, Project
 
 PLANTED = """
 from streamconform_reference import adapter as reference
@@ -32,15 +38,24 @@ adapter.capabilities = ["tool_calls", "parallel_tool_calls"]
 """
 
 
+SLOW = """
+import pathlib, time
+
+
+def adapter(run):
+    pathlib.Path("started").touch()
+    time.sleep(60)
+
+
+adapter.apis = ["openai-chat"]
+adapter.capabilities = []
+"""
+BUG = "python:planted_bug:adapter"
+
+
 @pytest.fixture
-def planted(tmp_path, monkeypatch):
-    (tmp_path / "planted_bug.py").write_text(PLANTED)
-    monkeypatch.chdir(tmp_path)
-    return "python:planted_bug:adapter"
-
-
-def invoke(*words):
-    return CliRunner().invoke(conform, ["fuzz", *words])
+def project(tmp_path):
+    return Project(tmp_path, {"planted_bug.py": PLANTED})
 
 
 @pytest.mark.parametrize("api", NAMES)
@@ -58,28 +73,84 @@ def test_the_same_seed_generates_the_same_trials():
     assert {trial.body for trial in first} != {trial.body for trial in other}
 
 
-def test_the_reference_reads_every_generated_answer(tmp_path):
-    ran = invoke("--examples", "6", "--seed", "5", "--out", str(tmp_path / "found"))
-    assert ran.exit_code == 0, ran.output
-    assert re.search(r"^0 of \d+ trials failed", ran.output, re.MULTILINE)
+GENERATE = """
+import hashlib, sys
+from streamconform.tools.fuzz.generate import Generator
+
+bodies = [trial.body for trial in Generator("openai-chat", 3).generate(20)]
+print(hashlib.sha256(b"".join(bodies)).hexdigest())
+"""
 
 
-def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command(planted):
-    ran = invoke("-i", planted, "--api", "openai-chat", "--examples", "40")
+def test_a_seed_means_the_same_answers_whatever_else_is_loaded(tmp_path):
+    (tmp_path / "with_constants.py").write_text('WORDS = ["konstante", "constant"]\nNUMBER = 12345678\n')
+    digests = {
+        subprocess.run(
+            (sys.executable, "-c", f"{before}{GENERATE}"),
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for before in (
+            "",
+            "import with_constants",
+            "import streamconform.cli.list, streamconform.replay.server",
+        )
+    }
+    assert len(digests) == 1
+
+
+def test_the_reference_reads_every_generated_answer(project):
+    ran = project.run("fuzz", "--examples", "6", "--seed", "5", "--out", "found")
+    assert ran.code == 0, ran.out + ran.err
+    assert re.search(r"^0 of \d+ trials failed", ran.out, re.MULTILINE)
+
+
+def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command(project, monkeypatch):
+    project.write()
+    monkeypatch.chdir(project.folder)
+    # in this process: coverage does not see what a forked command does after it has forked a program
+    ran = CliRunner().invoke(conform, ["fuzz", "-i", BUG, "--api", "openai-chat", "--examples", "20"])
     assert ran.exit_code == 1, ran.output
     (command,) = re.findall(r"reproduce: conform (run .*)", ran.output)[:1]
-    again = CliRunner().invoke(conform, shlex.split(command))
-    assert again.exit_code == 1, again.output
-    assert "tool_call.arguments" in again.output
+    again = project.run(*shlex.split(command))
+    assert again.code == 1, again.out + again.err
+    assert "tool_call.arguments" in again.out
 
 
-def test_implementations_are_compared_with_each_other(planted):
-    ran = invoke(
-        *("-i", "reference", "-i", planted, "--mode", "differential"),
-        *("--api", "openai-chat", "--examples", "40", "-n", "1"),
+def test_an_interrupt_before_the_first_answer_is_an_interrupt(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    words = ("fuzz", "-i", "python:slow:adapter", "--api", "openai-chat", "--examples", "2", "-n", "1")
+    process = subprocess.Popen(
+        (*CONFORM, *words),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A background job of a shell ignores SIGINT, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    assert ran.exit_code == 1, ran.output
-    assert "arguments" in ran.output
+    try:
+        deadline = time.monotonic() + 120
+        while process.poll() is None and not (tmp_path / "started").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "0 of 0 trials failed" in out
+    assert process.returncode == 130, out
+
+
+def test_implementations_are_compared_with_each_other(project):
+    ran = project.run(
+        *("fuzz", "-i", "reference", "-i", BUG, "--mode", "differential"),
+        *("--api", "openai-chat", "--examples", "20", "-n", "1"),
+    )
+    assert ran.code == 1, ran.out + ran.err
+    assert "arguments" in ran.out
 
 
 def test_mutated_recordings_need_the_differential_mode(tmp_path):

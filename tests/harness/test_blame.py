@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
@@ -96,6 +98,35 @@ def test_snapshots_are_taken_once_per_body():
     checks = [Check(path=path, level="must", verdict="fail") for path in ("usage.input", "model", "status")]
     blame.add_frames(trial, checks, CAPABILITIES)
     assert len(asked) == len(set(asked)) == len(FRAMES)
+
+
+def with_cassette(case, **changed):
+    return replace(case, cassette=replace(case.cassette, **changed))
+
+
+SMALL = builders.case()
+PRICED = {"input": "1", "output": "2"}
+OTHERS = {
+    "prices": replace(SMALL, pricing=PRICED),
+    "headers": with_cassette(SMALL, headers={"content-type": "text/plain"}),
+    "request": with_cassette(SMALL, request=replace(SMALL.cassette.request, body={"model": "m"})),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_cases_that_share_a_body_share_no_snapshots_if_anything_else_differs(other):
+    given = []
+
+    def remember(run, at):
+        given.append(run)
+        return load_snapshots()(run, at)
+
+    blame = Blame(remember)
+    outcomes = [blame.list_outcomes(builders.trial(case)) for case in (SMALL, other, SMALL)]
+    assert len(given) == 2
+    assert outcomes == [
+        Blame(load_snapshots()).list_outcomes(builders.trial(c)) for c in (SMALL, other, SMALL)
+    ]
 
 
 def test_only_some_bodies_are_remembered():

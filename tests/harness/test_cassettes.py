@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from streamconform.errors import SourceError
+from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Authored, Derived, Recorded
 from streamconform.suite import cassettes
 
@@ -199,6 +200,132 @@ def test_an_invalid_cassette_is_rejected_with_the_line(tmp_path, spoil, says):
         cassettes.load(tmp_path, API, "small")
     assert says in str(caught.value)
     assert all(problem.path == str(path) and problem.line for problem in caught.value.problems)
+
+
+MARKS = [
+    ("valid", [(0, 5), (3, 5), (4, 9)], []),
+    ("first", [(1, 5), (3, 5)], [(0, "the first chunk must begin at 0, not 1")]),
+    ("same-offset", [(0, 5), (3, 5), (3, 5)], [(2, "must increase")]),
+    ("offset-falls", [(0, 5), (3, 5), (2, 6), (4, 6)], [(2, "must increase")]),
+    ("time-falls", [(0, 5), (3, 4), (4, 6)], [(1, "times must not decrease")]),
+    ("end", [(0, 5), (5, 6)], [(1, "the chunk begins after the end of the body (5 bytes)")]),
+    (
+        "several",
+        [(1, 5), (0, 5), (9, 4)],
+        [(0, "not 1"), (1, "increase"), (2, "decrease"), (2, "after the end")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("marks", "expected"), [row[1:] for row in MARKS], ids=[row[0] for row in MARKS])
+def test_each_wrong_mark_is_reported_at_its_line(tmp_path, marks, expected):
+    path = cassettes.save(tmp_path, builders.cassette(b"12345", marks=[(0, 5)]))
+    block = "".join(f"\n    - [{offset}, {ms}]" for offset, ms in marks)
+    text = path.read_text("utf-8").replace("chunks: [[0, 5]]", f"chunks:{block}")
+    path.write_text(text, "utf-8")
+    first_line = text.partition("chunks:")[0].count("\n") + 2
+    problems = ()
+    try:
+        cassettes.load(tmp_path, API, "small")
+    except SourceError as error:
+        problems = error.problems
+    assert [problem.line - first_line for problem in problems] == [index for index, _ in expected]
+    assert all(says in problem.message for problem, (_, says) in zip(problems, expected, strict=True))
+
+
+FULL = """\
+cassette: 1
+provenance:
+  kind: recorded
+  server: s 1
+  model: m
+  date: "2026-01-02"
+  tool: t 1
+  note: n
+request:
+  method: POST
+  path: /v1/messages
+  headers:
+    content-type: application/json
+  body:
+    model: m
+response:
+  status: 200
+  headers:
+    content-type: text/event-stream
+  body: small.sse
+  sha256: "{body}"
+  chunks: [[0, 5], [1, 6]]
+twin:
+  body: small.twin.json
+  sha256: "{twin}"
+"""
+
+
+@pytest.mark.parametrize("has_schema", [False, True])
+def test_a_saved_cassette_is_written_in_reading_order_and_names_a_schema_that_is_there(tmp_path, has_schema):
+    schema = tmp_path / "harness/streamconform/schemas/cassette.v1.json"
+    if has_schema:
+        schema.parent.mkdir(parents=True)
+        schema.write_text("{}", "utf-8")
+    given = builders.cassette(
+        b"xy",
+        marks=[(0, 5), (1, 6)],
+        request={"model": "m"},
+        provenance=Recorded("s 1", "m", "2026-01-02", "t 1", "n"),
+        twin=b"{}",
+    )
+    path = cassettes.save(tmp_path / "cassettes", given)
+    text = FULL.format(body=hashlib.sha256(b"xy").hexdigest(), twin=hashlib.sha256(b"{}").hexdigest())
+    line, rest = "", path.read_text("utf-8")
+    if has_schema:
+        line, _, rest = rest.partition("\n")
+        assert (path.parent / line.rpartition("=")[2]).resolve() == schema
+        assert line.startswith("# yaml-language-server: $schema=")
+    assert rest == text
+    assert cassettes.load(tmp_path / "cassettes", API, "small") == given
+
+
+def test_saved_files_can_be_read_by_everybody(tmp_path):
+    path = cassettes.save(tmp_path, builders.cassette(twin=b"{}"))
+    assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o644}
+
+
+def test_saving_without_a_twin_deletes_the_earlier_one(tmp_path):
+    cassettes.save(tmp_path, builders.cassette(twin=b"{}"))
+    assert round_trip(tmp_path, builders.cassette()) == builders.cassette()
+    assert not (tmp_path / API / "small.twin.json").exists()
+
+
+def test_a_request_without_headers_survives_a_round_trip(tmp_path):
+    given = builders.cassette()
+    given = dataclasses.replace(given, request=dataclasses.replace(given.request, headers={}))
+    assert round_trip(tmp_path, given) == given
+
+
+@pytest.mark.parametrize("name", ["Small", "a_b", "a--b", "-a", "a/b", ""])
+def test_an_invalid_name_is_rejected(tmp_path, name):
+    with pytest.raises(SourceError) as caught:
+        cassettes.save(tmp_path, builders.cassette(name=name))
+    message = "a cassette's name consists of lower-case words and digits joined by hyphens"
+    assert caught.value.problems == (Problem(name, None, message),)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("entry", ["body", "twin"])
+def test_a_file_may_have_exactly_the_bound(tmp_path, monkeypatch, entry):
+    monkeypatch.setattr(cassettes, "MAX_BODY", 5)
+    given = builders.cassette(b"12345", twin=b"12345")
+    path = cassettes.save(tmp_path, given)
+    assert cassettes.load(tmp_path, API, "small") == given
+    name = {"body": "small.sse", "twin": "small.twin.json"}[entry]
+    (path.parent / name).write_bytes(b"123456")
+    with pytest.raises(SourceError) as caught:
+        cassettes.load(tmp_path, API, "small")
+    assert [problem.message for problem in caught.value.problems] == [f"`{name}` is larger than 5 bytes"]
+    with pytest.raises(SourceError) as caught:
+        cassettes.save(tmp_path, builders.cassette(b"123456"))
+    assert caught.value.problems == (Problem("small", None, "the body is larger than 5 bytes"),)
 
 
 def test_problems_of_body_and_twin_are_reported_together(tmp_path):

@@ -77,6 +77,27 @@ def test_the_twin_is_the_document(tmp_path):
     assert problems == []
 
 
+def test_the_exchange_of_a_twin_has_the_path_headers_and_body_of_a_request_without_a_stream():
+    stream = builders.cassette(b"[]", api="google-generate", marks=[(0, 5)], twin=BODY)
+    request = Request(
+        method="POST",
+        path="/v1beta/models/m:streamGenerateContent?alt=sse",
+        headers={"accept": "text/event-stream", "x-goog-api-key": "k"},
+        body={"contents": []},
+    )
+    headers = {"content-type": "text/event-stream", "transfer-encoding": "chunked", "x-request-id": "r"}
+    document = take_document(replace(stream, request=request, headers=headers))
+    assert document == replace(
+        stream,
+        request=replace(request, path="/v1beta/models/m:generateContent", headers={"x-goog-api-key": "k"}),
+        headers={"content-type": "application/json", "x-request-id": "r"},
+        body=BODY,
+        suffix="twin.json",
+        marks=(),
+        twin=None,
+    )
+
+
 def test_a_body_without_a_stream_is_the_document(tmp_path):
     made = own_body({"model": "m", "stream": False})
     (case,) = load(write(tmp_path, made))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from streamconform.model.case import ExpectedBlock
-from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
-from streamconform.suite.expectation import parse, parse_block, parse_leaf, serialize_leaf
+from streamconform.model.case import Counts, ExpectedBlock
+from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
+from streamconform.suite.expectation import parse, parse_block, parse_leaf, parse_output, serialize_leaf
 
 BASE = {"status": "complete", "stop": "stop", "content": []}
 TRUE = Literally(value=True)
@@ -46,6 +46,19 @@ BLOCKS = [
         ),
     ),
     (
+        {"tool_call": {"arguments_digest": {"length": 2, "sha256": "00"}, "citations": {"matches": "x"}}},
+        ExpectedBlock(
+            "tool_call",
+            DEFAULTS | {"arguments": Digest(((2, "00"),)), "citations": Literally({"matches": "x"})},
+        ),
+    ),
+    (
+        {"text": {"text": "x", "citations": [1]}},
+        ExpectedBlock("text", {"text": Literally("x"), "citations": Literally([1])}),
+    ),
+    ({"thinking": {"signature": "s"}}, ExpectedBlock("thinking", {"signature": Literally("s")})),
+    ({"refusal": {"any_of": ["x"]}}, ExpectedBlock("refusal", {"text": AnyOf(("x",))})),
+    (
         {"other": {"kind": "image", "data": {"present": True}}},
         ExpectedBlock("other", {"kind": Literally("image"), "data": Literally({"present": True})}),
     ),
@@ -64,23 +77,58 @@ def test_no_error_is_expected_of_a_complete_answer_only(status, judged):
 
 
 def test_fields_are_named_by_their_path_and_null_groups_are_one_leaf():
-    fields = parse(BASE | {"usage": {"input": 1}, "cost": None, "error": {"type": "x"}, "model": "m"}).fields
-    assert fields == {
+    groups = {"usage": {"input": 1}, "cost": None, "error": {"type": "x"}}
+    names = {"model": "m", "response_id": {"present": True}, "continuation": "c"}
+    assert parse(BASE | groups | names).fields == {
         "status": Literally("complete"),
         "stop.reason": Literally("stop"),
         "usage.input": Literally(1),
         "cost": Literally(None),
         "error.type": Literally("x"),
         "model": Literally("m"),
+        "response_id": Present(present=True),
+        "continuation": Literally("c"),
     }
+    assert parse(BASE | {"error": {"type": "x"}}).fields["error.type"] == Literally("x")
+
+
+@pytest.mark.parametrize(
+    ("status", "stop", "statuses", "reasons"),
+    [
+        ("incomplete", None, AnyOf(("incomplete", "error")), AnyOf(("error", None, "other"))),
+        ("error", "error", Literally("error"), AnyOf(("error", None, "other"))),
+        ("incomplete", "error", AnyOf(("incomplete", "error")), Literally("error")),
+        ("error", None, Literally("error"), Literally(None)),
+        ("incomplete", "length", AnyOf(("incomplete", "error")), Literally("length")),
+    ],
+)
+def test_a_stream_that_failed_without_a_reason_may_have_any_reason_of_failed_ones(
+    status, stop, statuses, reasons
+):
+    fields = parse({"status": status, "stop": stop, "content": []}).fields
+    assert fields == {"status": statuses, "stop.reason": reasons}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"output": {"matches": "x"}}, Literally({"matches": "x"})),
+        ({"any_of": [1, {"present": True}], "why": "w"}, AnyOf((1, {"present": True}), "w")),
+        ({"counts": "equal"}, Counts("equal")),
+    ],
+)
+def test_the_result_of_a_function_is_literal_json_or_an_order_of_counts(given, expected):
+    assert parse_output(given) == expected
 
 
 LEAVES = [
     (None, Literally(None)),
     ({"matches": "^a$", "why": "w"}, Matches(re.compile("^a$"), "w")),
-    ({"present": False}, Present(present=False)),
+    ({"present": False, "why": "w"}, Present(present=False, why="w")),
     ({"any_of": [0, None]}, AnyOf((0, None))),
-    ({"prefix_of": "abc"}, PrefixOf("abc")),
+    ({"any_of": [0, None], "prefer": [0], "why": "w"}, AnyOf((0, None), "w", (0,))),
+    ({"prefix_of": "abc", "why": "w"}, PrefixOf("abc", "w")),
+    ({"length": 3, "sha256": "00"}, Digest(((3, "00"),))),
 ]
 
 
@@ -89,3 +137,7 @@ def test_a_matcher_is_displayed_as_written(given, expected):
     assert parse_leaf(given) == expected
     told = {key: value for key, value in given.items() if key != "why"} if isinstance(given, dict) else given
     assert serialize_leaf(expected) == told
+
+
+def test_of_joined_digests_only_the_whole_length_is_displayed():
+    assert serialize_leaf(Digest(((3, "00"), (4, "11")))) == {"length": 7}

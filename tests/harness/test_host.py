@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
 import pytest
+import streamconform
 from streamconform.adapters.adapter_input import BytesInput, Chunks
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.exception_origin import find_library_exception
@@ -275,6 +277,23 @@ def test_what_else_counts_as_raised_by_the_library():
     assert (parse.type, parse.where) == ("json.JSONDecodeError", "lib/__init__.py:19 in parse")
     assert extension == Raised("lib.Broken", "from C", None)
     assert ends == Raised("SystemExit", "2", "lib/__init__.py:22 in exit")
+
+
+@pytest.mark.parametrize(
+    ("file", "is_library"), [("../streamconform_client/decode.py", True), ("adapters/host.py", False)]
+)
+def test_a_package_whose_name_begins_like_that_of_the_harness_is_a_library(file, is_library):
+    # Where an installed wheel has its files: both packages are in one folder.
+    path = os.path.normpath(Path(streamconform.__file__).parent / file)
+    names = {}
+    exec(compile("def decode(): raise ValueError('no')", path, "exec"), names)  # noqa: S102 - our own code
+
+    def adapter(_):
+        names["decode"]()
+
+    with pytest.raises(ValueError, match="no") as caught:
+        adapter(None)
+    assert (find_library_exception(caught.value, adapter, over_http=False) is not None) == is_library
 
 
 def test_an_exception_of_the_adapter_is_its_own_fault():

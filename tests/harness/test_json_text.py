@@ -122,6 +122,9 @@ BROKEN = [
     b"\xff{}",
     b"[" * 5000,
     b"nul l",
+    b'{"a":NaN,"b":1}',
+    b'{"a":1,"b":[-Infinity]}',
+    b"[NaN]",
 ]
 
 

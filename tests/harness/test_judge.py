@@ -15,7 +15,9 @@ from streamconform.adapters.interface import (
     Skipped,
 )
 from streamconform.adapters.protocol import RAISED_OUTCOME
+from streamconform.judge.invariants import EVENT_RULES
 from streamconform.judge.judge import (
+    check_observation,
     decide_verdict,
     explain_unclaimed,
     is_ordered,
@@ -118,17 +120,28 @@ def test_checks_that_pass_are_a_count():
     assert found.passed == 7 + 1 + 8
 
 
+@pytest.mark.parametrize("level", ["must", "should", "may"])
+def test_checks_that_pass_have_the_level_of_the_trial_and_their_own_paths(level):
+    checks, _ = check_observation(builders.trial(builders.case(level=level)), GOOD, ALL, lambda _: None)
+    assert {(check.level, check.verdict) for check in checks} == {(level, "pass")}
+    paths = [check.path for check in checks]
+    rules = {"invariant.unique-ids", *(f"invariant.{name}" for name in EVENT_RULES)}
+    assert {path for path in paths if path.startswith("invariant.")} == rules
+    assert len({*paths}) == len(paths) == 16
+
+
 CHUNKS = (b"a" * 10, b"b" * 10, b"c" * 10)
 STREAMING = [
     ("in-time", CHUNKS, (1, 1, 2, 3, 3), 5, "pass"),
+    ("late-with-two-chunks", CHUNKS[:2], (2, 2, 2, 2, 2), 5, "fail"),
     ("at-the-last-moment", CHUNKS, (1, 2, 3, 3, 3), 5, "pass"),
     ("late", CHUNKS, (3, 3, 3, 3, 3), 5, "fail"),
     ("frame-ends-before-the-last-chunk", CHUNKS, (3, 3, 3, 3, 3), 20, "fail"),
     ("frame-ends-in-the-last-chunk", CHUNKS, (3, 3, 3, 3, 3), 21, "pass"),
     ("nobody-knows-the-frame", CHUNKS, (3, 3, 3, 3, 3), None, "pass"),
     ("one-chunk", CHUNKS[:1], (1, 1, 1, 1, 1), 5, "pass"),
-    ("nobody-counts", CHUNKS, None, 5, "pass"),
-    ("too-few-counts", CHUNKS, (3,), 5, "pass"),
+    ("nobody-counts", CHUNKS, None, 5, None),
+    ("too-few-counts", CHUNKS, (3,), 5, None),
 ]
 
 
@@ -138,9 +151,11 @@ STREAMING = [
     ids=[row[0] for row in STREAMING],
 )
 def test_the_first_delta_is_emitted_before_the_last_chunk_is_read(chunks, taken, ends, verdict):
-    found = judged(Observation(OUTCOME, EVENTS, taken), trial=builders.trial(chunks=chunks), first_delta=ends)
-    assert found.verdict == verdict
-    assert [check.path for check in found.checks] == ["invariant.streaming"] * (verdict == "fail")
+    trial = builders.trial(chunks=chunks)
+    checks, _ = check_observation(trial, Observation(OUTCOME, EVENTS, taken), ALL, lambda _: ends)
+    verdicts = {check.path: check.verdict for check in checks}
+    assert decide_verdict(checks) == (verdict or "pass")
+    assert verdicts.get("invariant.streaming") == verdict
 
 
 THOUGHT_AND_TEXT = builders.TEXT_EXPECT | {"content": [{"thinking": "Hm."}, {"text": "hello"}]}
@@ -217,10 +232,12 @@ def test_in_usage_too():
     assert (check.path, check.got) == ("usage.input", "Infinity")
 
 
-def test_in_events_alone_it_is_one_check():
-    not_json = tuple((f"events.{i}.usage.input", "NaN") for i in range(9))
-    (check,) = judged(Observation(OUTCOME, EVENTS, not_json=not_json)).checks
-    assert check.message == "events.0.usage.input is NaN, which JSON does not have"
+def test_in_events_alone_it_is_one_check_at_the_first_place_that_is_claimed():
+    places = ("0.tool_call.arguments.x", *(f"{i}.usage.input" for i in range(1, 9)))
+    seen = Observation(OUTCOME, EVENTS, not_json=tuple((f"events.{place}", "NaN") for place in places))
+    for claims, first in ((ALL, places[0]), (ALL - {"tool_calls", "provider_tools"}, places[1])):
+        (check,) = judged(seen, claims=claims).checks
+        assert check.message == f"events.{first} is NaN, which JSON does not have"
 
 
 PLAIN = builders.call()
@@ -409,11 +426,13 @@ def test_the_api_that_a_trial_is_read_in_decides_the_order(api, through, ordered
     assert is_ordered(replace(trial, through=through and ProxyView(through))) is ordered
 
 
-def test_text_after_a_call_is_out_of_order_only_where_the_api_orders_them():
+@pytest.mark.parametrize("partial", [None, Partial(1)], ids=["whole", "broken"])
+def test_text_after_a_call_is_out_of_order_only_where_the_api_orders_them(partial):
     expect = CALL_EXPECT | {"content": [{"text": "a"}, *CALL_EXPECT["content"]]}
     call = CALL | {"arguments": {"x": 1}}
     seen = Observation({**OUTCOME, "content": [call, {"type": "text", "text": "a"}]})
     case = builders.case(expect)
+    case = replace(case, expect=replace(case.expect, partial=partial))
     claims = ALL - {"events"}
     assert judged(seen, trial=builders.trial(replace(case, api="openai-chat")), claims=claims).checks == ()
     assert judged(seen, trial=builders.trial(case), claims=claims).verdict == "fail"
@@ -535,6 +554,8 @@ def test_the_rules_of_a_proxy_are_checked():
 def test_paths_that_the_case_names_and_the_outcome_leaves_out_are_listed():
     case = builders.case(builders.TEXT_EXPECT | {"model": "m"})
     assert judged(GOOD, trial=builders.trial(case)).not_exposed == ("model",)
+    without_content = replace(case, expect=replace(case.expect, content=None))
+    assert judged(GOOD, trial=builders.trial(without_content)).not_exposed == ("model",)
     malformed = Observation({"status": "done"}, EVENTS)
     assert judged(malformed, trial=builders.trial(case)).not_exposed == ()
     call_only = builders.case(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
+from streamconform.model.case import NOTHING_EXPECTED, CallCase, Case, RoundTripCase, Skip
 from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Usage
-from streamconform.suite import cassettes
+from streamconform.suite import cassettes, request_expectation
+from streamconform.suite.expectation import parse
 from streamconform.suite.lint import lint_all, lint_paths
-from streamconform.suite.load import Sources, list_spec_files, load
+from streamconform.suite.load import Sources, collect, list_spec_files, load, load_heads
 
 from . import builders
 
@@ -64,6 +67,193 @@ def test_a_spec_becomes_cases(sources):
     assert case.usage_seen == (Usage(input=3),)
     assert (case.level, case.reviewed, case.pricing, case.skip) == ("must", True, None, None)
     assert case.expect.fields["error"] == Literally(None)
+
+
+FULL = """\
+    why: It is seldom.
+    level: should
+    reviewed: false
+    evidence: [a-fact]
+    guards: [owner/repo#1]
+    pricing: {input: "1", output: "2"}
+    usage_seen: [{input: 3}, {input: 4, output: 1}]
+    models_seen: [m-1]
+    seen_in: anthropic-messages/recorded/text
+    skip: {deliveries: [recorded, bytewise], faults: [stall], why: It is.}
+"""
+
+
+def test_a_case_has_all_that_its_entry_says(sources):
+    path = write(sources, GOOD + FULL)
+    (case,) = load(sources)
+    assert case == Case(
+        id="anthropic-messages/text/small",
+        api=API,
+        title="A small answer",
+        level="should",
+        why="It is seldom.",
+        reviewed=False,
+        tags=frozenset({"text"}),
+        evidence=("a-fact",),
+        sources=("https://docs.example.org",),
+        guards=("owner/repo#1",),
+        path=str(path),
+        line=5,
+        cassette=builders.cassette(),
+        expect=case.expect,
+        pricing={"input": "1", "output": "2"},
+        usage_seen=(Usage(input=3), Usage(input=4, output=1)),
+        models_seen=("m-1",),
+        seen_in="anthropic-messages/recorded/text",
+        skip=Skip("It is.", frozenset({"as-is", "bytewise"}), frozenset({"stall"})),
+    )
+
+
+BARE = """\
+spec: 1
+{more}topic: {topic}
+cases:
+  - id: one
+    title: A bare case
+{entry}"""
+RESULTS = '[{name: f, content: "1"}]'
+ROUND_TRIP = f"""\
+    cassettes: [small, other]
+    conversation: {{model: m, messages: [{{role: user, content: hi}}]}}
+    results: {RESULTS}
+    expect:
+      request: {{must: {{model: m}}}}
+      outcome: {{status: complete, stop: stop, content: [{{text: a}}]}}
+"""
+ANSWER = parse({"status": "complete", "stop": "stop", "content": [{"text": "a"}]})
+
+
+def write_round_trip(sources, entry=ROUND_TRIP):
+    cassettes.save(sources.cassettes, builders.cassette(b"data: {}\n\n", name="other"))
+    more = f"kind: round_trip\napi: {API}\n"
+    return write(sources, BARE.format(more=more, topic="trips", entry=entry), f"{API}/trips.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "pricing"),
+    [
+        (("", ""), NOTHING_EXPECTED, None),
+        (
+            ("    expect:\n", '    pricing: {input: "1", output: "2"}\n    expect:\n'),
+            NOTHING_EXPECTED,
+            {"input": "1", "output": "2"},
+        ),
+        (
+            (
+                "      outcome",
+                "      first: {status: complete, stop: stop, content: [{text: a}]}\n      outcome",
+            ),
+            ANSWER,
+            None,
+        ),
+    ],
+    ids=["bare", "priced", "first"],
+)
+def test_a_round_trip_has_two_answers_and_the_request_between_them(sources, change, first, pricing):
+    path = write_round_trip(sources, ROUND_TRIP.replace(*change, 1))
+    head = {"id": f"{API}/trips/one", "api": API, "title": "A bare case", "path": str(path), "line": 6}
+    other = builders.cassette(b"data: {}\n\n", name="other")
+    assert load(sources) == (
+        RoundTripCase(
+            first=Case(cassette=builders.cassette(), expect=first, pricing=pricing, **head),
+            second=Case(cassette=other, expect=ANSWER, pricing=pricing, **head),
+            conversation={"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+            results=({"name": "f", "content": "1"},),
+            request=request_expectation.parse({"must": {"model": "m"}}),
+            **head,
+        ),
+    )
+
+
+@pytest.mark.parametrize("missing", ["small", "other"])
+def test_a_round_trip_without_one_of_its_cassettes_is_a_problem_at_its_line(sources, missing):
+    write_round_trip(sources)
+    (sources.cassettes / API / f"{missing}.yaml").unlink()
+    (line, message), (_, reason) = read_problems(sources)
+    assert (line, message, reason) == (8, f"cassette `{missing}` cannot be used", "no such cassette")
+
+
+def test_an_invalid_matcher_in_the_request_of_a_round_trip_is_reported_at_its_line(sources):
+    wrong = "{must: {model: m, a: [{b: {matches: '('}}]}, may: {c: {present: 1}}}"
+    write_round_trip(sources, ROUND_TRIP.replace("{must: {model: m}}", wrong))
+    (line, must), (same_line, may) = read_problems(sources)
+    assert (line, must.partition(":")[0]) == (12, "`must.a.0.b`")
+    assert (same_line, may.partition(":")[0]) == (12, "`may.c`")
+
+
+def test_a_request_and_a_function_without_an_api_become_calls(sources):
+    conversation = "    conversation: {model: m, messages: [{role: user, content: hi}]}\n"
+    entry = f"{conversation}    expect: {{must: {{model: m}}}}\n"
+    more = f"kind: request\napi: {API}\n"
+    request_path = write(
+        sources, BARE.format(more=more, topic="requests", entry=entry), f"{API}/requests.yaml"
+    )
+    entry = '    input: "{"\n    expect: {output: {}}\n'
+    path = write(
+        sources, BARE.format(more="kind: partial\n", topic="partial", entry=entry), "common/partial.yaml"
+    )
+    head = {"title": "A bare case"}
+    request, partial = load(sources)
+    assert request == CallCase(
+        id=f"{API}/requests/one",
+        api=API,
+        kind="request",
+        input={"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+        expect=request_expectation.parse({"must": {"model": "m"}}),
+        path=str(request_path),
+        line=6,
+        **head,
+    )
+    assert partial == CallCase(
+        id="common/partial/one",
+        api=None,
+        kind="partial",
+        input="{",
+        expect=Literally({}),
+        path=str(path),
+        line=5,
+        **head,
+    )
+    (head_of_partial,) = load_heads(sources, [path], ["common/partial/one"])
+    assert (head_of_partial.api, head_of_partial.id, head_of_partial.line) == (None, partial.id, 5)
+
+
+def test_specs_without_an_api_are_in_the_common_folder(sources):
+    entry = '    input: "{"\n    expect: {output: {}}\n'
+    write(sources, BARE.format(more="kind: partial\n", topic="text", entry=entry))
+    assert read_problems(sources) == [
+        (2, f"specs of kind `partial` belong to no API; move the file from `{API}` to `common`")
+    ]
+
+
+def test_files_come_in_the_order_of_the_apis_with_the_common_ones_at_the_end(sources):
+    names = [f"{API}/b.yaml", f"{API}/a.yaml", "common/a.yaml", "ollama-chat/a.yaml", "openai-chat/a.yaml"]
+    for name in names:
+        write(sources, "", name)
+    found = [str(path.relative_to(sources.specs)) for path in list_spec_files(sources.specs)]
+    in_order = [api for api in (*APIS, "common") if any(name.startswith(f"{api}/") for name in names)]
+    assert [*dict.fromkeys(name.partition("/")[0] for name in found)] == in_order
+    assert [name for name in found if name.startswith(API)] == [f"{API}/a.yaml", f"{API}/b.yaml"]
+    assert sorted(found) == sorted(names)
+
+
+def test_only_the_chosen_cases_are_loaded_and_only_their_cassettes_are_read(sources):
+    again = (
+        GOOD.partition("cases:\n")[2]
+        .replace("id: small", "id: again")
+        .replace("cassette: small", "cassette: none")
+    )
+    path = write(sources, GOOD + again)
+    (case,) = load(sources, [path], ["anthropic-messages/text/small", "anthropic-messages/text/other"])
+    assert case.id == "anthropic-messages/text/small"
+    loaded = collect(sources, [path], ["anthropic-messages/text/again"])
+    assert loaded.used == {(API, "none")}
+    assert [problem.line for problem in loaded.problems] == [16, None]
 
 
 MISTAKES = [

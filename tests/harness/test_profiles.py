@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.errors import SelectionError, SourceError
-from streamconform.suite.profiles import load_profile, load_profiles
+from streamconform.suite.profiles import find_release, load_profile, load_profiles
 
 from . import builders
 
@@ -47,6 +47,7 @@ def test_a_profile_has_the_values_of_its_file(specs):
 def test_next_is_every_case_that_no_profile_lists_and_leaves_deliveries_to_the_options(specs):
     put(specs, CORE)
     rest = load_profile(specs, "next", IDS)
+    assert (rest.name, rest.title) == ("next", "Cases in no profile yet")
     assert rest.cases == ("anthropic-messages/text/two",)
     assert (rest.deliveries, rest.faults, rest.frozen) == (None, None, False)
     with pytest.raises(SelectionError, match="selects nothing"):
@@ -62,6 +63,8 @@ def test_a_name_without_a_release_is_the_newest_frozen_release(specs):
         put(specs, CORE.replace("core-1", name), name)
     put(specs, CORE.replace("core-1", "core-2027.1").replace("frozen: true", "frozen: false"), "core-2027.1")
     assert load_profile(specs, "core", IDS).name == "core-2026.10"
+    assert find_release(specs, "core") == "core-2027.1"
+    assert find_release(specs, "cor") is None
     put(specs, CORE.replace("core-1", "core"), "core")
     assert load_profile(specs, "core", IDS).name == "core"
 

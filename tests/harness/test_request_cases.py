@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.apis import APIS
 from streamconform.judge.request import UNIQUE_IDS_PATH, compare_request
+from streamconform.model.verdict import Check
 from streamconform.suite.load import Sources, collect
 from streamconform.suite.request_expectation import find_matcher_errors, parse, parse_value, serialize_value
 
@@ -90,6 +91,44 @@ def test_a_body_that_does_not_fails_at_the_path(must, body, path):
     assert (path, "fail") in failed({"must": must}, body)
 
 
+@pytest.mark.parametrize(
+    ("must", "body", "checks"),
+    [
+        ({"a": [{}]}, {"a": [{}]}, [Check(path="body.a.length", level="should", verdict="pass", got=1)]),
+        (
+            {"a": []},
+            {"a": [1, 2]},
+            [Check(path="body.a.length", level="should", verdict="warn", expected=0, got=2)],
+        ),
+        ({"a": 1}, {"a": 1.0}, [Check(path="body.a", level="should", verdict="pass", got=1.0)]),
+        ({"a": None}, {}, [Check(path="body.a", level="should", verdict="pass")]),
+        ({"a": 1}, {"a": 2}, [Check(path="body.a", level="should", verdict="warn", expected=1, got=2)]),
+        (
+            {"a": {"json": 1}},
+            {"a": "2"},
+            [Check(path="body.a", level="should", verdict="warn", expected={"json": 1}, got="2")],
+        ),
+        (
+            {"a": {"json": 1}},
+            {},
+            [
+                Check(
+                    path="body.a",
+                    level="should",
+                    verdict="warn",
+                    expected={"json": 1},
+                    message="not sent",
+                )
+            ],
+        ),
+    ],
+    ids=str,
+)
+def test_a_check_has_the_expected_value_and_that_of_the_body(must, body, checks):
+    got = expected(OLLAMA, parse({"must": must}), {"body": body}, "should")
+    assert [check for check in got if check.path != "body.a.0"] == checks
+
+
 BODY = {
     "messages": [
         {"role": "user", "content": "text"},
@@ -118,19 +157,36 @@ NOWHERE = [
 @pytest.mark.parametrize(("path", "found"), PATHS)
 def test_a_forbidden_path_is_reported_with_its_locations_even_if_null(path, found):
     (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "must")
-    assert (check.path, check.verdict, check.expected) == (f"body.{path}", "fail", {"present": False})
-    assert check.message == f"must not be sent: {found}"
+    first = BODY
+    for step in found.partition(",")[0].split("."):
+        first = first[int(step) if step.isdecimal() else step]
+    assert check == Check(
+        path=f"body.{path}",
+        level="must",
+        verdict="fail",
+        expected={"present": False},
+        got=first,
+        message=f"must not be sent: {found}",
+    )
 
 
 @pytest.mark.parametrize("path", NOWHERE)
 def test_a_forbidden_path_without_a_location_passes(path):
-    assert failed({"must_not": [path]}, BODY) == []
+    (check,) = expected(OLLAMA, parse({"must_not": [path]}), {"body": BODY}, "should")
+    assert check == Check(path=f"body.{path}", level="should", verdict="pass")
 
 
 def test_a_message_names_five_places_at_most():
     body = {"a": [{"b": 1}] * 9}
     (check,) = expected(OLLAMA, parse({"must_not": ["a.*.b"]}), {"body": body}, "must")
     assert check.message == "must not be sent: " + ", ".join(f"a.{i}.b" for i in range(5))
+
+
+def test_what_may_be_sent_is_compared_with_the_same_body():
+    expect = parse({"may": {"b": {"same_as": "a"}}})
+    assert [check.verdict for check in expected(OLLAMA, expect, {"body": {"a": 1, "b": 1}}, "must")] == [
+        "pass"
+    ]
 
 
 def test_levels_are_those_of_the_case_and_may_never_fails():
@@ -162,8 +218,10 @@ def test_absent_headers_and_an_absent_path_are_reported_as_not_sent():
 
 @pytest.mark.parametrize("got", [None, [], "text", {}, {"body": None}, {"body": "{}"}, {"body": []}], ids=str)
 def test_a_value_that_is_not_a_request_is_one_failed_check(got):
-    (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "must")
-    assert (check.path, check.verdict) == ("body", "fail")
+    (check,) = expected(OLLAMA, parse({"must": {"a": 1}}), got, "should")
+    body = got.get("body") if isinstance(got, dict) else None
+    assert (check.path, check.level, check.verdict) == ("body", "should", "warn")
+    assert (check.expected, check.got) == ({}, body)
     assert "returned no request" in check.message
 
 
@@ -177,11 +235,20 @@ def test_a_body_that_is_nested_without_end_is_one_failed_check(api):
     assert "nested deeper than" in check.message
 
 
-def test_same_as_reports_the_value_at_the_other_path():
-    expect = parse({"must": {"b": {"same_as": "a"}, "d": {"same_as": "c"}}})
-    one, other = expected(OLLAMA, expect, {"body": {"a": 1, "b": 2, "d": 3}}, "must")
-    assert (one.expected, one.got, one.message) == (1, 2, None)
-    assert other.message == "body.c, which it must equal, is missing"
+@pytest.mark.parametrize(
+    ("body", "verdict", "of_check"),
+    [
+        ({"a": 1, "b": 1.0}, "pass", {"got": 1.0}),
+        ({"a": 1, "b": 2}, "warn", {"expected": 1, "got": 2}),
+        ({"a": 1}, "warn", {"expected": 1, "message": "not sent"}),
+        ({"b": 2}, "warn", {"got": 2, "message": "body.a, which it must equal, is missing"}),
+        ({}, "warn", {"message": "body.a, which it must equal, is missing"}),
+    ],
+    ids=str,
+)
+def test_same_as_reports_the_value_at_the_other_path(body, verdict, of_check):
+    (check,) = expected(OLLAMA, parse({"must": {"b": {"same_as": "a"}}}), {"body": body}, "should")
+    assert check == Check(path="body.b", level="should", verdict=verdict, **of_check)
 
 
 @pytest.mark.parametrize("given", [row for row, _ in HOLDS], ids=str)
@@ -471,7 +538,8 @@ WRONG = [
     ({"a": {"matches": 1, "why": "so"}}, ("a",), "expected a regular expression"),
     ({"a": {"present": "yes"}}, ("a",), "expected true or false"),
     ({"a": {"any_of": []}}, ("a",), "expected a list of at least one value"),
-    ({"a": {"any_of": [1, 2], "prefer": [1], "why": "so"}}, ("a",), "a request has no preferred values"),
+    ({"a": {"any_of": [1, 2], "prefer": [1], "why": "so"}}, ("a",), "requests have no preferred values"),
+    ({"a": {"prefer": [1], "any_of": [1, 2]}}, ("a",), "requests have no preferred values"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
 ]
@@ -484,7 +552,11 @@ def test_an_invalid_matcher_is_reported_with_its_path(given, at, says):
     assert words.startswith(says)
 
 
-@pytest.mark.parametrize("given", [row for row, _ in HOLDS], ids=str)
+LITERAL = [{"a": {name: {"matches": "("}}} for name in ("exactly", "json")]
+"""Values in which nothing is a matcher."""
+
+
+@pytest.mark.parametrize("given", [*(row for row, _ in HOLDS), *LITERAL], ids=str)
 def test_matchers_that_are_right_have_no_faults(given):
     assert list(find_matcher_errors(given)) == []
 

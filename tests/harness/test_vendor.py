@@ -53,12 +53,50 @@ def test_a_frame_that_only_the_api_documents_is_not_judged(delivery, judged):
     trial = make_trial(case, delivery, 0)
     assert isinstance(trial, Trial)
     assert (explain_foreign_trial(trial, "mistral") is None) == judged
-    assert explain_foreign_trial(trial, "groq") is None
+    assert explain_foreign_trial(trial, "deepseek") is None
+
+
+def test_an_error_frame_like_that_of_the_api_is_judged_where_the_vendor_documents_it():
+    (case,) = load_cases(["openai-chat/text/text-plain"])
+    trial = make_trial(case, "error-frame", 0)
+    assert isinstance(trial, Trial)
+    for vendor in ("groq", "together", "zhipu"):
+        assert explain_foreign_trial(trial, vendor) is None
+    assert "does not document the frame" in (explain_foreign_trial(trial, "openrouter") or "")
+
+
+# Of the API references of Groq, Together, Z.ai and OpenRouter, which `openai_chat_vendors.py` links.
+@pytest.mark.parametrize(
+    ("vendor", "name", "reason"),
+    [
+        ("groq", "tool-calls/custom-call", '"custom" is not one of'),
+        ("groq", "llama-cpp/thinking-text", "delta.reasoning_content"),
+        ("groq", "errors/error-bare-string", "error: "),
+        ("groq", "tool-calls/legacy-function-call", None),
+        ("groq", "errors/error-string-code", None),
+        ("together", "stop-reasons/stop-content-filter", '"content_filter" is not one of'),
+        ("together", "llama-cpp/thinking-text", None),
+        ("zhipu", "tool-calls/index-missing-in-fragments", '"index" is a required property'),
+        ("zhipu", "stop-reasons/finish-sensitive", None),
+        ("openrouter", "errors/error-mid-text", '"id" is a required property'),
+        ("openrouter", "stop-reasons/end-turn-from-a-gateway", None),
+        ("openrouter", "litellm/length", '"finish_reason" is a required property'),
+        ("openrouter", "usage/usage-final-chunk", 'usage: null is not of type "object"'),
+        ("openrouter", "usage/usage-openrouter", None),
+        ("openrouter", "errors/http-401-invalid-key", "error.code"),
+        ("openrouter", "errors/http-503-empty-body", None),
+        ("groq", "errors/http-401-invalid-key", None),
+    ],
+)
+def test_the_limits_of_each_vendor_are_those_that_it_documents(vendor, name, reason):
+    (case,) = load_cases([f"openai-chat/{name}"])
+    skip = explain_skip(case, Greeting(name="x", vendor=vendor))
+    assert (skip is None) if reason is None else (reason in (skip or ""))
 
 
 def test_a_client_of_a_vendor_without_documented_limits_is_judged_on_all_but_the_streams_of_others():
     (case,) = load_cases(["openai-chat/tool-calls/parallel-calls"])
-    assert explain_skip(case, Greeting(name="x", vendor="groq")) is None
+    assert explain_skip(case, Greeting(name="x", vendor="deepseek")) is None
 
 
 def test_every_vendor_of_a_peer_has_streams():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .survivors import (
+    ROOT,
     Mutation,
     Survivor,
     find_malformed,
@@ -13,12 +14,19 @@ from .survivors import (
     load_survivors,
     make_mutation,
 )
+from .workspace import DESELECTED
 
 BEFORE = "def half(n):\n    if n < 0:\n        raise ValueError('n is negative')\n    return n // 2\n"
 
 
 def test_every_listed_survivor_still_matches_the_source():
     assert [*find_malformed(load_survivors())] == []
+
+
+@pytest.mark.parametrize("name", DESELECTED)
+def test_every_deselected_test_exists(name):
+    path, _, function = name.partition("::")
+    assert f"def {function}(" in (ROOT / path).read_text("utf-8")
 
 
 @pytest.mark.parametrize(

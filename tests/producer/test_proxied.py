@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamconform.adapters.connect import connect
 from streamconform.adapters.proxy_address import MODEL, ProxyAddress, parse_address
-from streamconform.cli import main
 from streamconform.errors import UsageError
-from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
-from streamconform.resources import find_bundled
-from streamconform.run.blame import Blame, load_snapshots
-from streamconform.run.plan import Settings
 from streamconform.run.reading import read as read_results
 from streamconform.run.run_folders import RUNS, find_latest_results, get_latest_results
-from streamconform.run.single import SingleRunner
 from streamconform.schemas import find_problems
-from streamconform.suite.expand import make_trial
-from streamconform.suite.load import Sources, collect
 
+from ..cli.project import Project
 from .tiny_proxy import serve_bytes, serve_proxy
 
 ADDRESS = "http://127.0.0.1:8082?from=anthropic-messages&to=ollama-chat&upstream=11434"
@@ -39,6 +28,7 @@ class RunOutput:
     code: int
     out: str
     err: str
+    trials: tuple[TrialResult, ...]
     verdicts: dict[str, str]
     """By trial, without API and topic."""
     failed: dict[str, set[str]]
@@ -56,22 +46,19 @@ def port() -> int:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: Any, capsys: Any, port: int) -> RunProxy:
-    """Return a function that runs the command in this process."""
-    monkeypatch.chdir(tmp_path)
+def run(tmp_path: Path, port: int) -> RunProxy:
+    """Return a function that runs the command."""
 
     def run_command(url: str, *arguments: str) -> RunOutput:
         impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
-        monkeypatch.setattr(sys, "argv", ["conform", "run", "-i", impl, *arguments])
-        with pytest.raises(SystemExit) as exit_info:
-            main()
-        printed = capsys.readouterr()
+        ran = Project(tmp_path).run("run", "-i", impl, *arguments)
         path = find_latest_results(tmp_path / RUNS)
         trials = () if path is None else read_results(path).trials
         return RunOutput(
-            int(exit_info.value.code or 0),
-            printed.out,
-            printed.err,
+            ran.code,
+            ran.out,
+            ran.err,
+            trials,
             {trial.id.rpartition("/")[2]: trial.verdict for trial in trials},
             {
                 trial.id.rpartition("/")[2]: {check.path for check in trial.checks if check.verdict == "fail"}
@@ -108,41 +95,30 @@ def test_a_correct_proxy_passes(tmp_path, port, run):
 
 
 MISTAKES = {
-    "end_turn after a cut": ("plain-text", "cut-after-frame", "status"),
-    "error dropped": ("error-mid-text", "as-is", "status"),
-    "second call dropped": ("parallel-over-records", "as-is", "content.length"),
-    "wrong stop reason": ("one-call", "as-is", "grammar.stop-fits-calls"),
-    "thinking lost": ("thinking-then-text", "as-is", "content.length"),
-    "arguments encoded twice": ("one-call", "as-is", "grammar.arguments-parse"),
-    "wrong index": ("thinking-text-call", "as-is", "grammar.block-start-once"),
-    "[DONE]": ("plain-text", "as-is", "grammar.no-done-marker"),
-    "one chunk": ("plain-text", "as-is", "invariant.streaming"),
-    "tools dropped": ("one-call", "as-is", "upstream.tools"),
-    "error without a document": ("http-404-model", "as-is", "refusal.json"),
+    "end_turn after a cut": ("text/plain-text", "cut-after-frame.*", "status"),
+    "error dropped": ("errors/error-mid-text", "as-is", "status"),
+    "second call dropped": ("tool-use/parallel-over-records", "as-is", "content.length"),
+    "wrong stop reason": ("tool-use/one-call", "as-is", "grammar.stop-fits-calls"),
+    "thinking lost": ("thinking/thinking-then-text", "as-is", "content.length"),
+    "arguments encoded twice": ("tool-use/one-call", "as-is", "grammar.arguments-parse"),
+    "wrong index": ("thinking/thinking-text-call", "as-is", "grammar.block-start-once"),
+    "[DONE]": ("text/plain-text", "as-is", "grammar.no-done-marker"),
+    "one chunk": ("text/plain-text", "as-is", "invariant.streaming"),
+    "tools dropped": ("tool-use/one-call", "as-is", "upstream.tools"),
+    "error without a document": ("errors/http-404-model", "as-is", "refusal.json"),
 }
 
 
-@cache
-def cases() -> dict[str, Case]:
-    """Return the streams of Ollama by name; the command itself loads more and takes longer."""
-    sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
-    loaded = collect(sources, (sources.specs / "ollama-chat").glob("*.yaml")).cases
-    return {case.id.rpartition("/")[2]: case for case in loaded if isinstance(case, Case)}
+@pytest.fixture
+def judge_case(run: RunProxy) -> Callable[..., TrialResult]:
+    """Return a function that judges a proxy on one trial."""
 
+    def judge(url: str, case: str, delivery: str = "as-is", timeout: float = 60) -> TrialResult:
+        trial = f"ollama-chat/{case}@{delivery}"
+        (result,) = run(url, "-k", trial, "--faults", "one", "--timeout", str(timeout)).trials
+        return result
 
-def judge_case(url: str, port: int, case: str, delivery: str = "as-is", timeout: float = 60) -> TrialResult:
-    trial = make_trial(cases()[case], delivery, 0)
-    impl = f"proxy:{url}?from=anthropic-messages&to=ollama-chat&upstream={port}"
-
-    async def judge() -> TrialResult:
-        single = SingleRunner(connect(impl), Settings(workers=1, timeout=timeout), Blame(load_snapshots()))
-        try:
-            await single.begin((trial,))
-            return await single.judge(trial)
-        finally:
-            await single.end()
-
-    return asyncio.run(judge())
+    return judge
 
 
 def list_failed(result: TrialResult) -> set[str]:
@@ -150,10 +126,10 @@ def list_failed(result: TrialResult) -> set[str]:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_planted_mistake_is_reported(mistake, port):
+def test_a_planted_mistake_is_reported(mistake, port, judge_case):
     case, delivery, path = MISTAKES[mistake]
     with serve_proxy(port, mistake) as url:
-        result = judge_case(url, port, case, delivery)
+        result = judge_case(url, case, delivery)
     assert (result.verdict, result.culprit) == ("fail", "implementation")
     assert path in list_failed(result)
 
@@ -161,35 +137,35 @@ def test_a_planted_mistake_is_reported(mistake, port):
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 
 
-def test_a_proxy_without_http_is_reported(port):
+def test_a_proxy_without_http_is_reported(judge_case):
     with serve_bytes(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
-        result = judge_case(url, port, "plain-text")
+        result = judge_case(url, "text/plain-text")
     assert result.verdict == "faulted"
     assert "gave no HTTP answer" in (result.reason or "")
 
 
-def test_a_silent_proxy_is_a_hang(port):
+def test_a_silent_proxy_is_a_hang(judge_case):
     with serve_bytes(HEAD, silent=True) as url:
-        assert judge_case(url, port, "plain-text", timeout=0.5).verdict == "hang"
+        assert judge_case(url, "text/plain-text", timeout=0.5).verdict == "hang"
 
 
-def test_an_endless_answer_is_cut_at_the_size_limit(port):
+def test_an_endless_answer_is_cut_at_the_size_limit(judge_case):
     lines = (b":" + b"x" * 1023 + b"\n") * 1024
     with serve_bytes(HEAD, *([lines] * 40)) as url:
-        assert judge_case(url, port, "plain-text").verdict == "fail"
+        assert judge_case(url, "text/plain-text").verdict == "fail"
 
 
-def test_an_answer_without_an_upstream_request_fails(port):
+def test_an_answer_without_an_upstream_request_fails(judge_case):
     frame = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
     with serve_bytes(HEAD, frame) as url:
-        result = judge_case(url, port, "plain-text")
+        result = judge_case(url, "text/plain-text")
     assert "grammar.start-first" in list_failed(result)
     assert "no request arrived" in (result.reason or "")
 
 
-def test_random_bytes_fail(port):
+def test_random_bytes_fail(judge_case):
     with serve_bytes(HEAD, bytes(range(256)) * 40) as url:
-        assert judge_case(url, port, "plain-text").verdict == "fail"
+        assert judge_case(url, "text/plain-text").verdict == "fail"
 
 
 def test_an_unreachable_proxy_exits_with_three(port, run):

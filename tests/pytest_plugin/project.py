@@ -110,6 +110,15 @@ deliver = "fast"
 timeout = 2
 """
 
+STARTED_FAST = (
+    *("-p", "no:hypothesispytest", "-p", "no:anyio"),
+    # Finding all modules whose assertions are to be rewritten takes half of the time; one test does it.
+    "--assert=plain",
+    # The fork has imported the plugin before pytest could rewrite its assertions; nothing else warns.
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
+"""Options that leave out what starts slowly and is not ours."""
+
 
 @dataclass(frozen=True)
 class Tested:
@@ -140,8 +149,7 @@ class Tests(Project):
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
         done = forked.run(
             "pytest",
-            # The fork has imported the plugin before pytest could rewrite its assertions; nothing else warns.
-            ("-p", "no:hypothesispytest", "-W", "ignore::pytest.PytestAssertRewriteWarning", *words),
+            (*STARTED_FAST, *words),
             cwd=self.folder,
             env={**env, "NO_COLOR": "1", "COLUMNS": "200"},
             stdin=stdin,

@@ -36,7 +36,7 @@ def ran(tmp_path_factory):
     impls = [
         f"--conform-impl={name}" for name in ("good", "wrong", "loose", "crash", "hang", "other", "client")
     ]
-    return made(tmp_path_factory.mktemp("items")).pytest(*impls, "-v", "-rsf")
+    return made(tmp_path_factory.mktemp("items")).pytest(*impls, "-v", "-rsf", "--assert=rewrite")
 
 
 def of(ran, impl):

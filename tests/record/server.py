@@ -52,7 +52,7 @@ def serving(*steps: Step) -> Iterator[Server]:
 def replying(*replies: Callable[[bytes], Iterable[Step]]) -> Iterator[Server]:
     """Answer as many requests as there are replies, each with the steps that it makes of the request."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(10)
+        listener.settimeout(60)  # on a busy machine, the first command takes longer than 10 s to start
         server = Server(f"http://127.0.0.1:{listener.getsockname()[1]}")
         thread = threading.Thread(target=_answer, args=(listener, server, replies))
         thread.start()

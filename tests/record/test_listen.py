@@ -21,6 +21,7 @@ from streamconform.apis import APIS
 from streamconform.suite import cassettes
 from streamconform.tools.record.listened import find_api
 
+from ..cli import forked
 from .anthropic import answer
 from .server import HEAD, Reset, Wait, chunk, document, replying, serving, stream
 
@@ -40,7 +41,7 @@ class Listening:
     """A running `conform record --listen`."""
 
     folder: Path
-    process: subprocess.Popen[str]
+    process: forked.Started
     url: str
 
     def post(self, body=REQUEST, path=MESSAGES, **headers):
@@ -73,32 +74,15 @@ class Listening:
 @contextmanager
 def listening(folder, upstream, *words, env=None):
     """Yield a running `conform record --listen` in front of `upstream`."""
-    command = (sys.executable, "-m", "streamconform", "record", "--listen", "127.0.0.1:0")
-    with subprocess.Popen(
-        (*command, "--upstream", upstream, *words),
-        cwd=folder,
-        env={**os.environ, **(env or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield Listening(folder, process, process.stdout.readline().split()[0])
-        finally:
-            process.kill()
+    command = ("record", "--listen", "127.0.0.1:0", "--upstream", upstream, *words)
+    env = {**os.environ, **(env or {})}
+    with forked.Started("streamconform", command, cwd=folder, env=env) as process:
+        yield Listening(folder, process, process.stdout.readline().split()[0])
 
 
 def conform(folder, *words, env=None):
     """Return what `conform WORDS` does in `folder`."""
-    return subprocess.run(
-        (sys.executable, "-m", "streamconform", *words),
-        cwd=folder,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=60,
-    )
+    return forked.run("streamconform", words, cwd=folder, env={**os.environ, **(env or {})})
 
 
 def run(folder, upstream, *words, env=None):
@@ -410,7 +394,7 @@ def test_a_command_that_asks_nothing_fails(tmp_path):
         (("--upstream", "http://x"), "missing option `--listen`"),
         (
             ("--listen", "127.0.0.1:0", "--upstream", "http://x", "--twin"),
-            "`--twin` has no meaning with `--listen`",
+            "`--twin` cannot be used with `--listen`",
         ),
         (("--listen", "127.0.0.1:0", "--upstream", "ftp://x"), "--upstream is not an http or https URL"),
         (("--listen", "127.0.0.1:0", "--upstream", "http://x", "--", "no-such-program"), "cannot run"),

@@ -12,7 +12,11 @@ def whole(body: bytes) -> list[bytes]:
 
 
 def bytewise(body: bytes) -> list[bytes]:
-    return [body[i : i + 1] for i in range(len(body))]
+    return pieces(body, 1)
+
+
+def pieces(body: bytes, size: int) -> list[bytes]:
+    return [body[i : i + size] for i in range(0, len(body), size)]
 
 
 def two_way_cuts(body: bytes) -> Iterator[list[bytes]]:

@@ -45,6 +45,7 @@ BROKEN: tuple[dict[str, Any], ...] = (
     {"type": "content_block_start", "index": 1},
     {"type": "content_block_start", "content_block": {"type": "text"}},
     {"type": "content_block_start", "index": 1, "content_block": {}},
+    {"type": "content_block_start", "index": True, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0},
     {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x"}},
     {"type": "content_block_stop", "index": "0"},

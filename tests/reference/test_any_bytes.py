@@ -13,7 +13,7 @@ from .samples import SAMPLES
 
 
 @pytest.mark.parametrize("api", SAMPLES)
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(body=st.binary(max_size=120), status=st.sampled_from([200, 204, 400, 500]))
 def test_any_bytes(api: str, body: bytes, status: int) -> None:
     answer = decode(body, api=api, status=status)
@@ -23,7 +23,7 @@ def test_any_bytes(api: str, body: bytes, status: int) -> None:
 
 
 @pytest.mark.parametrize("api", SAMPLES)
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(drawn=st.data(), position=st.integers(0, 3000), damage=st.binary(min_size=1, max_size=4))
 def test_any_damage_to_a_good_stream(api: str, drawn: st.DataObject, position: int, damage: bytes) -> None:
     body = SAMPLES[api][drawn.draw(st.sampled_from(sorted(SAMPLES[api])))]

@@ -451,7 +451,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(events=st.lists(st.tuples(KINDS, st.dictionaries(KEYS, VALUES, max_size=4)), max_size=8))
 def test_no_payload_raises(events: list[tuple[str, Payload]]) -> None:
     body = b"".join(frame(kind, payload) for kind, payload in events)
@@ -461,7 +461,7 @@ def test_no_payload_raises(events: list[tuple[str, Payload]]) -> None:
     assert decode(chunkings.bytewise(body)).outcome == found.outcome
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(sorted(STREAMS)),
     position=st.integers(0, 900),

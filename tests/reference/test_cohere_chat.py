@@ -588,7 +588,7 @@ TYPES = st.one_of(
 PAYLOADS = st.builds(lambda kind, rest: {**rest, **kind}, TYPES, st.dictionaries(KEYS, VALUES, max_size=4))
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(payloads=st.lists(PAYLOADS, max_size=8))
 def test_no_payload_raises(payloads: list[Payload]) -> None:
     body = b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads)
@@ -597,7 +597,7 @@ def test_no_payload_raises(payloads: list[Payload]) -> None:
     dumps(found.outcome)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(sorted(STREAMS)),
     position=st.integers(0, 1500),

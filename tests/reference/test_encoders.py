@@ -95,7 +95,7 @@ def test_every_api_encodes_the_examples(name: str) -> None:
         assert_said(api, EXAMPLES[name])
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(given=outcomes())
 def test_every_api_encodes_any_outcome(given: Outcome) -> None:
     for api in APIS:

@@ -359,7 +359,7 @@ PAYLOADS = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(payloads=st.lists(PAYLOADS | VALUES, max_size=6))
 def test_any_payloads(payloads: list[Any]) -> None:
     body = b"".join(json.dumps(payload).encode() + b"\n" for payload in payloads)

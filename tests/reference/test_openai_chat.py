@@ -202,6 +202,16 @@ def test_thinking_after_a_signature_is_a_new_block() -> None:
     assert [(block["text"], block["signature"]) for block in blocks] == [("a", "s"), ("b", None)]
 
 
+def test_the_number_of_encrypted_reasoning_is_an_integer() -> None:
+    def detail(data: str, index: Any) -> dict[str, Any]:
+        one = {"type": "reasoning.encrypted", "data": data, "format": "anthropic-claude-v1", "index": index}
+        return chunk({"reasoning_details": [one]})
+
+    for index, signatures in ((0, ["ab"]), (1, ["a", "b"]), (None, ["ab"]), (True, ["ab"]), ("1", ["ab"])):
+        blocks = decode(whole(detail("a", 0), detail("b", index))).content
+        assert [block["signature"] for block in blocks] == signatures, index
+
+
 def test_annotations_are_citations_and_unknown_parts_other() -> None:
     body = whole(says("a", annotations=[{"type": "url_citation"}]), says([{"type": "reference", "ids": [1]}]))
     text, other = decode(body).content

@@ -328,7 +328,7 @@ ENTRIES = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=40)
 @given(
     entries=st.lists(st.lists(ENTRIES, max_size=2), max_size=6),
     reason=st.sampled_from([None, "tool_calls", "stop", "length"]),
@@ -340,7 +340,7 @@ def test_any_disorder_keeps_the_rules(entries: list[list[dict[str, Any]]], reaso
     assert (answer.outcome["status"] == "complete") is (reason is not None)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     texts=st.lists(
         st.dictionaries(st.text(max_size=3), st.text(max_size=5), max_size=2), min_size=1, max_size=4

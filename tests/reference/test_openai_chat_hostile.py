@@ -58,7 +58,7 @@ PAYLOADS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=40)
 @given(payloads=st.lists(PAYLOADS, max_size=6))
 def test_any_payloads(payloads: list[dict[str, Any]]) -> None:
     body = b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads)

@@ -804,7 +804,7 @@ PAYLOADS = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(payloads=st.lists(PAYLOADS, max_size=8))
 def test_any_payloads(payloads: list[dict[str, Any]]) -> None:
     body = b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..cli.project import CONFORM
+from ..cli import forked
 
 
 @dataclass
@@ -26,14 +26,7 @@ class Served:
 @contextlib.contextmanager
 def serve(folder: Path, *words: str, end: signal.Signals = signal.SIGINT) -> Iterator[Served]:
     """Serve until the context ends, then send `end`."""
-    process = subprocess.Popen(
-        (*CONFORM, "serve", *words),
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    with forked.Started("streamconform", ("serve", *words), cwd=folder, env=os.environ) as process:
         ready = process.stderr.readline()  # comes behind the lines of the cases
         if "stop with Ctrl-C" not in ready:
             _, rest = process.communicate(timeout=30)
@@ -45,8 +38,3 @@ def serve(folder: Path, *words: str, end: signal.Signals = signal.SIGINT) -> Ite
         process.send_signal(end)
         _, served.log = process.communicate(timeout=30)
         served.code = process.returncode
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()

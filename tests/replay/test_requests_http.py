@@ -65,6 +65,8 @@ def test_every_request_case_is_judged_alike_by_a_function_and_over_http(tmp_path
 
 
 CLIENT = """
+import json
+
 import httpx
 from streamconform_reference.adapter import build_request
 
@@ -93,6 +95,11 @@ def adapter(run):
             case "asks twice, at first wrong":
                 send({"model": "another"})
                 send(built["body"])
+            case "sends much":
+                client.post("v1/messages", content=json.dumps(built["body"]) + " " * 2**21)
+            case "sends too much":
+                client.post("v1/messages", content=json.dumps(built["body"]) + " " * 2**23)
+                return REFUSED
             case "sends no JSON":
                 client.post("v1/messages", content=b"model=a")
             case "fails when it was answered":
@@ -108,6 +115,8 @@ adapter.capabilities = ["requests"]
 IMPLEMENTATION, ADAPTER = "implementation", "adapter"
 SENT = {
     "as it should": ("pass", None, None),
+    "sends much": ("pass", None, None),
+    "sends too much": ("skipped", None, "the request body has more than 8,388,608 bytes"),
     "looks first": ("pass", None, None),
     "fails when it was answered": ("pass", None, None),
     "asks twice": ("pass", None, None),

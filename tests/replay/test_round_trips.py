@@ -17,7 +17,7 @@ from streamconform.errors import SelectionError, SourceError
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.known_failures.context import get_checked_paths
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.model.trial import DELIVERIES
 from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings, explain_skip
 from streamconform.run.session import Progress, RunRequest, execute_run
@@ -124,11 +124,12 @@ def test_there_are_five_and_more_of_each_api():
 
 @pytest.mark.usefixtures("sources")
 def test_the_reference_conducts_every_bundled_round_trip(tmp_path):
-    made = expand(bundled_round_trips(), DELIVERY_SETS["fast"], "http", 0)
+    # one delivery: that it makes no difference how a stream is cut is shown for every decoder elsewhere
+    made = expand(bundled_round_trips(), ("as-is",), "http", 0)
     finished = run(tmp_path, made, connect("python:over_http:adapter"))
     told = {result.id: (result.verdict, result.reason, result.checks) for result in finished.results.trials}
     assert {id_: each for id_, each in told.items() if each[0] != "pass"} == {}
-    assert len(told) == 2 * len(bundled_round_trips())
+    assert len(told) == len(bundled_round_trips())
 
 
 WAYWARD = """

@@ -137,9 +137,9 @@ def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_
     (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
     names = ("as-is", "whole", "bytewise", "random", "gzip")
     trials = list(expand(first_of_each_api(), names, "http", 0, "one"))
-    over_http = run(tmp_path, trials, connect("reference"), connect("python:over_http:adapter"), workers=2)
+    over_http = run(tmp_path, trials, connect("reference"), connect("python:over_http:adapter"))
     assert set(over_http.verdicts.values()) == {"pass"}
-    pushed = run(tmp_path, trials, REFERENCE, input_="push", workers=2)
+    pushed = run(tmp_path, trials, REFERENCE, input_="push")
     assert set(pushed.verdicts.values()) == {"pass"}
     inputs = [implementation.input for implementation in over_http.finished.results.header.implementations]
     assert inputs == ["bytes", "http"]
@@ -310,7 +310,7 @@ while (message := read())["op"] != "stop":
 
 
 @pytest.mark.slow
-def test_four_hundred_trials_with_sixteen_at_once_compute_less_than_eight_seconds(tmp_path):
+def test_two_hundred_trials_with_sixteen_at_once_compute_less_than_four_seconds(tmp_path):
     program = Connection("cmd:client", (sys.executable, str(HERE / "client.py")))
     names = (
         "as-is",
@@ -322,11 +322,11 @@ def test_four_hundred_trials_with_sixteen_at_once_compute_less_than_eight_second
         "utf8-split",
         "unknown-field",
     )
-    trials = [make_trial(small(f"n{n}"), name, 0) for n in range(50) for name in names]
+    trials = [make_trial(small(f"n{n}"), name, 0) for n in range(25) for name in names]
     before = spent()
     ran = run(tmp_path, trials, program, workers=1, timeout=30)
-    assert Counter(ran.verdicts.values()) == {"pass": 400}
-    assert spent() - before < 8
+    assert Counter(ran.verdicts.values()) == {"pass": 200}
+    assert spent() - before < 4
 
 
 def spent() -> float:

@@ -195,14 +195,23 @@ def test_a_client_may_ask_before_it_sends_a_large_body():
     assert asyncio.run(waits()) == (b"HTTP/1.1 100 Continue\r\n\r\n", [*CHUNKS, b""])
 
 
-def test_what_the_client_sent_is_kept_within_bounds(monkeypatch):
-    monkeypatch.setattr(request, "MAX_KEPT_BODY", 10)
+def test_what_the_client_sent_is_kept(monkeypatch):
+    monkeypatch.setattr(request, "MAX_KEPT_BODY", len(BODY))
     _, exchange = answer(trial(), until=LAST, headers="X-Api-Key: conform\r\n")
     ((received, made),) = exchange.requests
     assert (received.method, received.target) == ("POST", "/v1/messages")
-    assert (received.body, received.size) == (BODY[:10], len(BODY))
+    assert (received.body, received.size) == (BODY, len(BODY))
     assert received.header("x-api-key") == "conform"
     assert made.recorded
+
+
+def test_a_request_beyond_the_bound_is_refused_and_its_body_is_not_kept(monkeypatch):
+    monkeypatch.setattr(request, "MAX_KEPT_BODY", len(BODY) - 1)
+    got, exchange = answer(trial(), headers="connection: close\r\n")
+    ((received, _),) = exchange.requests
+    assert (got.status, received.body, received.size) == (413, b"", len(BODY))
+    assert exchange.mismatch.startswith("the request body has more than")
+    assert not exchange.model_requests
 
 
 def test_repeated_requests_get_the_same_answer_up_to_a_limit():

@@ -61,12 +61,19 @@ def written(path, lines):
 
 
 def test_results_cut_at_any_byte_are_read_up_to_the_last_whole_trial(tmp_path):
-    """Every byte of a line behind a header and a whole line; behind all lines before it, at its ends."""
+    """Every byte of a line behind a header and a whole line; behind all lines before it, at its ends.
+
+    Of lines with the same keys, the first is cut at every byte, and the others at their ends.
+    """
+    shapes = set()
     path = tmp_path / "cut.jsonl"
     head, *lines = DATA.splitlines(keepends=True)
     for number, line in enumerate(lines[:-1]):
         before = b"".join(lines[max(0, number - 1) : number])
-        for size in range(len(line) + 1):
+        shape = (*LINES[number + 1], LINES[number + 1]["verdict"])
+        every = range(len(line) + 1) if shape not in shapes else (0, len(line) - 2, len(line) - 1, len(line))
+        shapes.add(shape)
+        for size in every:
             path.write_bytes(head + before + line[:size])
             told = read(path).trials
             assert told == WHOLE.trials[max(0, number - 1) : number + (size >= len(line) - 1)]

@@ -16,11 +16,27 @@ from streamconform.cli.report import KINDS
 from streamconform.reports import REPORTS
 from streamconform.run.run_folders import RUNS, find_latest_results
 
+from ..cli import forked
 from ..cli.project import CONFORM, Project
 from .golden import HERE, RESULTS, golden_path, write_cut_results
 
 ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
 TIME = re.compile(r"(; ran)? in \d+\.\d s")
+STUCK = """
+import os
+import time
+
+taken = []
+PARENT = os.getppid()
+
+
+def adapter(run):
+    taken.append(run)
+    while len(taken) > 45 and os.getppid() == PARENT:
+        time.sleep(0.01)
+    return {"status": "incomplete", "stop": {"reason": None}, "content": []}
+"""
+"""Answers so many trials that the run can be killed after any of the first, and no more until then."""
 CUT = "warning: the results are incomplete: the run was killed: "
 
 
@@ -150,20 +166,18 @@ def test_a_users_mistake_is_one_clear_message(project, words, said):
 
 @pytest.mark.parametrize("lines", [1, 2, 40])
 def test_a_run_that_was_killed_is_reported_up_to_the_last_trial(project, lines):
-    running = subprocess.Popen(
-        (*CONFORM, "run", "--api", "anthropic-messages", "-n", "1"),
-        cwd=project.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    project.with_file("stuck.py", STUCK).write()
+    words = ("run", "-i", "python:stuck.py:adapter", "-k", "anthropic-messages/text/**", "-n", "1")
+    running = forked.Started("streamconform", words, cwd=project.folder, env=os.environ)
     deadline = time.monotonic() + 60
     runs = project.folder / RUNS
     while time.monotonic() < deadline and not (
         (results := find_latest_results(runs)) is not None and results.read_bytes().count(b"\n") >= lines
     ):
         time.sleep(0.001)
-    running.send_signal(signal.SIGKILL)
-    assert running.wait(timeout=30) == -signal.SIGKILL
+    with running:
+        running.send_signal(signal.SIGKILL)
+        assert running.wait(timeout=30) == -signal.SIGKILL
     whole = results.read_bytes().count(b"\n")
     assert whole >= lines
     ran = project.run("report", "markdown=-", str(results.parent))
@@ -178,10 +192,7 @@ def test_a_run_that_was_killed_before_its_header_has_nothing_to_report(project):
     project.with_file("mypkg/__init__.py", "").with_file(
         "mypkg/conform.py", "import os, signal\n\nos.kill(os.getppid(), signal.SIGKILL)\n"
     ).write()
-    running = subprocess.run(
-        (*CONFORM, "run", "-i", "mypkg", "-k", ONE), cwd=project.folder, capture_output=True, check=False
-    )
-    assert running.returncode == -signal.SIGKILL
+    assert project.run("run", "-i", "mypkg", "-k", ONE).code == -signal.SIGKILL
     ran = project.run("report", "markdown=-")
     assert ran.code == 2
     assert "no results in `.conform/runs`; `conform run` writes them" in ran.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -15,7 +16,13 @@ from streamconform.cli.report import KINDS
 from streamconform.model.verdict import VERDICTS, Check
 from streamconform.printable import escape_line
 from streamconform.reports import badge, github, junit, markdown
+from streamconform.reports.causes import format_explain_command, format_run_command
+from streamconform.reports.changes import render_text
 from streamconform.reports.describe import name_implementations
+from streamconform.reports.history import compare_results
+from streamconform.reports.style import render_lines
+from streamconform.reports.terminal import Terminal
+from streamconform.reports.trial import describe_trial
 from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
 from streamconform.schemas import find_problems
@@ -82,6 +89,72 @@ def test_the_order_in_which_trials_ended_changes_nothing(kind):
 @pytest.mark.parametrize("results", [WHOLE, KILLED], ids=["whole", "cut"])
 def test_nothing_unseen_is_in_a_report(kind, results):
     assert UNSEEN.search(reports.render(kind, results)) is None
+
+
+def poison(trial):
+    """Return `trial` with an escape sequence and a line end in each text that a results file chooses."""
+    checks = tuple(replace(check, path=f"{check.path}{POISON}") for check in trial.checks)
+    return replace(
+        trial,
+        id=f"{trial.id}{POISON}",
+        case=f"{trial.case}{POISON}",
+        delivery=f"{trial.delivery}{POISON}",
+        checks=checks,
+        guards=(f"example/client#1{POISON}",),
+        reason=POISON,
+        title=POISON,
+        known=trial.known and POISON,
+    )
+
+
+POISON = "\x1b[2J\nNo failures"
+POISONED = replace(
+    WHOLE,
+    header=replace(
+        WHOLE.header,
+        version=POISON,
+        implementations=tuple(
+            replace(info, name=f"{i}{POISON}", impl=f"{i}{POISON}")
+            for i, info in enumerate(WHOLE.header.implementations)
+        ),
+        selection={"specs": POISON, "cassettes": POISON},
+    ),
+    trials=tuple(map(poison, WHOLE.trials)),
+)
+
+
+def render_terminal(results):
+    shown = io.StringIO()
+    with Terminal(quiet=0, verbose=2, strict=False, stream=shown) as terminal:
+        terminal.start(results.header)
+        terminal.finish(results, None)
+    return shown.getvalue()
+
+
+def render_history(results):
+    passed = tuple(replace(trial, verdict="pass", checks=()) for trial in results.trials)
+    history = compare_results(replace(results, trials=passed), results)
+    return render_lines(render_text(history, verbose=True))
+
+
+def render_trials(results):
+    return "\n".join(line for trial in results.trials for line in describe_trial(trial, results.header))
+
+
+@pytest.mark.parametrize("render", [render_terminal, render_history, render_trials])
+def test_no_field_of_a_results_file_can_move_the_cursor_or_begin_a_line(render):
+    assert UNSEEN.search(render(POISONED)) is None
+    assert "\nNo failures" not in render(POISONED)
+    assert "\\x1b[2J\\nNo failures" in render(POISONED)
+
+
+@pytest.mark.parametrize("probe", [None, f"conform probe {POISON}"])
+def test_a_command_in_a_report_is_one_line(probe):
+    header = replace(POISONED.header, selection={**POISONED.header.selection, "probe": probe})
+    info, trial = header.implementations[0], POISONED.trials[0]
+    assert UNSEEN.search(format_run_command(info, trial, header)) is None
+    assert UNSEEN.search(format_explain_command(info, trial, header)) is None
+    assert "\n" not in format_run_command(info, trial, header)
 
 
 @pytest.mark.parametrize(

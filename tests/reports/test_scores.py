@@ -54,7 +54,7 @@ def test_paths_that_are_not_exposed_are_counted_in_cases():
 
 
 def test_results_of_several_implementations_are_refused():
-    with pytest.raises(UsageError, match="about one implementation, these results are about 2"):
+    with pytest.raises(UsageError, match="covers one implementation, but these results have 2"):
         render([trial(A)], info(), info("other"))
 
 

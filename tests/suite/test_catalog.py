@@ -24,6 +24,9 @@ SPECS = {
     "flow items": ("cases:\n  - {id: a, title: x}\n  - id: b\n", ["a", "b"]),
     "CR LF": ("cases:\r\n  - id: a\r\n  - id: b\r\n", ["a", "b"]),
     "no cases": ("topic: x\n", []),
+    "not a mapping": ("- cases\n", []),
+    "cases that are no list": ("{cases: text}\n", []),
+    "items without an id": ("{cases: [{title: a}, text, {id: b}]}\n", ["b"]),
 }
 
 
@@ -58,6 +61,7 @@ NARROW = {
         ("openai-chat/text/a", "ollama-chat/*/a"),
         ["openai-chat/text", "ollama-chat/text"],
     ),
+    "an unfinished API": ((), ("ollama*/a", "ollama*"), ["ollama-chat/text"]),
     "an API": (("ollama-chat",), (), ["ollama-chat/text"]),
     "an API and a pattern": (("openai-chat",), ("openai-chat/tools/**",), ["openai-chat/tools"]),
     "a part of an id": ((), ("a",), ["openai-chat/text", "openai-chat/tools", "ollama-chat/text"]),
@@ -82,6 +86,30 @@ def test_only_files_that_may_hold_an_id_with_an_ending_are_read(tmp_path, ending
     (tmp_path / "openai-chat/text.yaml").write_text("cases:\n  - id: a\n", "utf-8")
     (tmp_path / "openai-chat/other-text.yaml").write_text("cases: [\n", "utf-8")
     assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending(ending) == ("openai-chat/text/a",)
+
+
+def test_a_spec_that_cannot_be_read_is_reported_with_its_path(tmp_path):
+    path = tmp_path / "openai-chat/text.yaml"
+    with pytest.raises(SourceError) as raised:
+        read_case_ids(path)
+    assert [problem.path for problem in raised.value.problems] == [str(path)]
+
+
+def test_only_files_that_hold_a_case_are_found(tmp_path):
+    (tmp_path / "openai-chat").mkdir()
+    path = tmp_path / "openai-chat/text.yaml"
+    path.write_text("cases:\n  - id: a\n", "utf-8")
+    catalog = read_catalog(Sources(tmp_path, tmp_path))
+    assert catalog.find_files(["openai-chat/text/b", "openai-chat/text/a"]) == [path]
+    assert catalog.find_files(["openai-chat/text/b", "openai-chat/tools/a"]) == []
+
+
+def test_an_ending_without_a_folder_may_be_in_every_file(tmp_path):
+    (tmp_path / "openai-chat").mkdir()
+    for topic in ("text", "tools"):
+        (tmp_path / f"openai-chat/{topic}.yaml").write_text("cases:\n  - id: a\n", "utf-8")
+    ids = ("openai-chat/text/a", "openai-chat/tools/a")
+    assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending("a") == ids
 
 
 def test_only_the_files_of_the_selected_cases_are_read(monkeypatch):
@@ -114,3 +142,23 @@ def test_a_broken_cassette_is_reported_only_where_its_case_is_selected(tmp_path)
     assert case.cassette == cassettes.load(SOURCES.cassettes, "openai-chat", "text-plain")
     with pytest.raises(SourceError, match="no such cassette"):
         catalog.load()
+
+
+def test_heads_of_selected_cases_need_no_cassette(tmp_path):
+    for topic in ("text", "tools"):
+        path = tmp_path / f"openai-chat/{topic}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        case = "    title: A case\n    cassette: x\n    expect: {status: complete, stop: stop, content: []}\n"
+        text = "".join(f"  - id: {id_}\n{case}" for id_ in "abc")
+        path.write_text(f"spec: 1\napi: openai-chat\ntopic: {topic}\ncases:\n{text}", "utf-8")
+    (tmp_path / "openai-chat/wrong.yaml").write_text("spec: 2\ncases:\n  - id: a\n", "utf-8")
+    catalog = read_catalog(Sources(tmp_path, tmp_path))
+    ids = ["openai-chat/tools/b", "openai-chat/text/c", "openai-chat/text/a"]
+    heads = catalog.load_heads(ids)
+    assert [(head.id, head.api, head.line) for head in heads] == [
+        ("openai-chat/text/a", "openai-chat", 5),
+        ("openai-chat/text/c", "openai-chat", 13),
+        ("openai-chat/tools/b", "openai-chat", 9),
+    ]
+    with pytest.raises(SourceError, match="spec"):
+        catalog.load_heads(["openai-chat/wrong/a"])

@@ -129,7 +129,11 @@ BROKEN = {
         "no case guards against `owner/repo#1`; delete the thread",
     ),
     "a bare domain": (("rfc/rfc8259#section-4", ""), False, "does not match"),
-    "a page without an anchor": (("#section-4", ""), False, "has no anchor; link the section that says it"),
+    "a page without an anchor": (
+        ("#section-4", ""),
+        False,
+        "has no anchor; link the section that states the fact",
+    ),
     "a whole repository": (
         ("www.rfc-editor.org/rfc/rfc8259#section-4", "github.com/owner/repo"),
         False,

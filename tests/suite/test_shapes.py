@@ -6,10 +6,20 @@ import json
 from dataclasses import replace
 
 import pytest
-from streamconform.model.cassette import Pulled
+from streamconform.errors import Problem, SourceError
+from streamconform.model.cassette import Derived, Pulled
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
-from streamconform.suite.shapes import ORDER, Shape, read_shapes
+from streamconform.suite.shapes import (
+    DOCUMENTED,
+    MAX_DEPTH,
+    ORDER,
+    Explanation,
+    Known,
+    Shape,
+    read_known,
+    read_shapes,
+)
 
 from tests.bundled_suite import SOURCES
 from tests.harness import builders
@@ -54,6 +64,115 @@ def test_order_is_one_event_after_another_of_another_name():
     }
 
 
+@pytest.mark.parametrize(
+    ("payload", "event"),
+    [
+        ({"type": "a", "event_type": "b"}, "a"),
+        ({"type": 1, "event_type": "b"}, "b"),
+        ({"event_type": "b"}, "b"),
+        ({"x": 1}, "named"),
+    ],
+)
+def test_an_event_is_named_by_its_payload_or_else_by_its_frame(payload, event):
+    body = f"event: named\ndata: {json.dumps(payload)}\n\n".encode()
+    assert {shape.event for shape in read_shapes(builders.cassette(body))} == {event}
+    nameless = json.dumps(payload).encode()
+    shapes = read_shapes(builders.cassette(b"data: " + nameless + b"\n\n"))
+    assert {shape.event for shape in shapes} == {"chunk" if event == "named" else event}
+
+
+def test_frames_without_an_object_have_no_shapes_and_no_order():
+    frames = ['{"type": "a"}', "[DONE]", "[1]", "[" * 100_000, '{"type": "b"}']
+    body = "".join(f"data: {frame}\n\n" for frame in frames).encode()
+    assert {str(shape) for shape in read_shapes(builders.cassette(body))} == {
+        "a type string",
+        "b type string",
+        "a > b",
+    }
+
+
+def test_values_deeper_than_the_bound_have_no_shapes():
+    value = {"a": 1}
+    for _ in range(20):
+        value = {"a": value}
+    in_lists = 1
+    for _ in range(20):
+        in_lists = [in_lists]
+    paths = {shape.path for shape in read_shapes(make({"type": "x", "m": value, "n": in_lists}))}
+    assert max(path.count(".") for path in paths) == MAX_DEPTH
+    assert max(path.count("[]") for path in paths) == MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "paths"),
+    [
+        ("status", "a.b-c_1", {"status string", "status = a.b-c_1"}),
+        ("status", "a" * 60, {"status string", f"status = {'a' * 60}"}),
+        ("status", "a" * 61, {"status string"}),
+        ("status", "two words", {"status string"}),
+        ("status", 1.5, {"status number"}),
+        ("status", True, {"status boolean"}),
+        ("arguments", ["a"], {"arguments array", "arguments[] string"}),
+        (
+            "list",
+            [{"type": "t", "a": [[{}]]}],
+            {
+                "list array",
+                "list[]<t> object",
+                "list[]<t>.type string",
+                "list[]<t>.a array",
+                "list[]<t>.a[] array",
+                "list[]<t>.a[][] object",
+            },
+        ),
+    ],
+)
+def test_a_member_has_its_type_and_a_word_its_value(member, value, paths):
+    shapes = read_shapes(make({"type": "x", member: value}))
+    assert {str(shape).removeprefix("x ") for shape in shapes} == paths | {"type string"}
+
+
+def test_known_shapes_have_their_origins_and_explanations_their_lines(specs):
+    text = EXPLAINED.replace(
+        "[]",
+        '\n  - at: ["a b *", "c > *"]\n    evidence: [f]\n  - at: ["x.y number"]\n    why: It is so here.',
+    )
+    shapes = {Shape("a", "b", "string"), Shape("a", "b", "null"), Shape("a", "c", ORDER)}
+    sources = specs(shapes, text)
+    path = str(sources.specs / "shapes" / f"{API}.yaml")
+    first, second = (
+        Explanation(("a b *", "c > *"), ("f",), path, 4),
+        Explanation(("x.y number",), (), path, 6),
+    )
+    assert read_known(sources.specs, API) == Known(dict.fromkeys(shapes, "somewhere"), (first, second))
+    matched = (Shape("a", "b", "= w"), Shape("c", "d", ORDER), Shape("x.y", "number", "string"))
+    assert [first.explains(shape) for shape in matched] == [True, True, False]
+    assert second.explains(Shape("x", "y", "number")) is False  # a point in a pattern is a point
+    assert not first.explains(Shape("xa", "b", "null"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "message"),
+    [
+        (f"{API}.json", None, None, "no known shapes ("),
+        (f"{API}.json", "{", None, "no known shapes ("),
+        (f"{API}.json", "{}", None, "('events'); `python -m tests.corpus.write_shapes` writes it"),
+        (f"{API}.yaml", EXPLAINED.replace("shapes: 1", "shapes: 2"), 1, "expected `1`, got `2`"),
+    ],
+)
+def test_damaged_files_of_shapes_are_reported(specs, name, content, line, message):
+    sources = specs(set())
+    path = sources.specs / "shapes" / name
+    path.unlink()
+    if content is not None:
+        path.write_text(content, "utf-8")
+    with pytest.raises(SourceError) as raised:
+        read_known(sources.specs, API)
+    (problem,) = raised.value.problems
+    assert (problem.path, problem.line) == (str(path), line)
+    assert message in problem.message
+
+
 def test_the_bundled_streams_have_only_known_shapes():
     report = lint_shapes(SOURCES, collect(SOURCES, list_spec_files(SOURCES.specs, recorded=True)))
     assert report.problems == ()
@@ -64,12 +183,12 @@ def test_the_bundled_streams_have_only_known_shapes():
 def specs(tmp_path):
     """Return a function that writes known shapes and explanations, and returns the folders."""
 
-    def write(shapes, explained=EXPLAINED):
+    def write(shapes, explained=EXPLAINED, origin="somewhere"):
         folder = tmp_path / "specs" / "shapes"
         folder.mkdir(parents=True, exist_ok=True)
         events = {}
         for shape in shapes:
-            events.setdefault(shape.event, {}).setdefault(shape.path, {})[shape.type] = "somewhere"
+            events.setdefault(shape.event, {}).setdefault(shape.path, {})[shape.type] = origin
         (folder / f"{API}.json").write_text(json.dumps({"events": events}), "utf-8")
         (folder / f"{API}.yaml").write_text(explained, "utf-8")
         return Sources(tmp_path / "specs", tmp_path / "cassettes")
@@ -98,7 +217,7 @@ def test_an_explanation_covers_shapes_and_must_be_needed(specs):
     text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    why: A reason of some length.')
     assert find_problems(specs(shapes, text), case) == []
     (message,) = find_problems(specs(read_shapes(case.cassette), text), case)
-    assert message == "explains no shape of any authored stream; delete it"
+    assert message == "this entry explains no shape of any authored stream; delete it"
 
 
 def test_an_explanation_cites_facts_that_exist(specs):
@@ -122,3 +241,90 @@ def test_a_counterpart_is_a_real_stream_with_every_field(specs):
     assert f"`{case.seen_in}` has no `" in message
     absent = replace(real, cassette=replace(pulled, body=b""))
     assert find_problems(sources, case, absent) == []
+
+
+TWICE = '\n  - at: ["message_st* type *"]\n    why: It is so everywhere.'
+
+
+@pytest.mark.parametrize(
+    ("missing", "origin", "explained", "ground"),
+    [
+        ((), "somewhere", "[]", "seen"),
+        ((), DOCUMENTED, "[]", "documented"),
+        ((Shape("message_stop", "type", "string"),), DOCUMENTED, TWICE, "explained"),
+        (
+            (Shape("message_stop", "type", "string"), Shape("message_delta", "delta", "object")),
+            "x",
+            TWICE,
+            "unknown",
+        ),
+    ],
+)
+def test_streams_are_counted_by_the_weakest_ground(specs, missing, origin, explained, ground):
+    case = builders.case()
+    again = replace(case, id=f"{API}/text/again")
+    other = replace(case.cassette, name="other")
+    sources = specs(read_shapes(case.cassette) - {*missing}, EXPLAINED.replace("[]", explained), origin)
+    cases = [
+        case,
+        again,
+        replace(again, cassette=other),
+        replace(again, cassette=replace(other, provenance=Derived("small", "cut"))),
+        builders.call().case,
+        replace(again, cassette=replace(other, name="document", body=b"{}", status=500)),
+    ]
+    report = lint_shapes(sources, LoadResult(cases=cases))
+    assert report.streams == {ground: 2}
+    paths = [str(sources.cassettes / API / f"{name}.yaml") for name in ("small", "other")]
+    unknown = [problem for problem in report.problems if "no real stream" in problem.message]
+    assert [(problem.path, problem.line) for problem in unknown] == (
+        [(path, None) for path in paths] if ground == "unknown" else []
+    )
+    assert len(report.problems) == len(unknown)
+
+
+@pytest.mark.parametrize(("count", "more"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
+def test_three_unknown_shapes_are_listed_and_the_others_counted(specs, count, more):
+    case = builders.case()
+    unknown = sorted(read_shapes(case.cassette))[:count]
+    sources = specs(read_shapes(case.cassette) - {*unknown})
+    (message,) = find_problems(sources, case)
+    listed = ", ".join(f"`{shape}`" for shape in unknown[:3])
+    assert f"no real stream and no official type has {listed}{more}; correct the stream" in message
+    assert message.endswith(f"or explain it in `{sources.specs / 'shapes' / API}.yaml`")
+
+
+def test_apis_are_checked_with_their_own_shapes_in_the_order_of_their_names(tmp_path, specs):
+    case = builders.case()
+    sources = specs(read_shapes(case.cassette))
+    chat = replace(case, api="openai-chat", cassette=replace(case.cassette, api="openai-chat"))
+    with pytest.raises(SourceError, match=r"openai-chat\.json: no known shapes"):
+        find_problems(sources, chat, case)
+    folder = tmp_path / "specs/shapes"
+    (folder / "openai-chat.json").write_text('{"events": {}}', "utf-8")
+    text = EXPLAINED.replace(API, "openai-chat").replace("[]", '\n  - at: ["*****"]\n    evidence: [a]')
+    (folder / "openai-chat.yaml").write_text(text, "utf-8")
+    (folder / f"{API}.yaml").write_text(text.replace("[a]", "[b]"), "utf-8")
+    report = lint_shapes(sources, LoadResult(cases=[chat, case]))
+    assert report.problems == (
+        Problem(str(folder / f"{API}.yaml"), 4, f"no fact `b` in the evidence of {API}"),
+        Problem(
+            str(folder / f"{API}.yaml"), 4, "this entry explains no shape of any authored stream; delete it"
+        ),
+        Problem(str(folder / "openai-chat.yaml"), 4, "no fact `a` in the evidence of openai-chat"),
+    )
+    assert report.streams == {"seen": 1, "explained": 1}
+
+
+@pytest.mark.parametrize(
+    ("api", "provenance"), [(API, Derived("small", "cut")), ("openai-chat", PULLED)], ids=["kind", "api"]
+)
+def test_a_counterpart_is_real_and_of_the_same_api(specs, api, provenance):
+    case = replace(builders.case(), seen_in=f"{API}/recorded-source/text", path="a.yaml", line=7)
+    cassette = replace(case.cassette, api=api, provenance=provenance)
+    other = replace(case, id=case.seen_in, seen_in=None, api=api, cassette=cassette)
+    sources = specs(read_shapes(case.cassette))
+    (sources.specs / "shapes/openai-chat.json").write_text('{"events": {}}', "utf-8")
+    (sources.specs / "shapes/openai-chat.yaml").write_text(EXPLAINED, "utf-8")
+    message = f"case `{case.id}`: `seen_in`: no case `{case.seen_in}` over a real stream of {API}"
+    assert lint_shapes(sources, LoadResult(cases=[case, other])).problems == (Problem("a.yaml", 7, message),)

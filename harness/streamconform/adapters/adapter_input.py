@@ -13,7 +13,7 @@ class Chunks:
     """The body, one chunk at a time, for `for` and `async for`; counts the chunks taken."""
 
     def __init__(self, chunks: list[bytes]) -> None:
-        """Hold `chunks`; none is taken yet."""
+        """Store `chunks`; none has been taken yet."""
         self.taken = 0
         self._chunks = chunks
 
@@ -26,7 +26,7 @@ class Chunks:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the remaining chunks, letting other tasks run before each one."""
         for chunk in self:
-            # A network read would suspend here. Without it, an adapter with a consumer task of its own would
+            # A network read would suspend here. Without it, an adapter with a separate consumer task would
             # read the whole body before that task runs once.
             await asyncio.sleep(0)
             yield chunk
@@ -60,11 +60,11 @@ class HttpInput:
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
     conversation: Mapping[str, Any] | None = None
-    """The conversation to send instead of `request`, in cases that judge requests."""
+    """The conversation to send instead of `request`, in cases that check requests."""
     results: Sequence[Mapping[str, Any]] | None = None
     """Tool results, `{name, content, error?}`: send a second request with these and the first answer."""
     stream: bool = True
-    """False if the client is to ask for an answer without streaming."""
+    """False if the client must request an answer without streaming."""
 
 
 AdapterInput = BytesInput | HttpInput

@@ -58,7 +58,7 @@ def get_python_target(connection: Connection) -> str | None:
 
 
 def _host_argv(target: str) -> tuple[str, ...]:
-    """Return the command that hosts the Python callable `target` in a process of its own."""
+    """Return the command that hosts the Python callable `target` in a separate process."""
     return (*HOST, target)
 
 

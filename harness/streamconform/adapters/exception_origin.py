@@ -1,4 +1,4 @@
-"""Tell an exception that the library raised from one that the adapter raised, and describe it.
+"""Distinguish exceptions of the library from those of the adapter, and describe them.
 
 An adapter needs no `except`: the traceback already shows what a user of the library would see. This module
 also runs in a peer's environment, so it imports nothing but the standard library.
@@ -10,6 +10,7 @@ import asyncio
 import functools
 import http.client
 import inspect
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ MAX_MESSAGE: Final = 500
 TRANSPORTS: Final = frozenset(
     {"aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"}
 )
-"""HTTP libraries. Their frames say only that a read failed, so a frame of the client above them is shown."""
+"""HTTP libraries. Their frames show only that a read failed, so the caller's nearest frame is shown."""
 NETWORK_ERRORS: Final = (OSError, http.client.HTTPException, asyncio.IncompleteReadError)
 FILE_ERRORS: Final = (
     FileExistsError,
@@ -32,9 +33,10 @@ FILE_ERRORS: Final = (
     NotADirectoryError,
     PermissionError,
 )
-"""Kinds of `OSError` that no connection raises."""
+"""Subclasses of `OSError` that connections never raise."""
 
-_PACKAGE: Final = str(Path(__file__).resolve().parents[1])
+# With the separator: `streamconform_reference` is a library, and is installed beside this package.
+_PACKAGE: Final = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARY_FOLDERS: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 Frame = tuple[FrameType, int]
@@ -49,7 +51,7 @@ def find_library_exception(
     The library raised it if a frame after the last one of the adapter's file is outside the standard library.
     An exception without such a frame is the library's if the library defines its class, as extension modules
     do, or if it is a network error of the standard library and the adapter is an HTTP client. An exception
-    that the adapter raised `from` another one is the library's if the other one is.
+    that the adapter raised `from` another exception belongs to the library if the other one does.
     """
     current: BaseException | None = _unwrap_group(error)
     own_file = find_own_file(adapter)
@@ -73,7 +75,7 @@ def describe_raised(error: BaseException, adapter: Callable[..., Any]) -> dict[s
     source = f" (from {_format_type(type(cause))})" if cause and type(cause) is not type(error) else ""
     frames = _list_frames_after_adapter(error, find_own_file(adapter))
     library = [frame for frame in frames if _is_library(frame[0])]
-    # The innermost frame would be in httpx or httpcore for most clients, and would name no bug.
+    # The innermost frame would be in httpx or httpcore for most clients, and would not locate the bug.
     client = [frame for frame in library if _get_package(frame[0]) not in TRANSPORTS]
     innermost = next((group[-1] for group in (client, library, frames) if group), None)
     return {

@@ -18,7 +18,7 @@ class Gate:
     """Holds the last of `chunks` back until the first delta arrives or `seconds` have passed.
 
     The sender of the chunks awaits `wait_for_turn` before each one; the reader of the events calls
-    `record_event`. A client that parses while it reads shows a delta before the last chunk; one that
+    `record_event`. A client that parses while it reads emits a delta before the last chunk; a client that
     buffers the whole body cannot.
     """
 
@@ -53,7 +53,7 @@ class Feed:
 
     input: Input = "bytes"
     base_url: str | None = None
-    """Where the server answers this run, in mode http."""
+    """The server's base URL for this run, in mode http."""
     gate: Gate | None = None
 
 

@@ -37,7 +37,7 @@ INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
 UNUSABLE: Final = 3
 """Exit code if the target cannot be imported; the last line of stderr states the reason."""
 TRACEBACK_FRAMES: Final = 12
-"""The innermost frames of an adapter's exception that are sent."""
+"""The number of innermost frames of an adapter's exception that are sent."""
 MAX_ERRORED: Final = 4000
 """Characters of its message and of its traceback that are sent."""
 
@@ -59,7 +59,7 @@ class AdapterResult:
     raised: Any = None
     """The exception that the adapter caught, or its description."""
     deviations: Any = None
-    """The rules that the stream breaks, if the adapter checks any."""
+    """The rules that the stream violates, if the adapter checks rules."""
     finished: bool = False
     """Whether there is an outcome or an exception."""
     send_event: SendEvent | None = None
@@ -192,7 +192,7 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        # The module exists, but something that it imports does not: only the traceback says what.
+        # The module exists, but one of its imports does not: only the traceback shows which one.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         message = f"no module `{error.name}`: install it in this environment, or run from its folder"
@@ -240,7 +240,7 @@ def _name_implementation(target: str) -> str:
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
     """Return `capabilities` for the greeting, without those whose function the adapter lacks.
 
-    An adapter that names none claims every capability of streams, and those of the functions that it has.
+    An adapter without `capabilities` claims every capability of streams, and those of its functions.
     """
     present = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}
     absent = {need for _, need in CALLED.values()} - present

@@ -27,7 +27,7 @@ from streamconform.model.trial import AnyTrial
 REQUEST_ID: Final = "1"
 
 Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Calls a function in the thread that a debugger can attach to; returns or raises what the function does."""
+"""Calls a function in a thread that a debugger can attach to; returns its result or raises its exception."""
 
 
 class InProcessAdapter:
@@ -36,7 +36,7 @@ class InProcessAdapter:
     def __init__(
         self, connection: Connection, perform: Perform, let_out: tuple[type[BaseException], ...]
     ) -> None:
-        """Hold `connection`, which must be a Python adapter's; exceptions in `let_out` propagate."""
+        """Store `connection`, which must be a Python adapter's; exceptions in `let_out` propagate."""
         self.connection = connection
         self.dead = False
         self.raised: BaseException | None = None
@@ -59,7 +59,7 @@ class InProcessAdapter:
         """Return the answer to `trial`."""
         del seconds  # a debugger session has no timeout
         self.raised = None
-        # Through JSON, so that the adapter gets the same values as in a process of its own.
+        # Through JSON, so that the adapter gets the same values as in a separate process.
         message = json.loads(protocol.encode_request(REQUEST_ID, trial, events=events, feed=feed))
         loop, events_sent, taken = asyncio.get_running_loop(), list[Any](), list[int]()
 

@@ -1,6 +1,6 @@
 """The values that pass between the harness and an implementation of any kind.
 
-Nothing that an implementation does raises in the harness: every run ends with one `Answer`.
+Whatever an implementation does, the harness does not raise: every run ends with one `Answer`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Greeting:
     capabilities: Claims | Mapping[str, Claims] | None = None
     concurrency: int = 1
     vendor: str | None = None
-    """The vendor whose servers the client is written for, where the API is served by many; None for any."""
+    """The vendor whose servers the client is written for, if several vendors serve the API; None for any."""
     through: ProxyView | None = None
     """Set for a proxy: the API in which its streams are read. Only one of its programs runs at a time."""
 
@@ -80,13 +80,13 @@ class Observation:
     taken: tuple[int, ...] | None = None
     """For each event, the number of chunks taken before it was emitted, if the adapter reports it."""
     deviations: tuple[tuple[str, str], ...] = ()
-    """Pairs of a rule from the greeting that the stream breaks, and how it breaks it."""
+    """Pairs of a rule from the greeting that the stream violates, and a description of the violation."""
     first: Any = None
     """For a round trip: the outcome of the first answer, if the adapter reports it."""
     requests: tuple[Any, ...] = ()
     """For a round trip: the requests that the server received, each `{"body", "headers", "path"}`."""
     continued: bool = False
-    """Whether the client sent the answer back and got `CANNED_TEXT` as a plain ending."""
+    """Whether the client sent the answer back and got `CANNED_TEXT` as the final answer."""
     raised: Raised | None = None
     """The exception that the library raised, if any; events that it cut short are not reported."""
     not_json: tuple[tuple[str, str], ...] = ()
@@ -109,7 +109,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Errored:
-    """The adapter reported a failure of its own."""
+    """The adapter reported its own failure."""
 
     message: str
     traceback: str | None = None

@@ -16,9 +16,9 @@ from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is
 MAX_VALUES: Final = 20
 """Values that one result lists."""
 MAX_TEXT: Final = 80
-"""Characters of a value that the list quotes."""
+"""Maximum characters quoted per value."""
 BODIES: Final = ("outcome", "first", "events", "event", "output")
-"""Members of a message that hold what the library returned."""
+"""Members of a message that contain values from the library."""
 ARGUMENTS: Final = re.compile(
     r"((outcome|first)\.content\.\d+|(events\.\d+|event)\.tool_call)\.arguments(\.|$)"
 )
@@ -36,8 +36,8 @@ def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
     """Return `message` with such values replaced, and listed in its `not_json`; raises `NonJsonError`.
 
     In arguments and in a function's output the replacement is the value's text, in usage it is null. An
-    object that is no JSON type is replaced only inside arguments or an output. Anywhere else the adapter
-    should have converted it, as it should where the object is the whole value.
+    object that is not a JSON type is replaced only inside arguments or an output. Anywhere else the adapter
+    should have converted it, even if the object is the whole value.
     """
     found: NonJson = []
     replaced = {

@@ -24,7 +24,7 @@ from streamconform.adapters.process_cleanup import (
 from streamconform.printable import escape_line
 
 STDERR_KEPT_LINES = 60
-"""Lines of stderr that are kept: after the line with the error there may be a stack trace."""
+"""Lines of stderr to keep: a stack trace may follow the line with the error."""
 STDERR_LINES = 8
 """Lines of stderr that a message quotes."""
 STDERR_WIDTH = 300
@@ -41,13 +41,14 @@ class Process:
     """One child process in its own session, with keys and proxies removed from its environment."""
 
     def __init__(self, argv: tuple[str, ...], *, stop_seconds: float) -> None:
-        """Hold `argv` without starting it. `stop_seconds` limits each wait for its exit."""
+        """Store `argv` without starting it. `stop_seconds` limits each wait for its exit."""
         self.argv = argv
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._stderr = _LineTail()
         self._reader: asyncio.Task[None] | None = None
         self._mark = create_mark()
+        self._is_gone = False
 
     @property
     def exit_code(self) -> int | None:
@@ -61,10 +62,10 @@ class Process:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            # A session of its own: its group can be killed as a whole, and Ctrl-C in the terminal reaches
-            # only the harness, which then stops it in order.
+            # A new session: its group can be killed as a whole, and Ctrl-C in the terminal reaches only the
+            # harness, which then stops it in order.
             start_new_session=True,
-            # Unbuffered, so that a Python program that does not flush is no hang.
+            # Unbuffered, so that a Python program that does not flush does not hang.
             env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
             # asyncio's own limit is 64 KiB, less than the result of a long answer.
             limit=max_line,
@@ -105,7 +106,7 @@ class Process:
                 await self._process.wait()
                 if self._reader is not None:
                     await self._reader
-        # Children may run on after it, and hold its pipes.
+        # Children may outlive it and keep its pipes open.
         self._kill_group()
 
     async def stop(self, last: bytes) -> bool:
@@ -124,7 +125,7 @@ class Process:
     async def kill(self) -> None:
         """Kill it and everything it started."""
         process = self._process
-        if process is None:
+        if process is None or self._is_gone:
             return
         # Before the kill: the orphans of a dead process get another parent, so `ps` no longer shows whose
         # they are.
@@ -135,7 +136,7 @@ class Process:
         if stdout is not None:
             stdout.close()  # asyncio waits for the end of stdout, which never comes once nobody reads it
         try:
-            await kill_marked(self._mark, group=process.pid, descendants=descendants)
+            self._is_gone = await kill_marked(self._mark, group=process.pid, descendants=descendants)
         finally:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.stop_seconds):

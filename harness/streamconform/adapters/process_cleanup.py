@@ -5,8 +5,8 @@ marks, and a process with either of them is killed:
 
 * an environment variable with a unique name. The mark is the name, not the value, so that a harness that
   runs inside a harness passes on both marks.
-* on Linux, a unique resource limit, for children that get an empty environment. `RLIMIT_LOCKS` limits nothing
-  since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
+* on Linux, a unique resource limit, for children that get an empty environment. `RLIMIT_LOCKS` has had no
+  effect since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
 
 Systems without `/proc` show neither mark. There, `ps` lists the descendants of a program before it is killed.
 """
@@ -28,7 +28,7 @@ from typing import Final
 
 PREFIX: Final = "CONFORM_PROGRAM_"
 ROUNDS: Final = 20
-"""Scans of the process table: a process may start another one before it is killed."""
+"""Number of scans of the process table: a process may start another one before it is killed."""
 PAUSE: Final = 0.005
 """Seconds between two scans."""
 PS_SECONDS: Final = 5.0
@@ -50,7 +50,7 @@ class Mark:
 
 def create_mark() -> Mark:
     """Return unique marks."""
-    # 62 bits: a soft limit must not exceed the hard one, which is infinity unless somebody lowered it.
+    # 62 bits: a soft limit must not exceed the hard limit, which is normally infinity.
     return Mark(f"{PREFIX}{secrets.token_hex(8).upper()}", secrets.randbits(62))
 
 
@@ -59,7 +59,7 @@ def limit_process(pid: int, mark: Mark) -> None:
     if sys.platform == "linux":
         import resource
 
-        # Fails if somebody has lowered the hard limit, or if the process has ended.
+        # Fails if the hard limit was lowered, or if the process has ended.
         with contextlib.suppress(OSError, ValueError):
             _, hard = resource.prlimit(pid, _RLIMIT_LOCKS)
             resource.prlimit(pid, _RLIMIT_LOCKS, (mark.limit, hard))
@@ -109,16 +109,20 @@ def list_descendants(root: int) -> frozenset[int]:
     return frozenset(found)
 
 
-async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> None:
-    """Kill `descendants` and every process with `mark`, except the killed leader of `group`."""
+async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> bool:
+    """Kill `descendants` and every process with `mark`, except the killed leader of `group`.
+
+    Returns whether none of them is left.
+    """
     _kill(descendants - {group, os.getpid()})
     # The killed leader is left out because it stays in the process table until asyncio reaps it.
     for _ in range(ROUNDS):
         pids = find_marked(mark) - {group, os.getpid()}
         _kill(pids)
         if not pids:
-            return
+            return True
         await asyncio.sleep(PAUSE)
+    return False
 
 
 def _kill(pids: frozenset[int]) -> None:

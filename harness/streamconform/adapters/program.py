@@ -1,7 +1,7 @@
 """A long-lived program that speaks protocol v1: start it, exchange greetings, run trials, stop it.
 
-Every behavior of a program becomes an answer: nothing that it prints or fails to print raises here, except
-that `start` raises `ImplementationError` for a program that cannot be used at all.
+Every behavior of a program becomes an answer. Only `start` raises: `ImplementationError`, for a program that
+cannot be used at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STOP_SECONDS = 2.0
 class Collateral:
     """No answer, because the program ended while several runs were in flight: retry each one alone.
 
-    Nobody can tell which of those runs made it end.
+    It is unknown which of those runs ended it.
     """
 
 
@@ -52,7 +52,7 @@ class Program:
     """One process. Several tasks may call `run` at the same time."""
 
     def __init__(self, connection: Connection) -> None:
-        """Hold `connection` without starting the process."""
+        """Store `connection` without starting the process."""
         self.connection = connection
         self.dead = False
         """Whether the process no longer answers."""

@@ -36,11 +36,11 @@ from streamconform.schemas import find_problems
 
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
-"""Bytes in one line from a program: four times the largest body, because events repeat its content."""
+"""Maximum bytes of a program's line: four times the largest body, because events repeat its content."""
 MAX_EVENTS: Final = 1_000_000
-"""Events of one run; the largest body, delivered byte by byte, has fewer."""
+"""Maximum events of one run; the largest body, delivered byte by byte, has fewer."""
 MAX_BLOCKS: Final = 100_000
-"""Content blocks of one outcome; the largest body has room for about as many empty tool calls."""
+"""Maximum content blocks of one outcome; the largest body has room for about as many empty tool calls."""
 
 STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
@@ -48,7 +48,7 @@ API_KEY: Final = "conform"
 QUOTED_BYTES: Final = 120
 """Bytes of a line that an error message quotes."""
 RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
-"""The outcome of a run whose result has `raised` and no `outcome`."""
+"""The outcome of a run whose result has `raised` but no `outcome`."""
 MAX_RAISED_TYPE: Final = 200
 MAX_RAISED_MESSAGE: Final = 500
 MAX_RAISED_WHERE: Final = 300
@@ -61,7 +61,7 @@ _PACKAGE_FOLDERS: Final = re.compile(
 _FOLDERS: Final = re.compile(_ROOT + r"([^()/\\:]+[/\\])*")
 MAX_REASON: Final = 1000
 MAX_TRACEBACK: Final = 4000
-"""Characters kept of what an adapter says about its own failure."""
+"""Characters kept of an adapter's description of its own failure."""
 MAX_PATH: Final = 200
 """Characters kept of the path of a value that JSON does not have."""
 # Precomputed, since a bytewise delivery encodes each byte as a chunk.
@@ -72,7 +72,7 @@ class ProtocolError(Exception):
     """A line breaks the protocol; the trial gets a `ProtocolFault` with the same kind and message."""
 
     def __init__(self, kind: ProtocolFaultKind, message: str) -> None:
-        """Hold `kind` and `message`."""
+        """Store `kind` and `message`."""
         super().__init__(message)
         self.kind: ProtocolFaultKind = kind
         self.message = message
@@ -212,7 +212,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
     if message.get("op") != "hello":
         error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
         raise ProtocolError("not-a-message", error)
-    # Before the schema, which would not say that the version is the problem.
+    # Before the schema, whose message would not mention the version.
     if message.get("protocol") != VERSION:
         version = json.dumps(message.get("protocol"))[:80]
         error = f"unsupported `protocol` {version}, expected {VERSION}: {quote_line(line)}"
@@ -258,8 +258,17 @@ def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
 
     With `allow_nan`, NaN and Infinity are accepted in values that a library fills in; `not_json` lists them.
     """
+    message = parse_value(line, allow_nan=allow_nan)
+    if not isinstance(message, dict):
+        text = f'expected a JSON object, {{"op": …}}, got {quote_line(line)}'
+        raise ProtocolError("not-json", text)
+    return message
+
+
+def parse_value(line: bytes, *, allow_nan: bool = False) -> Any:
+    """Return the JSON value of any type in `line`, within the limits of an object; raises `ProtocolError`."""
     try:
-        message = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
+        value = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
     except UnicodeDecodeError as error:
         text = f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8 in {quote_line(line)}"
         raise ProtocolError("not-json", f"{text}; write UTF-8 to stdout") from error
@@ -274,12 +283,9 @@ def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
         hint = "print nothing else to stdout; write logs to stderr"
         raise ProtocolError("not-json", f"{_describe_syntax_error(line, error)}; {hint}") from error
     # Counting brackets first spares most lines the walk over the value.
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(message):
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(value):
         raise _report_depth(line)
-    if not isinstance(message, dict):
-        text = f'expected a JSON object, {{"op": …}}, got {quote_line(line)}'
-        raise ProtocolError("not-json", text)
-    return message
+    return value
 
 
 def quote_line(line: bytes) -> str:
@@ -290,7 +296,7 @@ def quote_line(line: bytes) -> str:
 
 
 def _describe_syntax_error(line: bytes, error: ValueError) -> str:
-    """Return why `line` is not JSON: what is wrong where, if it begins like an object or a list."""
+    """Return why `line` is not JSON, with the position of the error if it begins like an object or a list."""
     if not (isinstance(error, json.JSONDecodeError) and line.lstrip(b"\xef\xbb\xbf \t")[:1] in (b"{", b"[")):
         return f"expected a JSON object on a line of its own, got {quote_line(line)}"
     content = error.doc.rstrip("\r\n")
@@ -339,9 +345,9 @@ def _shorten_paths(where: str) -> str:
 
 
 def lacks_events(answer: Observation) -> bool:
-    """Return whether the events that were sent on lines of their own belong to `answer`."""
-    # Those of a run that an exception ended are incomplete, and judging them would repeat the exception.
-    # By identity, since a library may return an equal outcome of its own.
+    """Return whether the events that were sent as separate lines belong to `answer`."""
+    # Those of a run that an exception ended are incomplete, and judging them would repeat the exception. By
+    # identity, since a library may itself return an equal outcome.
     return answer.events is None and answer.outcome is not RAISED_OUTCOME
 
 

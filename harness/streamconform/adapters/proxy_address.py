@@ -21,7 +21,7 @@ class ProxyAddress:
     """A proxy, with the APIs that it translates between."""
 
     url: str
-    """Where its clients send requests; no trailing slash."""
+    """The base URL for its clients, without a trailing slash."""
     from_api: str
     """The API that its clients use."""
     to_api: str

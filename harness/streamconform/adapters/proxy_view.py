@@ -1,8 +1,8 @@
-"""The protocol fields of a program whose streams are read through a proxy, in another API than the case's.
+"""The protocol fields of a program that reads its streams through a proxy, in an API other than the case's.
 
 In its greeting, `{"through": {"api": "anthropic-messages", "rules": {"grammar.one-terminal": "must"}}}`: it
 reads its outcomes from streams of that API and checks those streams against these rules. In a result,
-`{"deviations": [{"rule": "grammar.one-terminal", "message": "…"}]}`: the rules that the stream broke.
+`{"deviations": [{"rule": "grammar.one-terminal", "message": "…"}]}`: the rules that the stream violated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from streamconform.model.trial import ProxyView
 
 MAX_DEVIATIONS: Final = 500
-"""Deviations that are kept per stream; there are fewer rules than that."""
+"""Maximum deviations kept per stream; there are fewer rules than this."""
 
 
 def parse_proxy_view(message: Mapping[str, Any]) -> ProxyView | None:

@@ -7,7 +7,7 @@ import math
 from typing import Any, Final
 
 MAX_DEPTH: Final = 200
-"""Levels of nesting in one line; the judge and the reports walk values recursively."""
+"""Maximum nesting of a value; the judge and the reports walk values recursively."""
 
 
 class InvalidNumberError(ValueError):

@@ -1,4 +1,4 @@
-"""What the APIs that carry Anthropic's messages share: events, documents and requests. Pure."""
+"""The events, documents and requests shared by the APIs that carry Anthropic's messages. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTENT: Final = ("delta", "content_block")
 TEXT_KEYS: Final = ("text",)
 DELTA_KEYS: Final = ("thinking", "partial_json")
 CALL_IDS: Final = (("messages", "*", "content", "*", "tool_use", "id"),)
-"""Where a request has the ids of the calls that it sends back."""
+"""The paths in a request of the ids of the calls that it sends back."""
 
 # https://docs.claude.com/en/api/messages
 ANSWER: Final = (
@@ -66,7 +66,7 @@ def is_terminal(payload: Payload) -> bool:
 
 
 def is_settled(payload: Payload) -> bool:
-    """`message_delta` brings the stop reason and the cumulative usage; `message_stop` has no content."""
+    """`message_delta` has the stop reason and the cumulative usage; `message_stop` has no content."""
     return payload.get("type") == "message_delta" and bool(as_object(payload.get("delta")).get("stop_reason"))
 
 

@@ -1,8 +1,8 @@
-"""`Api`: all that the harness knows about one API, as one frozen record. Pure.
+"""`Api`: everything the harness knows about one API, as one frozen record. Pure.
 
 The parts are small and named after their readers: `ending` is for faults, `endpoints` and `canned_replies`
 are for the replay server, `requests` is for the judge, the others are for tools. None of them parses an
-answer: that is the implementation's business.
+answer, which is the implementation's task.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ Path = tuple[str, ...]
 CANNED_TEXT: Final = "OK"
 """The text of every canned reply."""
 CREATED: Final = 1_760_000_000
-"""When canned replies are created: seconds since 1970, of an arbitrary day."""
+"""The creation time in canned replies: an arbitrary day, in seconds since 1970."""
 CREATED_AT: Final = "2025-10-09T08:53:20Z"
 """The same moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extensions:
-    """What may appear in a stream that no client knows yet. The levels follow from the provider's words."""
+    """New events and fields that may appear in a stream. The levels follow the provider's documentation."""
 
     event: Mapping[Framing, bytes]
-    """In each framing of the API, one frame of a type that does not exist."""
+    """For each framing of the API, one frame with a type that does not exist."""
     event_level: Level
     objects: tuple[Path, ...]
     """The objects of a payload that may get new fields."""
     field_level: Level
     source: str
-    """Where the provider says that new events and fields may come."""
+    """Link to the provider's statement that new events and fields may be added."""
 
 
 def never_settled(payload: Payload) -> bool:
-    """Return False: no payload but the terminal event says how the answer ended."""
+    """Return False: only the terminal event shows how the answer ended."""
     del payload
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a stream ends: its terminal frame, the end of a tool call, and the frame by which it fails.
+    """How a stream ends: its terminal frame, the end of a tool call, and the error frame.
 
     The outcome of a broken stream follows from this, without any parser's help.
     """
@@ -66,20 +66,20 @@ class Ending:
     content: tuple[str, ...]
     """Members of a payload that carry content; some servers send such payloads after the terminal event."""
     text_keys: tuple[str, ...]
-    """Keys, at any depth, of a string that is a piece of the visible text."""
+    """Keys, at any depth, whose values are pieces of the visible text."""
     text_types: tuple[str, ...] = ()
-    """The `type` of the payloads in which they are; empty if no other payload has such keys."""
+    """The `type` of the payloads that contain them; empty if no other payload has such keys."""
     delta_keys: tuple[str, ...]
-    """Keys, at any depth, of a string that is a piece of thinking, a refusal or a call."""
+    """Keys, at any depth, whose values are pieces of thinking, a refusal or a call."""
     error_frame: Mapping[Framing, bytes]
-    """A frame by which the provider fails in mid-stream, in each framing in which it is documented."""
+    """The provider's mid-stream error frame, for each framing in which it is documented."""
     error_type: str | None
-    """The type in that frame, where the provider names one."""
+    """The error type in that frame, if the provider sends one."""
     error_message: str
     source: str
-    """Where the provider documents the terminal event and the error frame."""
+    """Links to the provider's documentation of the terminal event and the error frame."""
     is_settled: Callable[[Payload], bool] = never_settled
-    """Whether only the terminal event may follow: the stop reason and the final usage have arrived."""
+    """Whether only the terminal event is still missing: the stop reason and the final usage have arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ class Endpoints:
     streams: tuple[str, ...]
     """The paths at which a stream is requested, the usual one first."""
     documents: tuple[str, ...] = ()
-    """The paths at which an answer without streaming is requested, where the path decides, not the body."""
+    """The paths for requests without streaming, if the path and not the body selects streaming."""
     document_path: Callable[[str], str] = keep_path
     """Returns the path and query of the same request for an answer without streaming."""
     streams_by_default: bool = False
     """Whether a body without `stream` requests a stream."""
     find_mismatch: Callable[[Target, Target, Framing], str | None] = accept_any_form
-    """Why a client that sends this target never gets a recording made at that target, in that framing."""
+    """Returns the reason why a request to this target cannot be answered with that recording, if any."""
 
     @property
     def usual(self) -> str:
@@ -144,7 +144,7 @@ class CannedReply:
     matches: Callable[[Target], bool] = match_any_target
     """Whether a request for this target gets the answer in this form."""
     path: str
-    """Where the request of such a recording is sent."""
+    """The target to which the request of such a recording is sent."""
     content_type: str
     write: Writer
     payloads: Callable[[str], Iterable[Json]]
@@ -167,11 +167,11 @@ class RequestForm:
     messages: str = "messages"
     """The member of a body that holds its messages."""
     previous: tuple[str, ...] = ()
-    """The members of a body that name the answer which the server is to continue, or its token."""
+    """The members of a body that identify the answer to continue, or hold its token."""
     kept_answer: str | None = None
-    """The member of a body with the id of an answer that the server has kept, so that it is not sent back."""
+    """The member of a body with the id of a stored answer, which the client then does not send back."""
     call_ids: tuple[Path, ...]
-    """Where a body has the ids of the calls that it sends back. A step after `*` is a key, or the `type`
+    """The paths of the ids of the calls that a body sends back. A step after `*` is a key, or the `type`
     of the item."""
 
     def continues(self, first: Any, later: Any) -> bool:
@@ -181,7 +181,7 @@ class RequestForm:
         if any(first.get(name) != later.get(name) for name in self.previous):
             return True
         before, after = first.get(self.messages), later.get(self.messages)
-        # `input` of Responses may be a string at first.
+        # `input` of Responses may be a string in the first request.
         count = len(before) if isinstance(before, list) else 1
         return isinstance(after, list) and len(after) > count
 
@@ -196,7 +196,7 @@ class Key:
     variable: str
     """Name of the environment variable that holds the key by default."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Variables from which SDKs read the base URL, each with the path that follows the host in it."""
+    """Environment variables from which SDKs read the base URL, with the path that its value must include."""
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the header that carries `key`."""
@@ -212,7 +212,7 @@ class Recording:
     streaming_only: tuple[str, ...] = ()
     """Fields of the body that the provider rejects where `stream` is false."""
     host: str | None = None
-    """The provider's public host: the provenance names it. Other hosts may be private."""
+    """The provider's public host, which the provenance may name. Other hosts may be private."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,21 +220,21 @@ class Importing:
     """How captures made by other tools are recognised."""
 
     stream: re.Pattern[str]
-    """Found in the path of a request for a stream."""
+    """Text in the path of a request for a stream."""
     document: re.Pattern[str] | None = None
-    """Found in the path of a request for an answer without streaming, where the path decides."""
+    """Text in the path of a request for an answer without streaming, if the path selects streaming."""
     path: str
     """The path of a request that was not kept."""
     types: re.Pattern[str] = re.compile(r"(?!)")
     """Matches the types of payloads or objects, or the names of events, that only this API has."""
     members: tuple[frozenset[str], ...] = ()
-    """Sets of members; a payload without a type that has all of one set is of this API, and of no other."""
+    """Sets of members: a payload without a type that has all members of one set belongs to this API."""
     corpus_names: tuple[str, ...] = ()
-    """Names that corpora give to versions of the API."""
+    """Names that corpora use for versions of the API."""
 
 
 FieldKind = Literal["text", "name", "text or null", "count", "number", "true or false", "object", "list"]
-"""What a field holds; `name` is text that is not empty, `count` a whole number from 0."""
+"""The kind of a field's value: `name` is non-empty text, `count` an integer from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ class Probing:
     error: tuple[DocumentField, ...]
     """The fields of an error document."""
     stop_sequences: Path = ()
-    """Where a request lists its stop sequences; empty where the API has none."""
+    """The path of a request's stop sequences; empty if the API has none."""
     tool_by_name: bool = False
     """Whether a request can require a tool by its name."""
     parallel_calls_off: bool = False
@@ -285,24 +285,24 @@ class Probing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLimits:
-    """What a stream of this API cannot express when a proxy translates a stream of another API into it.
+    """The values that are lost when a proxy translates a stream of another API into this one.
 
     Sources: the stop reasons and fields that the API documents. Only what it can express is judged.
     """
 
     reasons: Mapping[Reason, tuple[Reason, ...]] = field(default_factory=dict)
-    """The stop reasons that the API has no word for, and the reasons that pass instead."""
+    """Stop reasons that the API cannot express, with the reasons that pass instead."""
     usage: tuple[str, ...] = ()
     """The usage buckets that the API has a field for."""
     joins_thinking: bool = False
-    """Whether nothing separates one thinking block from the next."""
+    """Whether adjacent thinking blocks cannot be told apart."""
     refusal_is_text: bool = False
     """Whether a refusal is sent as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeStreams:
-    """Two bundled recordings that `conform smoke` sends, and what they say."""
+    """Two bundled recordings that `conform smoke` sends, and their contents."""
 
     text_cassette: str
     text: str
@@ -322,16 +322,16 @@ class RepeatedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reducing:
-    """What `conform minimise` needs beside the grammar, to leave parts of a stream out."""
+    """What `conform minimise` needs in addition to the grammar to remove parts of a stream."""
 
     kept: frozenset[str] = frozenset()
     """Members that the provider always sends, in objects that the grammar does not describe."""
     block_index: tuple[str | int, ...] = ()
-    """Where a payload names its block or call, which the provider counts from 0; empty where none does."""
+    """The path of a payload's block or call index, which counts from 0; empty if payloads have none."""
     repeated: Mapping[str, RepeatedText] = field(default_factory=dict)
-    """Type of a delta to where its text is repeated once it is whole."""
+    """Maps the type of a delta to the place that repeats its complete text."""
     final_items: Path = ()
-    """Where the terminal event repeats the items by their index."""
+    """The path in the terminal event of the list that repeats the items by index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +339,7 @@ class Api:
     """One wire format and everything the harness knows about it."""
 
     name: str
-    """As in specs, cassettes and options: `openai-chat`."""
+    """The name used in specs, cassettes and options, such as `openai-chat`."""
     title: str
     """As in the provider's documentation."""
     extensions: Extensions
@@ -348,7 +348,7 @@ class Api:
     ending: Ending
     endpoints: Endpoints
     canned_replies: tuple[CannedReply, ...]
-    """The first one that matches the target is sent."""
+    """Canned replies; the first one that matches the target is sent."""
     requests: RequestForm
     key: Key
     recording: Recording | None = None
@@ -357,7 +357,7 @@ class Api:
     proxy: ProxyLimits = field(default_factory=ProxyLimits)
     smoke: SmokeStreams
     ordered_content: bool = True
-    """Whether a message orders its text and calls. One with a text and a list of calls does not."""
+    """Whether messages record the order of text and calls, unlike one text beside one list of calls."""
     thoughts_on_request: bool = False
     """Whether thoughts are sent only to clients that ask for them. One without thinking never gets any, so it
     is not judged on them."""
@@ -365,6 +365,8 @@ class Api:
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
     """For vendors that serve the API with limits that they document: a JSON Schema of the payloads of their
     answers. Their own clients are judged only on streams that match it."""
+    vendor_errors: Mapping[str, Json] = field(default_factory=dict)
+    """The same for the JSON documents of their HTTP errors."""
 
     @property
     def framing(self) -> Framing:

@@ -1,7 +1,7 @@
 """Amazon Bedrock's `InvokeModel` for Anthropic's models: `POST /model/{id}/invoke-with-response-stream`.
 
 The stream is a binary one whose messages carry Anthropic's events, without their SSE framing. Errors of the
-service are messages of their own, as in Converse.
+service are separate messages, as in Converse.
 """
 
 from __future__ import annotations

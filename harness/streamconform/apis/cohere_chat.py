@@ -35,7 +35,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many calls have ended (v2), or came whole (v1)."""
+    """Return how many calls have ended (v2), or arrived complete (v1)."""
     ended = [payload for payload in payloads if payload.get("type") == "tool-call-end"]
     whole = (payload for payload in payloads if payload.get("event_type") == "tool-calls-generation")
     return len(ended) + sum(len(as_objects(payload.get("tool_calls"))) for payload in whole)
@@ -45,7 +45,7 @@ def _find_mismatch(target: Target, recorded: Target, framed: Framing) -> str | N
     del framed
     if target.path == recorded.path:
         return None
-    return f"the client asks `{target.path}`; the recording is of `{recorded.path}`"
+    return f"the client requests `{target.path}`; the recording is of `{recorded.path}`"
 
 
 def _canonical(body: Json) -> Json:

@@ -37,7 +37,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many parts hold a whole call, or close one that came in pieces."""
+    """Return how many parts contain a complete call, or end a call that arrived in pieces."""
     parts = (
         part
         for payload in payloads
@@ -61,13 +61,13 @@ def _find_mismatch(target: Target, recorded: Target, framed: Framing) -> str | N
     if _wants_sse(target) == (framed == "sse"):
         return None
     if framed == "sse":
-        return "the client asks for a JSON array (no `alt=sse`); the recording is SSE"
-    return "the client asks for SSE (`alt=sse`); the recording is a JSON array"
+        return "the client requests a JSON array (no `alt=sse`); the recording is SSE"
+    return "the client requests SSE (`alt=sse`); the recording is a JSON array"
 
 
 _SNAKE: Final = re.compile(r"_([a-z0-9])")
 _OPAQUE: Final = frozenset({"args", "response", "properties"})
-"""Members that hold names of the user's own."""
+"""Members whose keys the user chooses."""
 _BYTES: Final = frozenset({"thoughtSignature", "data"})
 """Members that hold bytes: base64 of either alphabet (google-genai writes - and _)."""
 _STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")

@@ -29,7 +29,7 @@ from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
 from streamconform.wire import sse
 
 _TERMINALS: Final = ("interaction.completed", "interaction.complete", "error")
-"""The second is the name until June 2026, which emulating servers still send."""
+"""The second name was used until June 2026, and compatible servers still send it."""
 
 
 def _is_terminal(payload: Payload) -> bool:

@@ -1,4 +1,4 @@
-"""What the two APIs of OpenAI share: the key, the host, and the error document. Pure."""
+"""The key, the host and the error document that the two APIs of OpenAI share. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEY: Final = Key(
     header="authorization",
     prefix="Bearer ",
     variable="OPENAI_API_KEY",
-    # the second name is that of older clients and of LiteLLM
+    # older clients and LiteLLM use the second name
     addresses={"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"},
 )
 RECORDING: Final = Recording(streaming_only=("stream_options",), host="api.openai.com")

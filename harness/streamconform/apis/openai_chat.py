@@ -23,6 +23,7 @@ from streamconform.apis.api import (
     SmokeStreams,
     require,
 )
+from streamconform.apis.openai_chat_vendors import VENDOR_ERRORS, VENDOR_PAYLOADS
 from streamconform.apis.payloads import Payload, as_objects
 from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
 from streamconform.wire import sse
@@ -80,63 +81,6 @@ def _completion(model: str) -> Json:
     head = {"id": "chatcmpl-plain", "object": "chat.completion", "created": CREATED, "model": model}
     return head | {"choices": [choice], "usage": _USAGE}
 
-
-# What the schemas CompletionChunk and ChatCompletionResponse of https://docs.mistral.ai/api allow: a call has
-# its name and arguments in every piece, and a failure has no frame of its own. Fields that the schemas leave
-# out are allowed: Mistral adds some, such as `p`, which is padding.
-_MISTRAL_CALL: Final[Json] = {
-    "required": ["function"],
-    "properties": {
-        "id": {"type": "string", "minLength": 1},
-        "index": {"type": "integer"},
-        "function": {
-            "required": ["name", "arguments"],
-            "properties": {"name": {"type": "string"}, "arguments": {"type": ["string", "object"]}},
-        },
-    },
-}
-_MISTRAL_MESSAGE: Final[Json] = {
-    "properties": {
-        "role": {"type": ["string", "null"]},
-        "content": {
-            "type": ["string", "array", "null"],
-            "items": {"type": "object", "required": ["type"]},
-        },
-        "tool_calls": {"type": ["array", "null"], "items": _MISTRAL_CALL},
-        # Fields in which other servers send content; Mistral sends thoughts as parts of `content`.
-        "function_call": False,
-        "reasoning": {"type": "null"},
-        "reasoning_content": {"type": "null"},
-        "refusal": {"type": "null"},
-    },
-}
-_MISTRAL_PAYLOAD: Final[Json] = {
-    "type": "object",
-    "required": ["id", "model", "choices"],
-    "properties": {
-        "id": {"type": "string"},
-        "model": {"type": "string"},
-        "choices": {
-            "type": "array",
-            "items": {
-                "required": ["index", "finish_reason"],
-                "oneOf": [{"required": ["delta"]}, {"required": ["message"]}],
-                "properties": {
-                    "index": {"type": "integer"},
-                    "delta": _MISTRAL_MESSAGE,
-                    "message": _MISTRAL_MESSAGE,
-                    "finish_reason": {
-                        "enum": ["stop", "length", "model_length", "error", "tool_calls", None],
-                    },
-                },
-            },
-        },
-        "usage": {
-            "type": "object",
-            "required": ["prompt_tokens", "completion_tokens", "total_tokens"],
-        },
-    },
-}
 
 API: Final = Api(
     name="openai-chat",
@@ -245,5 +189,6 @@ API: Final = Api(
         kept=frozenset({"code", "param"}),  # of errors
         block_index=("choices", 0, "delta", "tool_calls", 0, "index"),
     ),
-    vendor_payloads={"mistral": _MISTRAL_PAYLOAD},
+    vendor_payloads=VENDOR_PAYLOADS,
+    vendor_errors=VENDOR_ERRORS,
 )

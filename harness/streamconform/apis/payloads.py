@@ -1,4 +1,4 @@
-"""Payloads as JSON objects: whatever a server sent, reading a member raises nothing. Pure."""
+"""Payloads as JSON objects, whose members can be read safely even if a server sent something else. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Payload = Mapping[str, Any]
 
 
 def read_payload(payload: bytes) -> Payload:
-    """Return the JSON object in `payload`; an empty one where there is none."""
+    """Return the JSON object in `payload`, empty if there is none."""
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):

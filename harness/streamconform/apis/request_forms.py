@@ -14,7 +14,7 @@ def drop_nulls(body: Mapping[str, Any]) -> Json:
 
 
 def as_parts(content: Any, type_: str) -> Any:
-    """Return text as the list of one part that it stands for; anything else unchanged."""
+    """Return text as the equivalent list of one part; anything else unchanged."""
     return [{"type": type_, "text": content}] if isinstance(content, str) else content
 
 

@@ -39,21 +39,21 @@ VERBS: Final[Mapping[str, str]] = {
     "import": "Turn captured streams into cassettes and draft specs.",
     "export": "Write cassettes in the formats of other tools.",
     "compare": "Run implementations over recordings and show where they differ.",
-    "drift": "Find what streams have that the suite has never seen.",
+    "drift": "Find fields and events in streams that are new to the suite.",
     "corpus": "Pull recordings that other projects publish, for `compare`.",
     "finding": "Write a finding about a library as an issue for its tracker.",
     "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Test the suite itself with broken parsers.",
 }
-"""Every verb, with its line in `--help`; each has a module with a `command`."""
+"""Every verb with its summary in `--help`; each verb has a module with a `command`."""
 
 MODULES: Final[Mapping[str, str]] = {"import": "import_"}
 """The modules of verbs that are Python keywords."""
 
 
 MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-"""Errors of the disk, or of the device behind stdout: nothing in streamconform can cause them."""
+"""Errors of the disk, or of the device behind stdout, which are never bugs of streamconform."""
 
 
 OUTPUT_CLOSED: Final = 141
@@ -134,7 +134,7 @@ def _run_command() -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # an implementation may answer with lone surrogates
     try:
-        # Otherwise click would exit by itself, with codes that mean something else here.
+        # Otherwise click would exit with its own codes, which have other meanings here.
         code = conform.main(standalone_mode=False)
     except click.exceptions.Abort:
         code = 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -39,7 +40,7 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}
     "--capability",
     multiple=True,
     type=commands.Choice(sorted(CAPABILITIES)),
-    help="Judge only what needs this capability. Repeatable. [default: all; events if there are any]",
+    help="Judge only the values of this capability. Repeatable. [default: all; events if there are any]",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
@@ -107,9 +108,8 @@ def _read_answer(file: str, trial: AnyTrial) -> Answer:
     if len(data) > protocol.MAX_LINE:
         raise UsageError(f"`{file}` is larger than {protocol.MAX_LINE:,} bytes, the limit for an outcome")
     if isinstance(trial, Call):
-        # Wrapped, so that a value of any type is read with the same limits as an object.
-        return Output(_parse_object(file, b'{"output":' + data + b"}")["output"])
-    document = _parse_object(file, data)
+        return Output(_parse(file, data, protocol.parse_value, "a JSON value", "the function's output"))
+    document = _parse(file, data, protocol.parse_object, "a JSON object", SHAPE)
     raised = protocol.parse_raised(document.get("raised"))
     if "outcome" in document:
         return Observation(document["outcome"], document.get("events"), raised=raised)
@@ -118,12 +118,12 @@ def _read_answer(file: str, trial: AnyTrial) -> Answer:
     return Observation(document)
 
 
-def _parse_object(file: str, data: bytes) -> Any:
+def _parse(file: str, data: bytes, parse: Callable[[bytes], Any], kind: str, expected: str) -> Any:
     try:
-        return protocol.parse_object(data)
+        return parse(data)
     except protocol.ProtocolError as fault:
         if fault.kind == "too-deep":
             raise UsageError(f"`{file}`: {fault.message}") from fault
         raise UsageError(
-            f"`{file}` is not a JSON object in UTF-8: {protocol.quote_line(data)}; expected {SHAPE}"
+            f"`{file}` is not {kind} in UTF-8: {protocol.quote_line(data)}; expected {expected}"
         ) from fault

@@ -29,7 +29,7 @@ class Choice(click.Choice[str]):
     """A choice that names the closest values in its error."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return the message about a value that is no choice."""
+        """Return the message about a value that is not one of the choices."""
         known = [str(choice) for choice in self.choices]
         return f"{super().get_invalid_choice_message(value, ctx).rstrip('.')}{suggest(str(value), known)}"
 

@@ -47,7 +47,7 @@ REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "markdown": lambda comparison, text: format_markdown(comparison, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
-"""Kinds without recorded values by default: Markdown gets committed, and recordings may be private."""
+"""Reports that omit recorded values by default: Markdown gets committed, and recordings may be private."""
 DEFAULT_EXAMPLES: Final = 3
 
 
@@ -75,14 +75,14 @@ DEFAULT_EXAMPLES: Final = 3
     type=commands.Choice(["random", "shape"]),
     default="random",
     show_default=True,
-    help="With --sample: at random, or as many different shapes as possible.",
+    help="With --sample: select recordings at random, or with as many different shapes as possible.",
 )
 @click.option(
     "--examples",
     type=click.IntRange(min=0),
     default=DEFAULT_EXAMPLES,
     show_default=True,
-    help="Recordings listed per cause, the smallest ones.",
+    help="Number of recordings listed per cause, smallest first.",
 )
 @click.option(
     "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."
@@ -102,7 +102,7 @@ DEFAULT_EXAMPLES: Final = 3
     metavar="FOLDER",
     help="Make the examples smaller, and write cassettes and draft specs here.",
 )
-@click.option("--resume", is_flag=True, help="Continue the run whose findings --results holds.")
+@click.option("--resume", is_flag=True, help="Continue the run whose findings are in --results.")
 @click.option(
     "--partition-size",
     type=click.FloatRange(min=0.001),
@@ -177,7 +177,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
                     names = list_examples(found)
                     cases = drive.fetch_recordings(names, engine, drive.split_inputs(urls, size))
         except KeyboardInterrupt:
-            # What was found before Ctrl-C is reported all the same.
+            # Findings made before Ctrl-C are still reported.
             found, complete = progress.found, False
     if complete and not found.read and not found.unread:
         raise UsageError(describe_nothing(given[0], arguments["api"]))
@@ -197,7 +197,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return the implementations' descriptions of themselves; raises `ImplementationError`."""
+    """Return the greetings of the implementations; raises `ImplementationError`."""
     with Examiner(job) as examiner:
         return examiner.implementations
 
@@ -253,7 +253,7 @@ def _choose_exit(comparison: Comparison) -> Exit:
 
 
 def _find_corpus(name: str, cache_folder: str | None) -> str:
-    """Return the path or URL of recordings: of a pulled source, else what was given.
+    """Return the path or URL of recordings: the folder of a pulled source, else `name` itself.
 
     A source's name wins; a folder of the same name is reached as `./NAME`.
     """

@@ -1,6 +1,6 @@
-"""What a shell offers at the tab key: cases, implementations, peers, mutants, profiles. No spec is parsed.
+"""Shell completion of cases, implementations, peers, mutants and profiles. No spec is parsed.
 
-The functions import what they need, since every command names them.
+The functions import their modules when called, because every command refers to them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def command() -> None:
 
     Public projects ship the cassettes of their tests in their source distributions. Your own pip fetches them
     with its configuration. The archive must have the digest that this version of streamconform lists, none of
-    its code is run, and its streamed recordings are imported. Nothing of it is part of streamconform.
+    its code is run, and its streamed recordings are imported. The archive is not part of streamconform.
     """
 
 
@@ -44,8 +44,8 @@ def command() -> None:
 def pull_command(names: tuple[str, ...], where: str | None) -> None:
     """Fetch sources and import their recordings; `all` is every source.
 
-    A source that is already pulled is left as it is. Exit codes: 0 pulled, 2 a source cannot be fetched or
-    has another digest.
+    A source that is already pulled is not changed. Exit codes: 0 pulled, 2 a source cannot be fetched or has
+    another digest.
     """
     from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
 
@@ -70,7 +70,7 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
-    """List the sources, and what is pulled of each."""
+    """List the sources, and the recordings pulled from each."""
     root = cache.locate_root(where)
     pulled = {source.name: cache.read_pulled(root, source) for source in SOURCES.values()}
     if shape == "json":

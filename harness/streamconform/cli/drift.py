@@ -1,4 +1,4 @@
-"""`conform drift`: what streams have that the suite does not know."""
+"""`conform drift`: find fields and events in streams that are new to the suite."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WIDTH: Final = 300
 
 @click.command("drift")
 @click.argument("target", metavar="FOLDER|NAME|URL")
-@click.option("--api", multiple=True, metavar="API", help="Only this API; for a URL, the one it speaks.")
+@click.option("--api", multiple=True, metavar="API", help="Only this API; for a URL, the server's API.")
 @click.option("--model", metavar="NAME", help="The model to request from a URL.")
 @click.option("--key-env", metavar="VAR", help="Variable with the key. [default: the provider's usual one]")
 @click.option(
@@ -47,7 +47,7 @@ WIDTH: Final = 300
 @click.option("-q", "--quiet", is_flag=True, help="Print only the last line.")
 @click.pass_context
 def command(ctx: click.Context, /, target: str, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001
-    """Find fields, types, words and orders of events that the suite has never seen.
+    """Find fields, types, enum values and orders of events that are new to the suite.
 
     \b
     conform drift recordings                                  a folder, as for `conform compare`
@@ -85,7 +85,7 @@ def _ask_server(url: str, sources: Sources, arguments: Mapping[str, Any]) -> Dri
     from streamconform.tools.record.scenario_request import RequestSettings
 
     if len(arguments["api"]) != 1 or arguments["api"][0] not in APIS:
-        raise UsageError(f"a URL needs the API that it speaks: --api {'|'.join(APIS)}")
+        raise UsageError(f"a URL needs the server's API: --api {'|'.join(APIS)}")
     (api,) = arguments["api"]
     base_url, host = parse_base_url(url, "URL")
     if arguments["model"] is None and APIS[api].endpoints.names_model:

@@ -1,4 +1,4 @@
-"""Show how far a comparison is: a bar on a terminal, else a line now and then."""
+"""Show the progress of a comparison: a bar on a terminal, else occasional lines."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def command(
     conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
 
     `>` marks frames that are relevant to a failed check, `!` the first wrong event. NO_COLOR is honored. Exit
-    codes: 0 shown, whatever the verdict, 2 usage or input error, 3 implementation unusable.
+    codes: 0 shown, regardless of the verdict, 2 usage or input error, 3 implementation unusable.
     """
     settings = options.merge_settings(arguments)
     suite_case = options.find_case(case, settings)
@@ -88,7 +88,7 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
 
 
 async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
-    """Run the trial as it is, and again with one chunk per frame if its chunks are not frames.
+    """Run the trial, and run it again with one chunk per frame if its chunks are not frames.
 
     The verdict is that of the first run: an implementation may fail only for the cuts of this delivery.
     """

@@ -32,7 +32,7 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     conform export anthropic-messages/text/plain --to raw
 
     CASE is a case's id or a pattern, as for `conform run -k`. raw is the body alone, jsonl its payloads, har
-    and vcr have the request too. Nothing is overwritten. Exit codes: 0 written, 2 usage error or nothing
+    and vcr include the request. Nothing is overwritten. Exit codes: 0 written, 2 usage error or nothing
     selected.
     """
     settings = options.merge_settings(arguments)

@@ -19,10 +19,10 @@ PREFIX = "peer:"
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="[default: stdout]")
 @click.option("--run/--no-run", default=True, help="Run the trial if the peer is installed. [default: run]")
 def command(impl: str, case: str, output: str | None, *, run: bool) -> None:
-    """Write an issue about a finding: what IMPL does wrong in CASE, and a program that shows it.
+    """Write an issue about a finding: the bug of IMPL in CASE, and a program that shows it.
 
     IMPL is a peer; CASE is the id of a case or trial of its known failures. The program consists of a server
-    with the complete stream and a call of the library, and needs nothing of streamconform. If the peer is
+    with the complete stream and a call of the library, and does not need streamconform. If the peer is
     installed, the trial is run, and the differences are listed.
 
     \b
@@ -36,7 +36,7 @@ def command(impl: str, case: str, output: str | None, *, run: bool) -> None:
     from streamconform.tools.finding.render import render
 
     if not impl.startswith(PREFIX):
-        raise UsageError(f"`{impl}` is not a peer; findings are about peers, such as `peer:openai`")
+        raise UsageError(f"`{impl}` is not a peer; findings exist only for peers, such as `peer:openai`")
     sources = options.find_sources({})
     peer = environments.find_peer(impl.removeprefix(PREFIX))
     text = render(find_issue(peer, case, read_catalog(sources), sources.specs, run=run))

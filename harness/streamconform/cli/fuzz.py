@@ -1,4 +1,4 @@
-"""`conform fuzz`: judge implementations on generated answers, and make what fails small."""
+"""`conform fuzz`: judge implementations on generated answers, and minimise failing streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.text import Text
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
@@ -27,9 +26,9 @@ from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
 from streamconform.printable import escape_line
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
 from streamconform.reports.describe import format_count
-from streamconform.reports.style import make_console
+from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
-from streamconform.run.exits import Exit
+from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
 from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.tools.minimise.search import MinimiseJob, Search
@@ -37,7 +36,7 @@ from streamconform.tools.minimise.write import write_result
 
 DEFAULT_FOLDER: Final = "fuzz"
 ROUND: Final = 100
-"""Answers of one API that are generated at a time: a run that is stopped has judged the rounds before."""
+"""Answers of one API that are generated per round: a stopped run has judged all earlier rounds."""
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
 """Limits for making one stream smaller; the smallest one found by then is kept."""
@@ -71,7 +70,7 @@ class Found:
     multiple=True,
     metavar="IMPL",
     shell_complete=completion.complete_impls,
-    help="What to judge, as for `conform run`. Repeatable.",
+    help="Implementation to judge, as for `conform run`. Repeatable.",
 )
 @options.input_option
 @click.option("--api", multiple=True, type=commands.Choice(NAMES), help="Only this API. Repeatable.")
@@ -89,7 +88,7 @@ class Found:
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
-    help="Go on with further seeds for so many seconds.",
+    help="Keep generating answers, with further seeds, for this many seconds.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the first answers. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
@@ -101,9 +100,9 @@ class Found:
 def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations on generated answers.
 
-    Legal answers of each API are drawn from a seed: thinking, text, calls, usage. They are written to the
-    wire in random pieces, delivered as a run delivers recordings, with unknown fields and events, and broken.
-    The drawn answer is what is expected. For each cause of failures the stream is made smaller and written to
+    Legal answers of each API are generated from a seed: thinking, text, calls, usage. They are encoded in
+    random pieces and delivered like recordings in a run, also with unknown fields and events, and broken. The
+    generated answer is the expectation. For each cause of failures the stream is made smaller and written to
     --out as a cassette and a spec, for `conform run`.
 
     \b
@@ -112,8 +111,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform fuzz -i mypkg --time-limit 600
     conform fuzz -i reference -i mypkg --mode differential --corpus recordings
 
-    The same seed generates the same streams. Exit codes: 0 nothing failed, 1 something did, 2 usage error,
-    3 implementation unusable, 130 interrupted.
+    The same seed generates the same streams. Exit codes: 0 no failures, 1 failures, 2 usage error, 3
+    implementation unusable, 130 interrupted.
     """
     settings = options.merge_settings(
         {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout")}
@@ -151,7 +150,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
             header = results.header
             console.print(f"streamconform {__version__}, {_count_streams(generated)} per round, seed {seed}")
             for info in header.implementations:
-                console.print(Text(f"  {describe_implementation(info)}"), style="bold")
+                console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
         wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
         kept = {result.id for result in wrong}
         words = f"--seed {seed} --examples {size}"
@@ -166,9 +165,9 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
         _print_cause(console, number, _reduce(cause, trials, connections, settings, out))
     seconds = time.monotonic() - started
     console.print(f"{len(failed):,} of {format_count(judged, 'trial')} failed in {seconds:.1f} s")
-    if code is Exit.EXPECTED and failed:
-        return Exit.UNEXPECTED
-    return code if judged else Exit.NOTHING
+    return select_exit(
+        code, Exit.UNEXPECTED if failed else Exit.EXPECTED, Exit.EXPECTED if judged else Exit.NOTHING
+    )
 
 
 def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
@@ -253,17 +252,22 @@ def _reduce(
 def _print_cause(console: Any, number: int, found: Found) -> None:
     cause = found.cause
     size = f"{format_count(cause.cases, 'answer')}, {format_count(cause.trials, 'trial')}"
-    console.print()
-    console.print(Text(f"{number}. {cause.title}  {size}"), style="bold")
-    console.print(Text(f"   {describe_harm(cause)}"))
+    lines = [
+        StyledLine(""),
+        StyledLine(f"{number}. {cause.title}  {size}", "bold"),
+        StyledLine(f"   {describe_harm(cause)}"),
+    ]
     check = found.failure.check
     if check is not None:
         message = check.message or f"expected {check.expected!r}, got {check.got!r}"
-        console.print(Text(f"   {found.trial.id}: {check.path}: {escape_line(message, 200)}"))
+        lines.append(StyledLine(f"   {found.trial.id}: {check.path}: {escape_line(message, 200)}"))
     if found.command is None:
-        console.print(Text(f"   {found.trial.id} was not made smaller: {escape_line(found.reason, 200)}"))
+        reason = escape_line(found.reason, 200)
+        lines.append(StyledLine(f"   {found.trial.id} was not made smaller: {reason}"))
     else:
-        console.print(Text(f"   reproduce: {found.command}"))
+        lines.append(StyledLine(f"   reproduce: {found.command}"))
+    for line in lines:
+        console.print(make_text(line))
 
 
 def _compare(ctx: click.Context, arguments: dict[str, Any], settings: dict[str, Any]) -> None:

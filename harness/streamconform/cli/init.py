@@ -43,7 +43,7 @@ PROFILE: Final = "core"
     type=commands.Choice(ADAPTER_MODES),
     default="bytes",
     show_default=True,
-    help="What the adapter gets: the chunks of the answer, for a parser, or the URL of a local server, for a "
+    help="Input of the adapter: the chunks of the answer, for a parser, or the URL of a local server, for a "
     "complete client.",
 )
 @click.option("--package", metavar="NAME", help="Python package to test. [default: the project's]")
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Add an adapter, a workflow, known failures and a config to the project in this folder.
 
-    The adapter goes into the folder of tests. It runs as it is, with a small reader of OpenAI Chat
+    The adapter goes into the folder of tests. It runs unchanged, with a small reader of OpenAI Chat
     Completions in place of your library; its comments say what to replace. Existing files are kept.
 
     \b

@@ -37,10 +37,10 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""Options that leave trials out, so that a run cannot say whether entries about them are still correct."""
+"""Options that exclude trials, so the run cannot check entries about them."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
-"""A path that does not exist names a file if it has one of these, else a folder."""
+"""A path that does not exist is created as a file if it has one of these suffixes, else as a folder."""
 UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -163,7 +163,7 @@ def _plan_changes(
 ) -> list[Amendment]:
     """Return the change of each file; the new failures of an implementation go into one file.
 
-    Files that take new failures are planned last: only then is known what the other files still cover.
+    Files that take new failures are planned last, when it is known which failures the other files cover.
     """
     impls = [info.impl for info in finished.results.header.implementations]
     known_files = [file.listed.known for file in files]
@@ -192,7 +192,7 @@ def _plan_changes(
 
 
 def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
-    """Return the number of the file that gets new failures of `impl`: preferably one about it alone."""
+    """Return the number of the file that gets new failures of `impl`, preferably a file about it alone."""
     candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 
@@ -200,7 +200,7 @@ def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
 def _make_new_files(
     impls: Sequence[str], known_files: Sequence[KnownFailures], folders: Sequence[Path]
 ) -> Iterator[_ReadFile]:
-    """Yield a new file in the first folder for each implementation that has none of its own.
+    """Yield a new file in the first folder for each implementation that has no file.
 
     Raises `UsageError` if it is ambiguous which file gets an implementation's failures.
     """
@@ -229,7 +229,7 @@ def _make_new_files(
 
 
 def _read_files(paths: Sequence[Path], folders: Sequence[Path], *, update: bool) -> list[_ReadFile]:
-    """Return the files, each once; raises `SourceError` with the problems of all of them."""
+    """Return the files without duplicates; raises `SourceError` with the problems of all files."""
     unique: dict[Path, Path] = {}
     for path in paths:
         for file_path in sorted(path.glob("*.yaml")) if path in folders else (path,):
@@ -282,5 +282,5 @@ def _display_path(path: Path) -> str:
 
 
 def _today() -> date:
-    """Return the date in the user's time zone: `expires` is a day in theirs."""
+    """Return the date in the user's time zone, to which `expires` refers."""
     return datetime.now(UTC).astimezone().date()

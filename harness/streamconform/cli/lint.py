@@ -30,7 +30,7 @@ GROUNDS: Final = {
 @click.option(
     "--strict/--no-strict",
     default=False,
-    help="Also reject drafts, cases without tags, each `must` without evidence, and bugs nobody looked up.",
+    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a thread.",
 )
 @click.option(
     "--shapes",
@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Check specs and cassettes; without PATHS, all of them.
 
-    A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as
-    `path:line: message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files
-    are problems too, also if they are encoded or in pieces.
+    A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as `path:line:
+    message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files are problems
+    too, even if they are encoded or in pieces.
     """
     settings = options.merge_settings(arguments)
     sources = options.find_sources(settings)
@@ -75,7 +75,7 @@ def command(
 
 def _lint_shapes(ctx: click.Context, sources: Sources, paths: tuple[Path, ...]) -> None:
     if paths:
-        raise UsageError("--shapes looks at all streams; leave the paths out")
+        raise UsageError("--shapes checks all streams; leave the paths out")
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     report = lint_shapes(sources, loaded)
     counts = ", ".join(

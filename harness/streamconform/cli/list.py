@@ -21,9 +21,7 @@ from streamconform.suite.provenance import KINDS, count_streams
 @options.last_failed_option
 @options.sources_options
 @click.option("--trials", is_flag=True, help="List trials instead of cases.")
-@click.option(
-    "--provenance", is_flag=True, help="Count the suite's streams by API and by where their bytes come from."
-)
+@click.option("--provenance", is_flag=True, help="Count the suite's streams by API and provenance.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 def command(shape: str, *, trials: bool, provenance: bool, **arguments: Any) -> None:
     """List the cases that a run would judge, with level and title."""

@@ -139,8 +139,8 @@ def selection_options(command: F) -> F:
             "--profile",
             shell_complete=completion.complete_profiles,
             metavar="NAME",
-            help="Run only a profile's cases: `core` has the costliest bugs of every API and takes less than "
-            "a minute for most clients. A profile is frozen; `core` is the newest of its releases, such as "
+            help="Run only a profile's cases: `core` covers the most serious bugs of every API and takes "
+            "less than a minute for most clients. A profile is frozen; `core` is its newest release, such as "
             "`core-2026.2`. `next` runs the cases in no profile.",
         ),
         click.option(
@@ -163,7 +163,7 @@ def selection_options(command: F) -> F:
             "--recorded",
             is_flag=True,
             default=None,
-            help="Only the cases over recordings that others publish (docs/recorded.md), which `conform "
+            help="Only the cases about recordings that others publish (docs/recorded.md), which `conform "
             "corpus pull all` fetches. Without it they run only if -k names them: -k recorded-magentic.",
         ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
@@ -178,7 +178,7 @@ def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the config file's settings, overridden by `arguments`, the options on the command line."""
     settings = config.load_settings(Path.cwd())
     if arguments.get("profile"):
-        # A profile has deliveries and faults of its own; the config file's were not chosen for it.
+        # A profile has its own deliveries and faults, so those of the config file do not apply.
         settings = {key: value for key, value in settings.items() if key not in ("deliver", "faults")}
     settings |= {key: value for key, value in arguments.items() if value not in (None, ())}
     for key, values in CHOICES.items():
@@ -251,7 +251,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    # Then files without cases are mistakes too.
+    # In this case files without cases are mistakes too.
     is_whole = not settings.get("api") and not patterns and case_ids == catalog.ids
     candidates = [
         case for case in catalog.load(None if is_whole else case_ids) if is_at_least(case.level, level)
@@ -302,7 +302,7 @@ def _select_case_ids(
     try:
         return _filter_case_ids(catalog.list_ids(apis, patterns), settings, profile, deliveries)
     except SelectionError:
-        # A mistake: its message lists the names that are closest, and these may be in any file.
+        # The pattern is a mistake. The message lists the closest names, which may be in any file.
         return _filter_case_ids(catalog.ids, settings, profile, deliveries)
 
 
@@ -322,7 +322,7 @@ def _filter_case_ids(
 
 
 def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
-    """Return deliveries and faults; each option on its own wins over the profile."""
+    """Return deliveries and faults; each option overrides the profile's setting."""
     name = settings.get("deliver")
     deliveries = DELIVERY_SETS[name or "standard"]
     faults: FaultSet = FAULT_SETS[name or "standard"]
@@ -350,7 +350,7 @@ def _find_case_id(name: str, catalog: Catalog) -> str:
 
 
 def find_results_path(settings: dict[str, Any]) -> Path | None:
-    """Return the path that `--report jsonl=PATH` names; None if the run has a folder of its own."""
+    """Return the path that `--report jsonl=PATH` names; None if the run has its own folder."""
     reports = (option.partition("=") for option in settings.get("report", ()))
     return next((Path(path) for kind, _, path in reports if kind == STREAMED), None)
 

@@ -36,7 +36,7 @@ def command() -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.complete_peers)
 @cache_option
 def install_command(names: tuple[str, ...], where: str | None) -> None:
-    """Install peers; installed ones are left as they are.
+    """Install peers; those that are already installed are not changed.
 
     Exit codes: 0 installed, 2 unknown peer, 3 a peer cannot be installed.
     """
@@ -135,7 +135,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
     type=click.Path(file_okay=False),
     default="docs/matrix/history",
     show_default=True,
-    help="Folder of the files NAME.yaml; what they have is not tested again.",
+    help="Folder of the files NAME.yaml; releases that they list are not tested again.",
 )
 @click.option(
     "--releases", type=click.IntRange(min=1), default=60, show_default=True, help="Installations at most."
@@ -150,15 +150,15 @@ def history_command(
 ) -> None:
     """Find the releases in which each finding of a peer appears and disappears.
 
-    Bisects the releases on the index: each is installed into an environment of its own, with its
-    dependencies as of its day, runs one trial per finding, and is removed. NAME.yaml is written after
-    each release, so that an interrupted search continues where it ended.
+    Bisects the releases on the index: each is installed into a separate environment, with the dependencies
+    available on its release day, runs one trial per finding, and is removed. NAME.yaml is written after each
+    release, so that an interrupted search continues where it ended.
 
     \b
     conform peers history openai openai-helper
     conform peers history litellm --minutes 20        continue later with the same command
 
-    The bounds hold for each peer. Exit codes: 0 done or out of bounds, 2 unknown peer, 3 pip or npm failed.
+    The bounds apply to each peer. Exit codes: 0 done or out of bounds, 2 unknown peer, 3 pip or npm failed.
     """
     from pathlib import Path
 

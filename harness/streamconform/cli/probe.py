@@ -27,7 +27,7 @@ from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
 
 RESULTS: Final = CONFORM / "probe.jsonl"
-"""Default path of the results; not that of `conform run`, whose last results are kept."""
+"""Default path of the results; a separate file, so that those of `conform run` are not overwritten."""
 
 
 @click.command("probe")
@@ -67,7 +67,7 @@ RESULTS: Final = CONFORM / "probe.jsonl"
     "Results are written to .conform/probe.jsonl, or to PATH with jsonl=PATH.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Print every cause, and every question of it.")
+@click.option("-v", "--verbose", count=True, help="Print every cause with all its questions.")
 @click.pass_context
 def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     """Judge the streams that a live server sends: a gateway, a proxy, an inference server.

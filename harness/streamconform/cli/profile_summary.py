@@ -15,7 +15,7 @@ from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")
-"""Settings that leave out cases of a profile, so that the profile's size says nothing about the run."""
+"""Settings that exclude cases of a profile, so the profile's size is not that of the run."""
 _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
 """Marks a spec file whose cases run over HTTP only."""
 
@@ -23,9 +23,10 @@ _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
 def describe_rest(
     profile: Profile | None, catalog: Catalog, header: Header, arguments: Mapping[str, Any]
 ) -> str | None:
-    """Return what the full suite adds to `profile` in the APIs that are claimed, and how to run it.
+    """Return the number of cases that the full suite adds to `profile` in the claimed APIs, and the command.
 
-    None if no profile was run or options left out a part of it. `arguments` are those of the command line.
+    None if no profile was run, or if options excluded a part of it. `arguments` are the command-line
+    arguments.
     """
     if profile is None or any(header.selection.get(name) for name in NARROWING):
         return None

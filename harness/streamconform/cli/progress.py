@@ -11,11 +11,11 @@ from typing import Final, Self, TextIO
 from streamconform.model.result import Header, TrialResult, is_unexpected
 
 INTERVAL: Final = 10.0
-"""Seconds between two lines. A shorter run prints none."""
+"""Seconds between two progress lines; a shorter run prints none."""
 
 
 class ProgressLines:
-    """Prints the number of finished trials every `interval` seconds, from a thread of its own.
+    """Prints the number of finished trials every `interval` seconds, from a separate thread.
 
     A timer triggers the lines, not the results: a run whose trials hang is the one that looks stuck.
     """
@@ -40,7 +40,7 @@ class ProgressLines:
     ) -> None:
         """Stop printing."""
         self._ended.set()
-        # Not started for a run that ended before its header.
+        # The thread does not run if the run ended before its header.
         if self._thread.is_alive():
             self._thread.join()
 

@@ -1,4 +1,4 @@
-"""`conform proxy`: a server that translates between the API of its clients and another of its upstream."""
+"""`conform proxy`: a server that translates between its clients' API and its upstream's API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CLIENTS: Final = tuple(dict.fromkeys(client for client, _ in ROUTES))
 UPSTREAMS: Final = tuple(dict.fromkeys(upstream for _, upstream in ROUTES))
 NO_VARIABLE: Final = ""
-"""The upstream's key has no usual variable: without --key-env, the clients' keys are passed on."""
+"""There is no default variable for the upstream's key: without --key-env, the clients' keys are passed on."""
 
 
 @click.command("proxy")
@@ -41,7 +41,7 @@ NO_VARIABLE: Final = ""
     "models",
     multiple=True,
     metavar="NAME|FROM=TO",
-    help="Request this model whatever clients request, or TO if they request FROM. Repeatable.",
+    help="Request this model whatever the client requests, or TO if the client requests FROM. Repeatable.",
 )
 @click.option(
     "--key-env",
@@ -60,7 +60,7 @@ NO_VARIABLE: Final = ""
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
-    help="Seconds that the upstream may send nothing during an answer.",
+    help="Maximum seconds of silence from the upstream during an answer.",
 )
 @click.option(
     "--grace",
@@ -146,7 +146,7 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
 
 async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) -> int:
     """Stop after running answers have finished, or at once on a second signal."""
-    click.echo(f"stopping: answers get {grace:g} s to finish; interrupt again to stop at once", err=True)
+    click.echo(f"stopping: running answers have {grace:g} s to finish; interrupt again to stop now", err=True)
     stopped = asyncio.ensure_future(proxy.stop())
     second_signal = asyncio.ensure_future(signals.acquire())
     await asyncio.wait({stopped, second_signal}, return_when=asyncio.FIRST_COMPLETED)

@@ -30,7 +30,7 @@ REQUIRED: Final = {
     "--listen": ("listen", "upstream"),
     "--scenarios": ("scenarios", "endpoint"),
 }
-"""The options that each form of the command needs; it is named after one of them."""
+"""The required options of each form of the command; a form is named after one of them."""
 OPTIONS: Final = {
     "--request": {
         *("api", "base_url", "request_file", "model", "name", "topic", "headers", "key_env", "twin"),
@@ -42,7 +42,7 @@ OPTIONS: Final = {
         *("dry_run", "max_cost"),
     },
 }
-"""The options that each form has beside those that all have."""
+"""The optional options of each form, in addition to those of all forms."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -60,7 +60,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    help="Record what any client says to --upstream: while COMMAND runs, or until Ctrl-C.",
+    help="Record any client's traffic with --upstream, while COMMAND runs or until Ctrl-C.",
 )
 @click.option("--upstream", metavar="URL", help="With --listen: the server to forward to.")
 @click.option("--scenarios", metavar="all|NAME,...", help="Record these conversations of the suite.")
@@ -70,12 +70,12 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     type=commands.Choice(get_args(Mode)),
     default="new",
     show_default=True,
-    help="Which scenarios to record: none if some are recorded, those that are missing, or all.",
+    help="Which scenarios to record: none if there are recordings already, only missing ones, or all.",
 )
 @click.option(
     "--refresh", is_flag=True, help="Record scenarios again, and report only what changed in shape."
 )
-@click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and what they may cost.")
+@click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and their estimated cost.")
 @click.option(
     "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before scenarios cost more."
 )
@@ -96,7 +96,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     metavar="FIELD|FINGERPRINT",
     help="Ignore a possible secret. Repeatable.",
 )
-@click.option("--allow-error", is_flag=True, help="Also keep an answer that is not a stream or not 2xx.")
+@click.option("--allow-error", is_flag=True, help="Also save an answer that is not a stream or not 2xx.")
 @click.option("--server", metavar="TEXT", help="Name and version of the server, for the provenance.")
 @click.option("--note", metavar="TEXT", help="A remark for readers of the cassette.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True)
@@ -124,10 +124,10 @@ def command(
     The third form records conversations of the suite, from text to refusals and parallel calls, from a
     provider, a gateway or a local engine: --dry-run shows the requests and the highest cost.
 
-    The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env
-    VAR. Keys are never stored. Addresses, account and request ids are replaced by placeholders of the same
-    length; if a possible secret is left, also encoded or in pieces, nothing is written. Files go to
-    ./cassettes and ./specs by default.
+    The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR. Keys are never
+    stored. Addresses, account and request ids are replaced by placeholders of the same length; if a possible
+    secret is left, even encoded or in pieces, nothing is written. Files go to ./cassettes and ./specs by
+    default.
     """
     _check_words(arguments)
     settings = options.merge_settings(
@@ -179,7 +179,7 @@ def _record_one(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> No
     try:
         kept = record_and_save(order, specs, folder, arguments["topic"], progress.add_chunk)
     except RecordError as error:
-        # The message may quote the answer or the URL, and these may hold the key.
+        # The message may quote the answer or the URL, which may contain the key.
         raise type(error)(*(_remove_secrets(order, text) for text in (error.where, error.why))) from None
     finally:
         progress.end()
@@ -198,7 +198,7 @@ def _check_words(arguments: Mapping[str, Any]) -> None:
 def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
     """Return the form of the command, a key of `REQUIRED`.
 
-    Raises `UsageError` if an option of another form is used, or one is missing.
+    Raises `UsageError` if an option of another form is used, or a required option is missing.
     """
     given = {
         name
@@ -213,7 +213,7 @@ def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
             raise UsageError(f"missing option `{_get_option(ctx, name)}`; see `conform record --help`")
     others = set().union(*OPTIONS.values()) - OPTIONS[form]
     for name in sorted(given & others):
-        raise UsageError(f"`{_get_option(ctx, name)}` has no meaning with `{form}`")
+        raise UsageError(f"`{_get_option(ctx, name)}` cannot be used with `{form}`")
     return form
 
 

@@ -1,4 +1,4 @@
-"""`conform record --listen`: record what any client and a server say to each other."""
+"""`conform record --listen`: record the traffic between any client and a server."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Writer:
             raise self._error
 
     def summarise(self) -> Exit:
-        """Print how many exchanges were kept; return the exit code if that is not as it should be."""
+        """Print how many exchanges were saved; return the exit code if that number shows a problem."""
         kept, lost = self._counts["kept"], self._counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not kept" if lost else ""), err=True
@@ -169,7 +169,7 @@ def _parse_address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise UsageError(
-            f"`--listen {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 is any free one"
+            f"`--listen {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 selects a free port"
         )
     if not LOOPBACK.fullmatch(host):
         raise UsageError(

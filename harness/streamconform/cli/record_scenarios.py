@@ -79,7 +79,7 @@ def _make_settings(
         raise UsageError(f"`{endpoint.name}` serves several models; add --model NAME")
     url = arguments["base_url"] or fill_in(endpoint.base_url, endpoint)
     base_url, host = parse_base_url(url, "--base-url")
-    # A server of the user's gets no key of a provider unless the user says so.
+    # The user's own server gets no provider's key unless the user says so.
     variable = "" if endpoint.is_local else (endpoint.key or APIS[apis[0]].key).variable
     key = read_key(arguments["key_env"], variable)
     check_key_is_private(base_url, host, key)
@@ -103,7 +103,7 @@ def _make_settings(
 
 
 class _Budget:
-    """What was spent, and what may be."""
+    """The money spent so far, and its limit."""
 
     def __init__(self, limit: float | None) -> None:
         # Through `str`, because `Decimal(0.1)` is more than 0.1.
@@ -166,7 +166,7 @@ def _refresh(
     _check_prices(chosen, budget.limit)
     recorded = _send_all(chosen, plan, budget, lambda *_: None)
     now = [answer.exchange.cassette for answer in recorded]
-    # Only what was answered again can be compared.
+    # Only scenarios that were answered again can be compared.
     old = [cassette for new in now if (cassette := before[new.api, new.name]) is not None]
     changes = list(compare_shapes(old, now))
     for change in changes[:MAX_CHANGES]:
@@ -181,7 +181,7 @@ def _refresh(
 
 
 def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> int:
-    """Print the requests and what they cost at most; send nothing."""
+    """Print the requests and their maximum cost; send nothing."""
     for planned in chosen:
         body = json.dumps(planned.request.body, ensure_ascii=False, separators=(",", ":"))
         click.echo(f"{planned.api}/{planned.name}: POST {plan.base_url}{planned.request.path}")

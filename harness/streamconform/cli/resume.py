@@ -27,7 +27,7 @@ SELECTING: Final = (
     "specs",
     "cassettes",
 )
-"""Settings that are those of the interrupted run, whatever the config file says."""
+"""Settings that are taken from the interrupted run, regardless of the config file."""
 
 
 def find_interrupted(settings: Mapping[str, Any]) -> Path:
@@ -48,7 +48,7 @@ def apply_interrupted(
     header = earlier.header
     if earlier.footer is not None and earlier.footer.complete:
         raise UsageError(f"nothing to resume: the run in `{path}` is complete")
-    # It was selected by the results of the run before, and the last run is now this one.
+    # It was selected by the results of the previous run, but the last run is now this one.
     if header.selection.get("last_failed"):
         raise UsageError("a run with `--last-failed` cannot be resumed: start a new run")
     merged = dict(settings)
@@ -71,7 +71,7 @@ def apply_interrupted(
 
 
 def _to_plain(value: Any) -> Any:
-    """Return an option's value as the results hold it: a list for a tuple, None if it was not given."""
+    """Return an option's value in the form of the results: a list for a tuple, None if it was not given."""
     return (list(value) or None) if isinstance(value, tuple) else value
 
 

@@ -55,7 +55,7 @@ RECORDED_SETTINGS: Final = (
     "specs",
     "cassettes",
 )
-"""The settings that the results' header keeps: how trials were selected and judged."""
+"""The settings to store in the header of the results: how trials are selected and judged."""
 
 
 SECTIONS: Final = {
@@ -88,8 +88,8 @@ SECTIONS: Final = {
     shell_complete=completion.complete_impls,
     multiple=True,
     metavar="IMPL",
-    help='What to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME (`conform '
-    "peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
+    help='Implementation to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME '
+    "(`conform peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
 )
 @options.input_option
 @options.selection_options
@@ -135,7 +135,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations against the recorded streams.
 
     \b
-    conform run -i mypkg --profile core           a first run: the costliest bugs, in less than a minute
+    conform run -i mypkg --profile core           a first run: the most serious bugs, in less than a minute
     conform run -i mypkg                          the full suite; entry point, else mypkg.conform:adapter
     conform run                                   the bundled reference parser
     conform run -i python:mypkg.mod:name          a callable
@@ -258,7 +258,7 @@ def _write_reports(
 
 @contextmanager
 def _loading_message() -> Iterator[None]:
-    """Say on a terminal what is going on: the whole suite takes more than a second to load."""
+    """Show a status on a terminal, because the whole suite takes more than a second to load."""
     if not sys.stderr.isatty():
         yield
         return
@@ -273,9 +273,9 @@ def _loading_message() -> Iterator[None]:
 
 @contextmanager
 def _collector_disabled() -> Iterator[None]:
-    """Disable the garbage collector, and exempt what is made from later collections.
+    """Disable the garbage collector, and exempt the objects created meanwhile from later collections.
 
-    Tens of thousands of trials are made, and all of them are kept to the end of the run.
+    Tens of thousands of trials are created and kept until the end of the run.
     """
     enabled = gc.isenabled()
     gc.disable()

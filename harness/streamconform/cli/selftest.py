@@ -89,7 +89,7 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
 
 
 class _GroupKey(NamedTuple):
-    """What the mutants of a group have in common."""
+    """The properties that the mutants of a group share."""
 
     apis: tuple[str, ...]
     functions: tuple[str, ...]

@@ -26,7 +26,7 @@ from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 
 NO_TIMEOUTS: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
-"""Bounds for a client that is stopped in a debugger."""
+"""Limits that allow a client to pause in a debugger."""
 
 
 @click.command("serve")

@@ -19,7 +19,7 @@ CHUNK_SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
 
 
 def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
-    """Return the chunks of the delivery `name`; joined, they are the delivered body.
+    """Return the chunks of the delivery `name`, which join to the delivered body.
 
     The same arguments give the same chunks.
     """

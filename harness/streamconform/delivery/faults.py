@@ -1,8 +1,8 @@
-"""Break streams: where they are cut, what is sent instead, and the expectation for the rest. Pure.
+"""Break streams: choose the places, build the broken streams, and derive their expectations. Pure.
 
-No expectation is written by hand, and none comes from a parser: it follows from the case's own expectation,
+The expectation is neither written by hand nor taken from a parser: it is derived from the case's expectation,
 the place of the break, and the ending of the API (`Api.ending`). The reference agrees with all of them, which
-is evidence because neither is made from the other.
+is evidence because the two are independent.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
     "cut-inside-utf8": 4,
     "error-frame": 6,
 }
-"""Faults of each kind per case, 32 in all; with more places, they are spread over the stream."""
+"""Maximum faults of each kind per case, 32 in total; they are spread over the possible places."""
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
-"""The same for faults that need a connection; stalls are few because each one takes time."""
+"""The same for faults that need a connection; there are few stalls because each one takes time."""
 
 _BROKEN: Final[dict[str, Leaf]] = {
     "status": AnyOf(BROKEN_STATUSES),
@@ -40,7 +40,7 @@ _BROKEN: Final[dict[str, Leaf]] = {
 }
 """The leaves of an answer that broke off."""
 
-# In openai-chat, four levels reach the members of `choices[0].delta`, which tell its chunks apart.
+# In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
 TYPE_DEPTH: Final = 4
 """Levels of a payload that determine the type of its frame."""
 
@@ -79,9 +79,9 @@ def derive_faults(
 ) -> Iterator[BrokenDelivery]:
     """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all with `every`.
 
-    Faults that need a connection come last, and only with `http`. A body that is not in the API's framing
-    has no faults, except that an answer without streaming is cut once. Each pair of types of adjacent frames
-    is broken once, so that every transition of the protocol is.
+    Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
+    no faults, except that an answer without streaming is cut once. Each pair of types of adjacent frames is
+    broken once, so that every transition of the protocol is covered.
     """
     if not case.stream:
         yield from _cut_document(case)
@@ -94,7 +94,8 @@ def derive_faults(
         if kind not in skipped:
             places = _spread_evenly(PLACES[kind](stream), limit)
             chosen = places if every else _choose_one(places, stream)
-            # Named after the frame, not counted: an id keeps its meaning when other places are chosen.
+            # Named after the frame instead of counted, so that an id keeps its meaning when other places are
+            # chosen.
             yield from (MAKE[kind](stream, f"{kind}.{number}", number) for number in chosen)
 
 
@@ -205,7 +206,7 @@ def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 
 def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
-    """Return the payload of a cuttable frame as it is in the body, where it may be in base64."""
+    """Return the raw payload of a cuttable frame in the body, where it may be in base64."""
     return stream.case.cassette.body[slice(*(stream.frames[number].value or (0, 0)))]
 
 
@@ -233,9 +234,9 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
 def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
     """Return the expectation for a stream of which `whole` frames arrived, however the rest was lost.
 
-    `incomplete` and an error of the client's own are both correct: no provider documents how a client reports
-    a break, and raising is the safe thing to do. If only the terminal event is missing, nothing of value is
-    lost, and `complete` passes too.
+    `incomplete` and a client's own error are both correct: no provider documents how a client reports a
+    break, and raising is safe. If only the terminal event is missing, no content is lost, and `complete`
+    passes too.
     """
     fields = dict(_BROKEN)
     if any(stream.ending.is_settled(payload) for payload in stream.payloads[:whole]):
@@ -245,7 +246,7 @@ def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
 
 
 def _add_failed_reasons(expect: Expectation) -> Leaf:
-    """Return the stop reason of the whole stream, or one that says that the stream broke."""
+    """Return the stop reason of the whole stream, or the one for a broken stream."""
     values = list_values(expect.fields.get("stop.reason")) or REASONS
     return AnyOf(tuple(dict.fromkeys((*values, *FAILED_REASONS))))
 
@@ -259,7 +260,7 @@ def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf
 
 
 def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
-    """Return how many characters of the expected text are in the first `whole` frames, at least.
+    """Return the minimum number of characters of the expected text in the first `whole` frames.
 
     This reads no format: a string under one of the API's keys for text is a delta if the expected text
     continues with it.
@@ -300,7 +301,7 @@ def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str
 def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     """Return the case's own expectation; usage and cost are open if a frame with usage was lost.
 
-    Then, and if the `[DONE]` that should follow was lost, the stream may also be reported as broken.
+    In that case, and if the `[DONE]` after it was lost, the stream may also be reported as broken.
     """
     expect, lost = stream.case.expect, [frame.payload for frame in stream.frames[whole:]]
     fields = dict(expect.fields)
@@ -372,9 +373,10 @@ def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
 
 
 def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
-    """Return the most revealing place: the last one between two pieces of content.
+    """Return the place most likely to reveal bugs: the last one between two pieces of content.
 
-    A text or a call is incomplete there, so a client can get it wrong. Between the last two frames it is not.
+    A text or a call is incomplete there, so a client can get it wrong. Between the last two frames, nothing
+    is incomplete.
     """
     carriers = stream.carriers
     candidates = (

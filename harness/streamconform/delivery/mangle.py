@@ -1,4 +1,4 @@
-"""Rewrite a stream with other bytes and the same meaning. Pure: body in, body out."""
+"""Rewrite a stream in different bytes with the same meaning. Pure: body in, body out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamconform.wire import json_text, sse
 from streamconform.wire.framings import replace_payloads, split
 
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
-# The blank line matters: a block of comments alone is no event, and a parser must not dispatch one.
+# The blank line matters: a block of only comments is not an event, and a parser must not dispatch it.
 COMMENT: Final = b": keep-alive\n\n"
 
 

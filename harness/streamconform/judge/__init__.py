@@ -1,1 +1,1 @@
-"""Compare what an implementation returned with what a trial expects: checks and verdicts. Pure."""
+"""Compare an implementation's answer with the trial's expectation: checks and verdicts. Pure."""

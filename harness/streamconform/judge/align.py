@@ -2,11 +2,11 @@
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
-joined, unless the case names a phase or signature that tells them apart and the implementation exposes it
-(`find_separators`). A signature ends its text: whether the text that it signs came in one piece or in several
-is not judged. The order stays the same, unless the API's messages have none: a chat message has one
-text, one thinking text and one list of calls, so clients that read it cannot know the position of the text
-among the calls, nor where one thought ended. In these APIs, thoughts without a signature are joined too.
+joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
+(`find_separators`). A signature ends its text: the number of pieces of the signed text is not judged. The
+order stays the same, unless the API's messages have none: a chat message has one text, one thinking text and
+one list of calls, so clients that read it cannot know the position of the text among the calls, nor where one
+thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _RANKS: Final[Mapping[BlockType, int]] = {
     "tool_call": 3,
     "other": 4,
 }
-"""The order in which both sides are compared if the API's messages have none."""
+"""The order of block types in which both sides are compared if the API's messages are unordered."""
 _NULL = Literally(None)
 SEPARATORS: Final = ("phase", "signature")
-"""The fields of text that may tell neighboring texts apart."""
+"""The fields that may distinguish adjacent texts."""
 MAX_PAIRS = 250_000
 """Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
 above it, blocks are paired by position."""
@@ -131,24 +131,26 @@ def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
 
 
 def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | None]:
-    """Return for each expected block the position of the received block that matches it, or None.
+    """For each expected block, return the position of the received block that matches it, or None.
 
-    If the types agree one to one, that is the same position. Otherwise it is the alignment with the most
-    blocks of equal type in order; equal names or texts are preferred.
+    If both lists have the same types, blocks match by position. Otherwise it is the alignment with the most
+    blocks of equal type in order; among those, equal names, texts and arguments decide.
     """
     if [block.type for block in expected] == [block.type for block in got]:
-        # By position even where the values differ: a wrong text is one difference, not a lost block and an
-        # extra one.
+        # By position even if the values differ: a wrong text is one difference, not a lost block and an extra
+        # one.
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
         return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
     # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost
     # block, and not as a difference in every later block.
     rows, columns = len(expected), len(got)
+    # More than the similarities of all pairs can make up for, so that the number of pairs comes first.
+    weight = 2 * min(rows, columns)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
-            score = _rate_similarity(expected[i], got[j])
+            score = _score_pair(expected[i], got[j], weight)
             paired = best[i + 1][j + 1] + score if score else 0
             best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
     pairs: list[int | None] = []
@@ -157,7 +159,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
         # Received blocks that the best alignment leaves out.
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
-        score = _rate_similarity(expected[i], got[j]) if j < columns else 0
+        score = _score_pair(expected[i], got[j], weight) if j < columns else 0
         if score and best[i][j] == best[i + 1][j + 1] + score:
             pairs.append(j)
             j += 1
@@ -212,9 +214,9 @@ def _is_redacted(block: ExpectedBlock) -> bool:
 
 
 def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
-    """Return the joined block; it has no text, so no check of it, if one of the texts is a matcher.
+    """Return the joined block, without a text to check if one of the texts is a matcher.
 
-    Digests are no matchers: joined, they are the digests of the parts of a text.
+    Digests are not matchers: joined digests are the digests of the parts of a text.
     """
     texts = [block.fields.get("text") for block in blocks]
     literals = [text.value for text in texts if isinstance(text, Literally)]
@@ -255,7 +257,7 @@ def _join_received(blocks: Sequence[Block]) -> Block:
 
 
 def _join_texts(texts: Sequence[Text]) -> Text:
-    """Return the joined text; a phase that its parts do not share is not exposed."""
+    """Return the joined text; a phase counts as not exposed unless all parts have it."""
     last = texts[-1]
     has_one_phase = all(text.phase == last.phase for text in texts)
     absent = frozenset[str]().union(*(text.absent for text in texts))
@@ -284,14 +286,15 @@ def _join_citations(
     return joined
 
 
-def _rate_similarity(expected: ExpectedBlock, got: Block) -> int:
+def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
+    """Return 0 for different types, else `weight` and 1 to 3 for the similarity."""
     if expected.type != got.type:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
-        return 2
-    # Of several calls of one tool, some may be left out: the arguments tell which.
+        return weight + 1
+    # Some of several calls of one tool may be missing: the arguments show which.
     arguments = expected.fields.get("arguments")
     is_same = isinstance(got, ToolCall) and arguments == Literally(got.arguments)
-    return 4 if is_same else 3
+    return weight + (3 if is_same else 2)

@@ -16,7 +16,7 @@ from streamconform.model.verdict import Check, CheckVerdict
 from streamconform.suite.expectation import serialize_leaf
 
 FAILED_VERDICT: Final[Mapping[Level, CheckVerdict]] = {"must": "fail", "should": "warn", "may": "may"}
-"""The verdict of a check that does not hold, by level."""
+"""The verdict of a failed check, by level."""
 
 REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     "usage": "usage",
@@ -46,7 +46,7 @@ _MAX_TYPES: Final = 12
 def compare_outcome(
     expect: Expectation, outcome: Outcome, claims: Claims, level: Level, *, ordered: bool = True
 ) -> Iterator[Check]:
-    """Yield a check for every leaf of `expect` that an implementation with `claims` is judged on.
+    """Yield a check for every leaf of `expect` that is judged for an implementation with `claims`.
 
     Values that the implementation does not expose are not judged. `ordered` is False for an API whose
     messages do not order text and calls. The content of a broken stream is left to `compare_partial`.
@@ -63,7 +63,7 @@ def compare_outcome(
 
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
-    """Return the paths that `expect` names and `outcome` leaves out, without indices: `tool_call.id`."""
+    """Return the paths that are in `expect` but not in `outcome`, without indices: `tool_call.id`."""
     paths = {path for path in expect.fields if path in outcome.absent and is_claimed(path, claims)}
     named = {(block.type, name) for block in expect.content or () for name in block.fields}
     for block in outcome.content:
@@ -73,7 +73,7 @@ def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tup
 
 
 def is_claimed(path: str, claims: Claims) -> bool:
-    """Return whether an implementation with `claims` is judged on the field at `path`."""
+    """Return whether the field at `path` is judged for an implementation with `claims`."""
     need = REQUIRED_CLAIMS.get(path) or REQUIRED_CLAIMS.get(path.partition(".")[0])
     return need is None or need in claims
 
@@ -81,7 +81,7 @@ def is_claimed(path: str, claims: Claims) -> bool:
 def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, Leaf]:
     """Return `fields` for `claims`: without `cache_usage`, `usage.input` includes cache reads and writes.
 
-    Many libraries report one number for the whole prompt. They claim `usage`, and not `cache_usage`.
+    Many libraries report one number for the whole prompt. They claim `usage` but not `cache_usage`.
     """
     total = fields.get("usage.input")
     if total is None or "cache_usage" in claims:
@@ -97,9 +97,9 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
 
 
 def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
-    """Return whether the outcome rightly says that the stream broke or failed.
+    """Return whether the outcome correctly reports that the stream broke or failed.
 
-    A client that raises does the safe thing, even if it drops what had arrived: keeping that is a `should`.
+    Raising is safe even if the client drops the content that had arrived; keeping it is a `should`.
     """
     return outcome.status != "complete" and matches_leaf(expect.fields["status"], outcome.status)
 
@@ -113,9 +113,9 @@ def _compare_content(
     tolerant: bool,
 ) -> Iterator[Check]:
     pairs = align.pair_blocks(expected, got)
-    # Leaving a call out that must not be executed is as safe as marking it.
+    # Leaving out a call that must not be executed is as safe as marking it.
     left_out = {i for i, position in enumerate(pairs) if position is None and _must_not_run(expected[i])}
-    # A client that raises may drop blocks, but a block that was never sent is wrong all the same.
+    # A client that raises may drop blocks, but a block that was never sent is still wrong.
     is_only_less = len(got) == len(pairs) - pairs.count(None)
     loss_level = lower_level(level, "should") if tolerant else level
     length = len(expected) - len(left_out)
@@ -168,10 +168,10 @@ def _compare_block(
 
 
 def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level: Level) -> Check:
-    """Return the check that nobody would run a call that was cut or is malformed.
+    """Return the check that a call that was cut or is malformed is not executable.
 
-    It holds for `complete: false` and for `arguments: null`, whatever the case names: libraries read "ended
-    on the wire" in both ways. It fails at the leaf by which the case says so.
+    It passes for `complete: false` and for `arguments: null`, regardless of which one the case expects,
+    because libraries use either. It fails at the leaf that the case expects.
     """
     value = getattr(got, name)
     says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
@@ -206,16 +206,16 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
         return False
     if name in got.absent:
         return True
-    # Many libraries hand out only the parsed arguments.
+    # Many libraries expose only the parsed arguments.
     if name == "arguments_text" and isinstance(got, ToolCall) and got.arguments_text is None:
         arguments = expected.fields.get("arguments")
         return arguments is None or matches_leaf(arguments, got.arguments)
-    # Libraries that hand a call out only when it is whole have no such flag.
+    # Libraries that return a call only when it is complete have no such flag.
     return name == "complete" and getattr(got, name) is None
 
 
 def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
-    """Return whether `value` is a part of the expected value: what was kept of content that was lost."""
+    """Return whether `value` is a part of the expected value, as it remains if content was lost."""
     if name == "complete":
         return value is False
     if value is None:

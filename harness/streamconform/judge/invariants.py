@@ -68,7 +68,7 @@ def check_content_index(outcome: Outcome, events: Sequence[Event]) -> str | None
 
 
 def check_delta_inside_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """Every delta and end of a block comes between the block's start and end; no block starts twice."""
+    """The deltas of a block come between its start and its end; no block starts twice."""
     del outcome
     open_blocks: set[int] = set()
     started: set[int] = set()

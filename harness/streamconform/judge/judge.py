@@ -1,4 +1,4 @@
-"""Judge the answer to a trial: checks, verdict and culprit. Pure; verdicts are decided nowhere else."""
+"""Judge the answer to a trial: checks, verdict and culprit. Pure; no other module decides verdicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from streamconform.adapters.interface import (
     Answer,
@@ -45,6 +45,8 @@ from streamconform.model.verdict import Check, Culprit, Verdict
 
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with the first delta of a body ends; None if that is unknown."""
+SKIPPED_THOUGH_CLAIMED: Final = "skipped a trial that its claims include"
+"""The beginning of the reason of a trial that fails because the adapter skipped it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Judgement:
     passed: int = 0
     reason: str | None = None
     not_exposed: tuple[str, ...] = ()
-    """The paths that the case names and the implementation leaves out."""
+    """The paths that the case expects and the implementation leaves out."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -88,13 +90,12 @@ def _has_thoughts(case: Case) -> bool:
 
 
 def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
-    """Return the judgement on `answer`, the answer of an implementation with `claims` to `trial`."""
+    """Judge an implementation's `answer` to `trial`, given its `claims`, and return the judgement."""
     match answer:
         case Observation() | Output():
             return _judge_answer(trial, answer, claims, first_delta)
         case Skipped(reason):
-            message = f"skipped a trial that its claims include: {reason}"
-            return Judgement("fail", "adapter", reason=message)
+            return Judgement("fail", "adapter", reason=f"{SKIPPED_THOUGH_CLAIMED}: {reason}")
         case Errored(message):
             return Judgement("faulted", "adapter", reason=message)
         case ProtocolFault(kind, message):
@@ -109,8 +110,8 @@ def check_observation(
 ) -> tuple[list[Check], Culprit]:
     """Return every check of an observation, passed or not, and the culprit of the failed ones.
 
-    An answer that is not in the normal form gets only the check that says so: nothing else can be judged,
-    and the adapter has to be fixed.
+    An answer that is not in the normal form gets only one failed check: nothing else can be judged, and the
+    adapter has to be fixed.
     """
     try:
         outcome = decode.decode_outcome(seen.outcome)
@@ -160,7 +161,7 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
-    """Return what can be judged of a client that continued: all but what the plain ending replaced.
+    """Return the checks for a client that continued, without the values that the canned answer replaced.
 
     A client may report both answers, or only the last one. Stopping and continuing are both correct.
     """
@@ -194,7 +195,7 @@ def check_output(call: Call, got: Any) -> list[Check]:
 
 
 def _explain_counts(expect: Counts, got: Any) -> str | None:
-    """Return what is wrong with the counts `got`, one per input, or None."""
+    """Return a message about the first wrong count in `got`, which has one per input, or None."""
     counts = got if isinstance(got, list) else [got]
     for i, count in enumerate(counts):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -250,7 +251,7 @@ def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claim
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
     """Return `checks` with one for each value that JSON does not have, in place of the check of its leaf."""
     in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
-    for place, text in in_outcome or seen.not_json[:1]:  # the events repeat the outcome's values
+    for place, text in in_outcome or seen.not_json:  # the events repeat the outcome's values
         needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
         if claims.isdisjoint(needed):
             continue
@@ -279,7 +280,7 @@ def _check_streaming(
 ) -> Check:
     """Return the check that the first delta is emitted before the last chunk is read.
 
-    It also passes if the frame of that delta ends in the last chunk, or if nobody knows where it ends.
+    It also passes if the frame of that delta ends in the last chunk, or if its end is unknown.
     """
     if len(trial.chunks) == 1:
         return _make_check(trial, "streaming", None)
@@ -315,7 +316,7 @@ def decide_verdict(checks: Sequence[Check]) -> Verdict:
 
 
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
-    """Return the part of a failed answer that results keep."""
+    """Return the part of a failed answer that is kept in the results."""
     match answer:
         case Observation(outcome, events, first=first, requests=requests, raised=raised):
             described = None if raised is None else asdict(raised)

@@ -28,8 +28,8 @@ def compare_partial(
     """Yield the checks of the content of a stream that broke at the position in `expect.partial`.
 
     Blocks may be missing. Each received block matches one of the whole stream, in order, and its texts are
-    prefixes. An executable call has the whole arguments, and no more calls are executable than had ended.
-    Text that had arrived should be kept.
+    prefixes. An executable call has the whole arguments, and the number of executable calls is at most the
+    number that had ended. Text that had arrived should be kept.
     """
     if expect.content is None or expect.partial is None:
         return
@@ -80,6 +80,6 @@ def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) ->
         if name in _PREFIX_FIELDS:
             if value is not None and isinstance(leaf, Literally) and isinstance(leaf.value, str):
                 yield check_leaf(path, PrefixOf(leaf.value), value, level)
-        # Arguments that are null or marked as incomplete are what a cut call should have.
+        # A cut call should have null arguments or be marked as incomplete.
         elif name == "arguments" and got_executable and expects_complete:
             yield check_leaf(path, leaf, value, level)

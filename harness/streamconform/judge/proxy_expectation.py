@@ -1,8 +1,7 @@
 """Adapt a trial's expectation to a proxy that translates its stream into another API. Pure.
 
-The proxy reads the stream of the trial and writes a stream of another API, which is decoded to the outcome
-that is judged. What that API cannot express (`Api.proxy`) is not judged. Nothing here comes from the
-reference.
+The proxy reads the trial's stream and writes a stream of another API, which is decoded to the judged outcome.
+Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the reference.
 
 - Ids of calls and answers, and the model's name, are chosen by the proxy, so they are not judged.
 - Usage is judged only in complete answers for which the case expects numbers: some APIs make a proxy send
@@ -38,7 +37,7 @@ _JUDGED_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The fields of each block type that are judged."""
 _PARSE_RULE: Final = "grammar.arguments-parse"
-"""The rule that a proxy breaks if it passes malformed arguments on as they arrive."""
+"""The rule that a proxy violates if it passes on malformed arguments as they arrive."""
 _REDACTED: Final = Literally(value=True)
 
 
@@ -66,12 +65,11 @@ def check_rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[C
 
 
 def _adapt_expectation(expect: Expectation, limits: ProxyLimits) -> Expectation:
-    is_broken = expect.partial is not None
-    is_complete = expect.fields.get("status") == Literally("complete")
-    fields = dict(_adapt_fields(expect.fields, limits, judges_usage=is_complete and not is_broken))
+    is_complete = expect.fields.get("status") == Literally("complete")  # never so for a broken stream
+    fields = dict(_adapt_fields(expect.fields, limits, judges_usage=is_complete))
     if expect.content is None:
         return replace(expect, fields=fields)
-    judges_ends = is_complete or is_broken
+    judges_ends = is_complete or expect.partial is not None
     content = [
         adapted
         for block in expect.content

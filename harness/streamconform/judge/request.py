@@ -17,7 +17,7 @@ from streamconform.model.verdict import Check
 from streamconform.suite.request_expectation import serialize_value
 
 UNIQUE_IDS_PATH: Final = "invariant.unique-ids"
-# Not None: a member that is sent as null is not the same as one that is not sent.
+# Not None, because a member sent as null differs from an absent member.
 _ABSENT: Final = object()
 _MAX_LOCATIONS: Final = 5
 """Locations that one message lists for a path with `*`."""
@@ -28,9 +28,8 @@ _MAX_DEPTH: Final = 128
 def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level) -> Iterator[Check]:
     """Yield the checks of `got`, a request of the form `{"body": {…}, "headers": {…}, "path": "…"}`.
 
-    Check paths begin with `body` or `headers`, or are `path`. A list of the wrong length is one check, at its
-    `length`; the items that both lists have are compared all the same. No two calls may share an id, in any
-    case.
+    Check paths begin with `body` or `headers`, or are `path`. A wrong length fails one check, at the list's
+    `length`; the items that both lists have are still compared. No two calls may share an id, in any case.
     """
     request = got if isinstance(got, Mapping) else {}
     body = request.get("body")
@@ -42,7 +41,7 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
         message = f"the body is nested deeper than {_MAX_DEPTH} levels, which no provider accepts"
         yield check_rule("body", level, message)
         return
-    # Cases are about meaning: equal spellings of a body are brought to one form before the comparison.
+    # Cases compare meaning, so equivalent spellings of a body are normalized before the comparison.
     form = APIS[api].requests
     canonical = form.canonical(dict(body))
     yield from _compare_value("body", expect.must, canonical, level, canonical)

@@ -32,7 +32,7 @@ _EMPTY_OUTCOME: Final = Outcome(status="error", content=())
 def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tuple[list[Check], Culprit]:
     """Return every check of a round trip, passed or not, and the culprit of the failed ones.
 
-    An outcome that is not in the normal form gets only the check that says so, as in every trial. The first
+    An outcome that is not in the normal form gets only one failed check, as in every trial. The first
     answer's outcome is judged only if the adapter reports it.
     """
     try:
@@ -99,7 +99,7 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
 def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
     """Return the check that a request names the first answer, whose stream has its id."""
     body = trial.first.case.cassette.body
-    # Searched in the bytes, because the judge parses no streams. An id is long enough to occur nowhere else.
+    # Searched in the bytes, because the judge parses no streams. Ids are long enough not to occur by chance.
     is_named = isinstance(name, str) and json.dumps(name).encode() in body
     message = None if is_named else "names no answer that the server gave"
     return check_rule(f"body.{kept}", trial.level, message, got=name)

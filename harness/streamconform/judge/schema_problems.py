@@ -7,7 +7,7 @@ rejects, and only the first few of them: an answer may have a million.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from streamconform.judge import decode
@@ -21,16 +21,15 @@ _WHOLE: Final = "(whole): "
 def explain_malformed_outcome(outcome: Any) -> str:
     """Return the first problems of an outcome that `decode_outcome` rejects."""
     if isinstance(outcome, dict) and isinstance(outcome.get("content"), list):
-        malformed = _find_malformed(outcome["content"], decode.decode_block)
-        messages = [
+        of_content = (
             f"content.{i}{_append_path(problem)}"
-            for i, block in islice(malformed, MAX_PROBLEMS)
+            for i, block in _find_malformed(outcome["content"], decode.decode_block)
             for problem in find_problems("outcome.v1", block, "block")
-        ]
-        messages += find_problems("outcome.v1", outcome | {"content": []})
+        )
+        messages = chain(of_content, find_problems("outcome.v1", outcome | {"content": []}))
     else:
-        messages = [*find_problems("outcome.v1", outcome)]
-    return "; ".join(messages[:MAX_PROBLEMS]) or "not in the normal form"
+        messages = chain(find_problems("outcome.v1", outcome))
+    return "; ".join(islice(messages, MAX_PROBLEMS)) or "not in the normal form"
 
 
 def explain_malformed_events(events: Any) -> str:

@@ -1,7 +1,7 @@
 """Match known-failures entries against the trial and check ids of the full suite, without running anything.
 
-Whether an entry is unmatched is decided against the full suite, so that a filtered run does not report the
-entries that it happens not to reach.
+Entries are matched against the full suite, so that a filtered run does not report entries whose trials it did
+not run.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ EMPTY_ANSWER = Observation(
     [],
     (),
 )
-"""An answer without any content: the checks it gets are those that every answer gets."""
+"""An answer without content, which gets only the checks that every answer gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailuresContext:
-    """A known-failures file with the facts, besides the results, that decide which entries are outdated."""
+    """A known-failures file with the data, besides the results, that shows which entries are outdated."""
 
     known: KnownFailures
     unmatched: frozenset[int]
@@ -82,15 +82,17 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
 def find_unmatched(
     entries: Sequence[KnownFailure], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
-    """Return the indexes of the entries that match nothing in the full suite, whatever was `selected`.
+    """Return the indexes of the entries that match nothing in the full suite, regardless of `selected`.
 
     The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry
     matches their id but no selected trial.
     """
+    if not entries:
+        return frozenset()  # without reading the ids in every spec file
     by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
         by_case.setdefault(trial.case.id, []).append(trial)
-    # Pulled recordings are no part of the suite, so a run without them cannot tell what matches them.
+    # Pulled recordings are not part of the suite, so a run without them cannot check entries about them.
     has_recorded = any(map(is_recorded, catalog.ids))
     remaining = {n: entry for n, entry in enumerate(entries) if has_recorded or not is_recorded(entry.match)}
     for case_id, trials in by_case.items():

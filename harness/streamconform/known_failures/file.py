@@ -1,4 +1,4 @@
-"""Read the known-failures file, and edit it line by line, so that reasons and comments stay as they are.
+"""Read the known-failures file, and edit it line by line, so that reasons and comments are preserved.
 
 An entry extends from the line with its `-` to the last line that is indented deeper. Other lines between
 entries, such as comments, belong to no entry and stay when one is removed.
@@ -32,7 +32,7 @@ VERSION_LINE: Final = "known-failures: 1\n"
 """The line after which `implementation` is inserted."""
 
 LINE: Final = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|$)")
-"""One line, with the line ends that YAML knows."""
+"""Matches one line, with any line ending that YAML allows."""
 INLINE_EMPTY: Final = re.compile(r"(entries\s*:)\s*\[\s*\]")
 
 
@@ -152,7 +152,7 @@ def _to_mapping(entry: KnownFailure) -> dict[str, Any]:
 
 
 def _verify(data: bytes, name: str, expected: Sequence[KnownFailure]) -> None:
-    """Raise `SourceError` unless `data` has exactly the `expected` entries: no update beats a wrong one."""
+    """Raise `SourceError` unless `data` has exactly the `expected` entries, to prevent a wrong update."""
     try:
         actual = [replace(entry, line=0) for entry in parse_document(reader.parse(data, name)).entries]
     except SourceError:

@@ -1,4 +1,4 @@
-"""Apply known failures to results: which verdicts they change, and which entries are outdated. Pure.
+"""Apply known failures to results: change verdicts, and find outdated entries. Pure.
 
 A file is about one implementation or about every one in the run; the caller passes the results that its
 entries apply to. Each trial that an entry matches has a `MatchStatus`; skipped trials do not count.
@@ -26,15 +26,15 @@ OutdatedKind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
 
 
 class CheckedPaths(NamedTuple):
-    """The paths that a trial is judged on."""
+    """The paths that are judged in a trial."""
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """`certain`, and the paths that depend on the answer: the blocks that a broken stream may lack."""
+    """`certain` plus the paths that depend on the answer, such as blocks that a broken stream may lack."""
 
 
 MALFORMED: Final = frozenset({"invariant.outcome-schema", "invariant.event-schema"})
-"""Checks that, when they fail, are the only ones: a malformed answer cannot be compared."""
+"""Checks after which no others are made: a malformed answer cannot be compared."""
 
 GetPaths = Callable[[TrialResult], CheckedPaths]
 
@@ -51,7 +51,7 @@ class OutdatedEntry:
 class Settler:
     """Applies the verdicts `known` and `stale` to the results of one implementation, one at a time.
 
-    Results are settled while the run goes on, so that `-x` stops at the first failure that is new.
+    Results are settled during the run, so that `-x` stops at the first new failure.
     """
 
     def __init__(self, files: Iterable[KnownFailures], paths: GetPaths, *, strict: bool) -> None:
@@ -112,7 +112,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return "inconclusive"
     if pattern.check is None:
         return "passing"
-    # The check was never made, so the trial fails in another way than the entry says.
+    # The check was never made, so the trial fails differently from the entry.
     if not _was_judged(result):
         return "mismatched"
     judged = paths(result)

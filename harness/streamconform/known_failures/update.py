@@ -1,6 +1,7 @@
 """Plan the smallest update of a known-failures file that makes it match a run. Pure.
 
-Entries that are still correct are left alone. Expired entries stay too, because a person has to decide.
+Entries that are still correct are left alone. Expired entries stay too, because a person has to decide what
+to do with them.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def plan_update(
     if beside is None:
         return change
     remaining = replace(known, entries=change.apply(known.entries))
-    # With the entries that remain: what a narrowed entry no longer covers is a new failure.
+    # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new one.
     settle = Settler((*beside, remaining), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():
@@ -85,7 +86,7 @@ def _narrow(
 ) -> Iterator[KnownFailure]:
     """Yield narrower copies of `entry`, about the same checks, that match its failing trials only.
 
-    A copy matches a topic or an API where all that fail there would be listed one by one.
+    A copy matches a whole topic or API if all of its failing trials would otherwise be listed one by one.
     """
     _, colon, check = entry.match.partition(":")
     results = [result for group in cases.values() for result in group]

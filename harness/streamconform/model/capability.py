@@ -1,4 +1,4 @@
-"""The capabilities that an implementation can claim; it is judged only on those that it claims."""
+"""The capabilities that an implementation can claim; only claimed capabilities are judged."""
 
 from __future__ import annotations
 

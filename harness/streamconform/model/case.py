@@ -34,7 +34,7 @@ class Partial:
     calls_ended: int
     """Tool calls that had ended before the break; at most this many may be executable."""
     text_arrived: int = 0
-    """Characters of text, at least, that had arrived before the break."""
+    """Minimum number of characters of text that had arrived before the break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Expectation:
 
 
 NOTHING_EXPECTED: Final = Expectation(None, {})
-"""The expectation of a recording without a spec: only the invariants judge it."""
+"""The expectation of a recording without a spec, which is judged only by the invariants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class CaseHead:
     reviewed: bool = True
     tags: frozenset[str] = frozenset()
     evidence: tuple[str, ...] = ()
-    """Names of the facts that the expectation rests on (`suite.evidence`)."""
+    """Names of the facts that support the expectation (`suite.evidence`)."""
     sources: tuple[str, ...] = ()
     """Further links."""
     guards: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Case(CaseHead):
     stream: bool = True
     """False for an answer without streaming: the body of the cassette is then the whole document."""
     unavailable: str | None = None
-    """Why the bytes are not on this machine: the recording was not pulled, and the case is skipped."""
+    """The reason for skipping the case if its recording was not pulled to this machine."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

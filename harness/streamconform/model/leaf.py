@@ -34,7 +34,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these values. If some are `preferred`, the others pass the check at most as a warning."""
+    """One of these values. If some are `preferred`, the others only warn."""
 
     values: tuple[Any, ...]
     why: str | None = None
@@ -51,7 +51,7 @@ class PrefixOf:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Text that the suite does not hold: neighboring parts, each with its length and SHA-256.
+    """Text that is not in the suite: adjacent parts, each with its length and SHA-256.
 
     The length is in characters, the digest that of the UTF-8. A value that is not text is compared by its
     canonical JSON (`format_canonical_json`).

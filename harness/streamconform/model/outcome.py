@@ -4,7 +4,7 @@ Token buckets are disjoint: None means not reported, 0 reported as zero. Money i
 float cannot hold it.
 
 `absent` lists the keys that an implementation left out because it does not expose the value. They are None
-here, like a `null`, but a `null` says that there is none, and is judged.
+here, like `null`, but `null` means that there is no value, and is judged.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ Block = Text | Thinking | Refusal | ToolCall | Other
 class Stop:
     """The stop reason, normalized and as the provider sent it.
 
-    `sequence` is the stop sequence that matched, `details` what the provider says about the stop.
+    `sequence` is the stop sequence that matched, `details` the provider's details about the stop.
     """
 
     reason: Reason | None = None

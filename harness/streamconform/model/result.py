@@ -23,7 +23,7 @@ class ImplementationInfo:
     impl: str
     input: Input
     claims: Mapping[str, tuple[str, ...]] | None = None
-    """The claimed capabilities per API; `common` has those of functions."""
+    """The claimed capabilities per API; the key `common` lists those of functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class TrialResult:
     guards: tuple[str, ...] = ()
     """The real bugs that the case catches; empty if everything passed."""
     not_exposed: tuple[str, ...] = ()
-    """The paths that the case names and the implementation leaves out: they are not judged."""
+    """The paths that the case expects and the implementation leaves out, which are not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,13 +42,13 @@ _OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
 DELIVERIES: Final[Mapping[str, Delivery]] = {
     delivery.name: delivery
     for delivery in (
-        Delivery(AS_IS, "must", "as it came: one chunk per network read, or per frame", ANY),
+        Delivery(AS_IS, "must", "as recorded: one chunk per network read, or per frame", ANY),
         Delivery("whole", "must", "everything in one chunk", ANY),
         Delivery("bytewise", "must", "one byte per chunk", ANY),
         Delivery("utf8-split", "must", "a cut inside every multi-byte character", ANY),
         Delivery("random", "must", "cuts at random offsets, from the seed", ANY),
         Delivery("crlf", "must", "every line end is CR LF", SSE),
-        Delivery("comments", "must", "a comment between every two frames", SSE),
+        Delivery("comments", "must", "a comment before every frame", SSE),
         Delivery("unknown-event", "must", "additional events of an unknown type"),
         Delivery("unknown-field", "must", "an unknown field in every payload"),
         Delivery("bom", "should", "a byte order mark before the first line", SSE),
@@ -62,7 +62,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
 }
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
-"""Deliveries of the standard set for one case per API: a client reads them in every stream or in none."""
+"""Standard deliveries that run for one case per API: a client supports them in every stream or in none."""
 SAMPLE_TAG: Final = "delivery-sample"
 """The tag of these cases."""
 
@@ -100,7 +100,7 @@ OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
 
 @dataclass(frozen=True, slots=True)
 class ProxyView:
-    """For a stream read through a proxy: the API it is read in, and the rules it is checked against."""
+    """For a stream read through a proxy: the API of the translated stream, and the rules that apply to it."""
 
     api: str
     rules: Mapping[str, Level] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class ProxyView:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case and the chunks to deliver; joined, they are the delivered body."""
+    """A case and the chunks to deliver, which join to the delivered body."""
 
     case: Case
     delivery: str
@@ -120,7 +120,7 @@ class Trial:
     derived: Expectation | None = field(default=None, repr=False)
     """The expectation for a broken stream, if the case's own does not apply."""
     through: ProxyView | None = field(default=None, repr=False)
-    """Set if the stream is read in another API than the case's."""
+    """Set if the stream is translated to a different API before it is judged."""
 
     @property
     def expect(self) -> Expectation:
@@ -198,12 +198,12 @@ def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
 
 
 def get_current_name(delivery: str) -> str:
-    """Return the name of a delivery or fault today; old names are accepted."""
+    """Return the current name of a delivery or fault; old names are accepted."""
     return OLD_NAMES.get(delivery, delivery)
 
 
 def update_id(id_or_pattern: str) -> str:
-    """Return the id of a trial or check, or a pattern of ids, with the delivery's name of today."""
+    """Return the id of a trial or check, or a pattern of ids, with the delivery's current name."""
     return _OLD_ID.sub(lambda match: f"@{get_current_name(match[1])}", get_current_name(id_or_pattern))
 
 

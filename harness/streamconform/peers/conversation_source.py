@@ -17,14 +17,14 @@ from typing import Any, Final
 
 
 class Source:
-    """An object of a library, as the expression that makes it."""
+    """The Python expression that creates an object of a library."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         """Store the arguments."""
         vars(self).update(arguments=list(arguments), keywords=keywords)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the argument `name`; by position only the first one is known."""
+        """Return the argument `name`; only the first positional argument has a known name."""
         return self.keywords[name] if name in self.keywords else self.arguments[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -39,12 +39,12 @@ class Source:
 
 
 class StandIn(ModuleType):
-    """A module of a library that is not installed; each of its names is a class of `Source`."""
+    """A stand-in for a library's module; every name in it is a subclass of `Source`."""
 
     __path__: list[str]
 
     def __getattr__(self, name: str) -> Any:
-        """Return a module for a name in lower case, a class for any other; none for Python's own names."""
+        """Return a module for a lower-case name, else a class; Python's own names raise `AttributeError`."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name.islower():
@@ -72,7 +72,7 @@ class StandInFinder(MetaPathFinder, Loader):
         return StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: names are made when they are used."""
+        """Do nothing: names are created on first use."""
 
 
 def _describe_litellm(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _describe_langchain(conversation: Mapping[str, Any], api: str) -> dict[str, 
 
 
 def _format_keywords(keywords: Mapping[str, Any]) -> str:
-    """Return keyword arguments as they follow other arguments; empty ones are left out."""
+    """Return keyword arguments as source, to follow other arguments; empty ones are omitted."""
     return "".join(f", {name}={value!r}" for name, value in keywords.items() if value not in ({}, None))
 
 
@@ -113,7 +113,7 @@ DESCRIBE: Final[Mapping[str, Callable[[Mapping[str, Any], str], dict[str, Any]]]
     "langchain": _describe_langchain,
     "pydantic-ai": _describe_pydantic_ai,
 }
-"""By peer, the values of the placeholders in the `request` of its snippet."""
+"""The values of the placeholders in the `request` of a peer's snippet, by peer."""
 LIBRARIES: Final = ("langchain_core", "pydantic_ai")
 
 

@@ -41,7 +41,7 @@ def get_environments_folder(cache: str | None = None) -> Path:
 
 
 def find_peer(name: str) -> Peer:
-    """Return the peer called `name`; raises `UsageError` if there is none."""
+    """Return the peer `name`; raises `UsageError` if there is none."""
     if name not in PEERS:
         hint = suggest(name, PEERS) or "; `conform peers list` shows the peers"
         raise UsageError(f"unknown peer `{name}`{hint}")
@@ -76,7 +76,7 @@ def read_environment(root: Path, peer: Peer) -> Environment | None:
 def remove_environment(root: Path, peer: Peer) -> bool:
     """Delete the environment of `peer` and leftovers of killed installations; return whether any existed.
 
-    The last peer on Node.js takes Node.js with it.
+    Node.js is removed with the last peer that uses it.
     """
     folders = [folder for folder in (root / peer.key, *root.glob(f".{peer.key}.*")) if folder.exists()]
     for folder in folders:

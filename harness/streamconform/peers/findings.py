@@ -18,7 +18,7 @@ PAGE: Final = "findings.md"
 
 
 NODE_SUFFIX: Final = " (Node.js)"
-"""Marks a library on npm in a finding that also names its namesake on the Python index."""
+"""Marks an npm library in findings that also name a Python library of the same name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +29,19 @@ class Library:
     release: str
     """The release that it was reproduced with."""
     since: str | None = None
-    """The first release that has it; `first` if no release is without it, None if that is unknown."""
+    """The first release with the bug; `first` if every release has it, None if that is unknown."""
     fixed: str | None = None
-    """The first later release without it; None if there is none, or if that is unknown."""
+    """The first later release without the bug; None if there is none, or if that is unknown."""
 
     @property
     def package(self) -> str:
-        """Return the name of the package, without the language that tells it from its namesake."""
+        """Return the package's name without the suffix that distinguishes packages of the same name."""
         return self.name.removesuffix(NODE_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A bug, with everything that an issue in the library's tracker needs."""
+    """A bug, with all the information for an issue in the library's tracker."""
 
     slug: str
     title: str
@@ -61,7 +61,8 @@ class Finding:
         None if none of them has it: the bug is one of a library that they use.
         """
         on_node = peer.language == "javascript"
-        # The suffix tells a library on npm from its namesake only where a finding names both.
+        # The suffix distinguishes an npm library from a Python library of the same name if a finding names
+        # both.
         marked = [library for library in self.libraries if library.name.endswith(NODE_SUFFIX) == on_node]
         for library in (*marked, *self.libraries):
             package = peer.distribution if library.package == peer.name else library.package

@@ -20,7 +20,7 @@ HEADING: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingHistory:
-    """The releases of one library that have a finding."""
+    """The releases of one library that have the bug of a finding."""
 
     finding: str
     """Its slug."""
@@ -31,15 +31,15 @@ class FindingHistory:
     oldest: str
     """The oldest release known to have it."""
     without: str | None = None
-    """The last tested release before `oldest` that does not have it, if there is one."""
+    """The last tested release before `oldest` without the bug, if there is one."""
     fixed: str | None = None
-    """The first tested release after those that have it that does not have it, if there is one."""
+    """The first tested release in which the bug is fixed, if there is one."""
     newest: State | None = None
-    """Whether the newest release on the index has it; None if that was not tested."""
+    """Whether the newest release on the index has the bug; None if that was not tested."""
     adjacent: bool = True
     """Whether the releases at each boundary are neighbors on the index."""
     steady: bool = True
-    """Whether no tested release contradicts that it appears once and disappears once."""
+    """Whether the tested releases agree that the bug was introduced once and fixed at most once."""
     releases: Mapping[str, State] = field(default_factory=dict)
     """The tested releases, in the order of versions."""
 
@@ -82,7 +82,7 @@ def format_history(history: PeerHistory) -> str:
 
 
 def describe(entry: FindingHistory, newest: str) -> str:
-    """Return when a finding appeared and disappeared, as the end of a sentence."""
+    """Return when a bug was introduced and fixed, as the end of a sentence."""
     if entry.without is None:
         parts = [f"in every release that can be tested, since {entry.oldest}"]
     else:

@@ -30,7 +30,7 @@ INSTALL_COMMAND: Final = (
 NOT_FOUND: Final = re.compile(
     r"No matching distribution found|Could not find a version|conflicting dependencies", re.IGNORECASE
 )
-"""What pip prints if its index lacks a release."""
+"""Matches pip's output if its index lacks a release."""
 MAX_OUTPUT_LINES: Final = 6
 """Lines of pip's output that an error message shows."""
 
@@ -73,7 +73,7 @@ def install(root: Path, peer: Peer) -> Environment:
             f"choose another folder with `--cache` or `{VARIABLE}`"
         ) from error
     environment = read_environment(root, peer)
-    assert environment is not None, "it was just renamed into place, or existed before"
+    assert environment is not None, "the folder was just renamed into place, or existed before"
     return environment
 
 

@@ -1,4 +1,4 @@
-"""Install the Node.js that runs the peers, beside them, so that the machine's own release does not matter."""
+"""Install the Node.js that runs the peers, beside them, so that the machine's own Node.js is not used."""
 
 from __future__ import annotations
 

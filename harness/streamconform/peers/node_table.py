@@ -148,6 +148,7 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-groq",
+        vendor="groq",
         distribution="groq-sdk",
         version="1.6.0",
         module="groq",
@@ -159,17 +160,19 @@ NODE_PEERS: Final = (
     ),
     Peer(
         name="node-together",
+        vendor="together",
         distribution="together-ai",
         version="0.52.0",
         module="together",
         apis=("openai-chat",),
         through="`chat.completions.create()` with `stream: true`",
         issues="https://github.com/togethercomputer/together-typescript/issues",
-        claims=(*WITH_CACHE, "thinking", *EVENTS_DETAILS),
+        claims=(*WITH_THINKING, *EVENTS),
         language="javascript",
     ),
     Peer(
         name="node-openrouter",
+        vendor="openrouter",
         distribution="@openrouter/sdk",
         version="1.3.19",
         module="openrouter",

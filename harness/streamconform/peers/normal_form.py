@@ -161,7 +161,7 @@ def get(holder: Any, *path: str) -> Any:
 
 
 def get_text(holder: Any, *path: str) -> str:
-    """Return the text at a path; empty if it is not text, whatever type the library declares."""
+    """Return the text at a path; empty if it is not text, regardless of the declared type."""
     value = get(holder, *path)
     return value if isinstance(value, str) else ""
 

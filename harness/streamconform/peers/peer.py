@@ -30,12 +30,12 @@ class Peer:
     claims: Capabilities
     """The capabilities that the adapter claims."""
     claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
-    """The claims for APIs to which `claims` does not apply."""
+    """Claims for individual APIs, in place of `claims`."""
     vendor: str | None = None
     """The vendor whose servers the library is written for; it is judged only on streams of that vendor."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
-    """Distributions that are installed with the library; for Python the pins give their release."""
+    """Distributions that are installed with the library; for Python their releases are in the pins."""
     language: str = "python"
 
     @property
@@ -71,6 +71,6 @@ WITH_OWN_STOP_REASONS: Final[Capabilities] = (
     "cache_usage",
     "errors",
 )
-"""Libraries that replace the provider's stop reason with one of their own."""
+"""Libraries that replace the provider's stop reason with their own."""
 OPENAI_CHAT: Final[Capabilities] = (*WITH_CACHE, "refusals")
 """The OpenAI SDK for Chat Completions; its chunks have no field for reasoning."""

@@ -18,9 +18,9 @@ from streamconform.peers.peer import Peer
 STABLE: Final = re.compile(r"[0-9]+(\.[0-9]+)*")
 """A release that pip and npm install without being told to accept pre-releases."""
 FIRST_DAY: Final = date(2022, 1, 1)
-"""Earlier than any release that can be tested."""
+"""A day before any release that can be tested."""
 PRECISION: Final = timedelta(days=10)
-"""The search for the day of a release on the Python index ends when it is known this well."""
+"""The precision at which the search for a release's day on the Python index stops."""
 NAME_AND_VERSION: Final = re.compile(r"(?P<name>@?[^@\[=]+)(\[[^\]]*\])?(@|==)?(?P<version>[0-9][^@]*)?")
 
 

@@ -1,4 +1,4 @@
-"""Read the prompt and the tools from a request's body, for libraries whose requests have their own form."""
+"""Read the prompt and the tools from a request's body, for libraries with their own request format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _read_tools(declarations: Any) -> Iterator[Tool]:
             ),
             None,
         )
-        # Tools of the provider have a type of their own (`web_search_20250305`) and no schema.
+        # The provider's tools have their own types (`web_search_20250305`) and no schema.
         if isinstance(get(tool, "name"), str) and (
             schema or get(declaration, "type") in {None, "function", "custom"}
         ):

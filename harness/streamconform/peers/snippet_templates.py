@@ -52,5 +52,5 @@ def fill_in(template: str, values: Mapping[str, str]) -> str:
     An empty value keeps the line.
     """
     lines = [line for line in template.splitlines() if set(PLACEHOLDER.findall(line)) <= values.keys()]
-    # A value may contain what looks like a placeholder, so each line is replaced once.
+    # A value may contain text that looks like a placeholder, so each line is replaced only once.
     return "\n".join(PLACEHOLDER.sub(lambda match: values[match[1]], line) for line in lines) + "\n"

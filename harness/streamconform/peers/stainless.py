@@ -1,8 +1,8 @@
 """Chat Completions through an SDK that Stainless generated for a vendor.
 
-These SDKs differ in their types and have the same client: `with_options()`, `chat.completions.create()`,
-`APIError` for what the provider reports and `APIConnectionError` for a lost connection. While such an SDK
-reads a stream, it lets the HTTP library's own exceptions through.
+These SDKs have different types but the same client: `with_options()`, `chat.completions.create()`, `APIError`
+for the provider's errors and `APIConnectionError` for a lost connection. While such an SDK reads a stream, it
+lets the HTTP library's own exceptions through.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ _PYTHON_PEERS: Final = (
             "ollama-chat",
             "cohere-chat",
         ),
-        through="`stream()` of each chat model, the chunks added up, and `content_blocks`",
+        through="`stream()` of each chat model, with the chunks added, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
         claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
         claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no count of the cache

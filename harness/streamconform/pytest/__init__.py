@@ -5,4 +5,4 @@ from typing import Final
 __all__ = ["ROOT"]
 
 ROOT: Final = "conform"
-"""What the node ids of our items begin with. It is here because every module of the package needs it."""
+"""Prefix of our node ids. It is defined here because every module of the package needs it."""

@@ -20,7 +20,7 @@ from streamconform.reports.describe import format_count
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"
-"""The property of a test report with a verdict other than pass; JUnit files have it too."""
+"""The name of the property that test reports and JUnit files have for a verdict other than pass."""
 
 
 class ConformHooks:
@@ -99,7 +99,7 @@ class RootCollector(pytest.Collector):
 
 
 class ImplementationCollector(pytest.Collector):
-    """Collects the trials of one implementation, and starts its program to do so."""
+    """Collects the trials of one implementation, which requires starting its program."""
 
     parent: RootCollector
 
@@ -175,7 +175,7 @@ class TrialItem(pytest.Item):
                 pass
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
-        """Return our description of an adapter's exception, which the debugger gets as it was raised."""
+        """Return our description of an adapter's exception; the debugger gets the original exception."""
         if self._adapter_error is not None and excinfo.value is self._adapter_error[0]:
             return self._adapter_error[1]
         return super().repr_failure(excinfo, *args, **kwargs)
@@ -223,7 +223,7 @@ class KnownFailuresItem(pytest.Item):
 
 
 def _make_location(item: pytest.Item, title: str) -> tuple[Path, int, str]:
-    """Return a location in a file named `conform`: with it, pytest shows the node id as it is."""
+    """Return a location in a file named `conform`, so that pytest shows the node id unchanged."""
     return item.config.rootpath / ROOT, 0, title
 
 

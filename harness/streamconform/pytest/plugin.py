@@ -1,7 +1,7 @@
 """The options of the pytest plugin, and its start.
 
-pytest loads this module in every run of every project that has streamconform installed. So nothing but pytest
-is imported here, and nothing is done, unless `--conform-impl` or one of our node ids is used.
+pytest loads this module in every run of every project that has streamconform installed. So it imports only
+pytest and does nothing unless `--conform-impl` or one of our node ids is used.
 """
 
 from __future__ import annotations

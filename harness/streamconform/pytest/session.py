@@ -27,7 +27,7 @@ from streamconform.run.plan import ImplementationPlan, Settings
 from streamconform.run.single import BlockingLoop, SingleRunner
 
 KNOWN: Final = "known-failures"
-"""What stands for the implementation in the node ids of known-failures files."""
+"""The name used instead of an implementation in the node ids of known-failures files."""
 
 
 class TrialSession:
@@ -67,7 +67,7 @@ class TrialSession:
         return self._blocking
 
     def make_single(self, connection: Connection) -> SingleRunner:
-        """Return what judges one trial after another with one implementation, until the session ends."""
+        """Return the judge of one implementation, which judges one trial at a time until the session ends."""
         settings = Settings(
             workers=1,
             timeout=float(self.settings.get("timeout", 10)),
@@ -82,7 +82,7 @@ class TrialSession:
 
     @cached_property
     def blame(self) -> Blame:
-        """Return what finds relevant frames; it is slow to load, and needed only if something is judged."""
+        """Return the finder of relevant frames, which is slow to load and needed only for judging."""
         return Blame(load_snapshots())
 
     def _make_inside(self, connection: Connection) -> InProcessAdapter:

@@ -1,4 +1,4 @@
-"""Answer requests that are themselves judged with the shortest answer of their API. Pure."""
+"""Answer requests of request cases with the shortest answer of their API. Pure."""
 
 from __future__ import annotations
 

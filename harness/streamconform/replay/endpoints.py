@@ -21,9 +21,9 @@ class RequestMatch:
 
     kind: AnswerKind | None
     note: str | None = None
-    """What is wrong with the request; it is reported if the outcome is not as expected."""
+    """A complaint about the request, which is reported if the outcome is not as expected."""
     mismatch: str | None = None
-    """Why the recording is no answer to this request, which is valid in itself."""
+    """The reason why the recording does not answer this request, although the request is valid."""
 
 
 def match_request(
@@ -43,8 +43,8 @@ def match_request(
     if method != "POST" or not (is_stream or is_document):
         expected = describe_endpoint(cassette.api, document=document)
         return RequestMatch(None, f"the server got `{method} {target}`; expected {expected}")
-    # A valid request that the recording does not answer is skipped: the client has not failed. A wrong path
-    # is answered with 404, and becomes the reason of the result.
+    # If the recording does not answer a valid request, the trial is skipped, because the client has not
+    # failed. A wrong path is answered with 404, and becomes the reason of the result.
     as_recorded = not is_stream or target == cassette.request.path
     mismatch = None if as_recorded else _find_mismatch(cassette, target, document=document)
     if mismatch is not None:
@@ -74,10 +74,10 @@ def read_target(target: str) -> Target:
 
 
 def _find_mismatch(cassette: Cassette, target: str, *, document: bool) -> str | None:
-    """Return why a client that sends `target` never gets this recording, which has another form; or None."""
+    """Return the reason why a request for `target` cannot be answered with this recording, or None."""
     api = APIS[cassette.api]
     framed = "document" if document else api.detect_framing(cassette.status, cassette.body)
-    # An error document has no form; one without streaming has a path of its own, or that of its version.
+    # An error document has no form; an answer without streaming has its own path, or that of its version.
     if framed == "document" and (api.endpoints.documents or not document):
         return None
     recorded = read_target(cassette.request.path)

@@ -1,4 +1,4 @@
-"""One trial on the server: what it answers, the requests it received, and whether it has ended."""
+"""One trial on the server: its answers, the requests it received, and whether it has ended."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
 from streamconform.replay.endpoints import describe_endpoint, match_request
 from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
-from streamconform.replay.request import ReceivedRequest
+from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
 _MAX_REQUESTS: Final = 16
-"""Requests of one trial that are answered; the limit stops clients that retry without end."""
+"""Maximum requests answered per trial; the limit stops clients that retry endlessly."""
 _TOO_MANY_REQUESTS: Final = (
     f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
     " turn the client's retries off"
@@ -23,7 +23,7 @@ _TOO_MANY_REQUESTS: Final = (
 _MAX_STRAYS: Final = 4
 """Requests without a trial that are kept."""
 _MAX_SHOWN: Final = 8
-"""Requests that the results of a trial list."""
+"""Maximum requests listed in the result of a trial."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,15 +35,15 @@ class TrialExchange:
     gate: Gate | None = None
     time_scale: float = 0.0
     requests: list[tuple[ReceivedRequest, Reply]] = field(default_factory=list)
-    """Each request, with its target below the base URL, and the reply to it."""
+    """The requests, each with its target below the base URL and the reply to it."""
     model_requests: list[ReceivedRequest] = field(default_factory=list)
     """The requests that ask the model for an answer."""
     strays: list[str] = field(default_factory=list)
-    """Descriptions of requests that arrived during the trial and belong to none."""
+    """Descriptions of requests that arrived during the trial but belong to no trial."""
     sent: int = 0
     """The number of chunks of the last reply that have been sent."""
     continued: bool = False
-    """Whether the client sent the answer of a trial back, and got a plain ending."""
+    """Whether the client sent the trial's answer back and got a canned final answer."""
     has_too_many: bool = False
     """Whether there were more than `_MAX_REQUESTS` requests."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -58,6 +58,8 @@ class TrialExchange:
             self.has_too_many = True
             # 404, because SDKs retry 429 and 5xx.
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
+        if received.is_cut:
+            return self._refuse_large_request(received, target)
         trial = self._choose_trial(received, target)
         cassette = trial.case.cassette
         match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
@@ -71,8 +73,16 @@ class TrialExchange:
             self.model_requests.append(request)
         return reply
 
+    def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
+        """Return the reply to a request whose body cannot be read; the limit is not the client's failure."""
+        message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the limit of the replay server"
+        # As other mismatches, it makes the trial a skip.
+        reply = make_error_reply(413, message, "a smaller request", note=message, mismatch=message)
+        self.requests.append((replace(received, target=target, body=b"", rest=b""), reply))
+        return reply
+
     def _choose_trial(self, received: ReceivedRequest, target: str) -> Trial:
-        """Return the trial that answers the next request, if that asks the model."""
+        """Return the trial that answers the next request, if it is a request to the model."""
         match self.trial:
             case RoundTrip(_, first, second):
                 return second if self.model_requests else first
@@ -80,7 +90,7 @@ class TrialExchange:
                 return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
             case trial:
                 # A client that sends a paused answer or tool results back would get the same stream again,
-                # and go round for ever. A retry, which has the same body, does get it again.
+                # and loop forever. A retry, which has the same body, does get it again.
                 if self.model_requests and APIS[trial.case.api].requests.continues(
                     self.model_requests[0].json, received.json
                 ):
@@ -97,7 +107,7 @@ class TrialExchange:
 
     @property
     def mismatch(self) -> str | None:
-        """Return why nothing can be judged by the replies, or None."""
+        """Return the reason why the replies cannot be judged, or None."""
         return next((reply.mismatch for _, reply in self.requests if reply.mismatch), None)
 
     @property
@@ -117,7 +127,7 @@ class TrialExchange:
 
     @property
     def complaint(self) -> str | None:
-        """Return what was wrong with the requests, or None."""
+        """Return a message about wrong requests, or None."""
         if self.has_too_many:
             return _TOO_MANY_REQUESTS
         note = next((reply.note for _, reply in self.requests if reply.note), None)
@@ -140,17 +150,17 @@ class TrialExchange:
         self.sent = chunks
 
     def note_stray(self, description: str) -> None:
-        """Record a request that arrived during the trial and belongs to none."""
+        """Record a request that arrived during the trial but belongs to no trial."""
         if len(self.strays) < _MAX_STRAYS and description not in self.strays:
             self.strays.append(description)
 
     @property
     def sent_requests(self) -> tuple[Any, ...]:
-        """Return the requests for the model as they are judged, `{"body", "headers", "path"}` each."""
+        """Return the requests for the model in the judged form, `{"body", "headers", "path"}` each."""
         return tuple(request.as_built for request in self.model_requests)
 
     def describe_requests(self) -> list[dict[str, Any]]:
-        """Return the requests as results show them."""
+        """Return the requests in the form of the results."""
         return [
             {
                 "method": request.method,
@@ -164,8 +174,8 @@ class TrialExchange:
     def end(self) -> None:
         """End the trial: replies that are being sent stop before their next chunk."""
         self.ended.set()
-        # Only a connection whose write waits for a client that does not read is reset. One whose reply has
-        # been sent whole may be back in the client's pool already.
+        # Only a connection whose write waits for a client that does not read is reset. A connection whose
+        # reply is complete may already be back in the client's pool.
         for transport in tuple(self.transports):
             if transport.get_write_buffer_size():
                 transport.abort()

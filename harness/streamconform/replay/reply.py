@@ -18,7 +18,7 @@ from streamconform.model.trial import AS_IS, DELIVERIES, Trial
 from streamconform.replay.endpoints import RequestMatch, describe_endpoint
 
 Transfer = Literal["chunked", "length", "close"]
-"""How a body ends: by a last chunk, by its length, or by the end of the connection."""
+"""How the end of a body is marked: by a last chunk, by its length, or by closing the connection."""
 ReplyEnding = Literal["whole", "reset", "stall"]
 
 _TRANSFERS: Final[Mapping[str, Transfer]] = {
@@ -37,7 +37,7 @@ _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0*)?")
 _HOP_HEADERS: Final = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "trailer", "transfer-encoding"}
 )
-"""Headers about the transfer of a message; those of the recording do not apply to the replay."""
+"""Headers about the transfer of a message, which are not replayed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,9 @@ class Reply:
     recorded: bool = False
     """Whether the chunks are those of the trial."""
     note: str | None = None
-    """What is wrong with the request; it is reported if the outcome is not as expected."""
+    """A complaint about the request, which is reported if the outcome is not as expected."""
     mismatch: str | None = None
-    """Why nothing can be judged by this reply."""
+    """The reason why this reply cannot be judged."""
 
 
 def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float = 0.0) -> Reply:
@@ -85,7 +85,7 @@ def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: fl
 def make_error_reply(
     status: int, message: str, expected: str, *, note: str | None = None, mismatch: str | None = None
 ) -> Reply:
-    """Return the document that states what is wrong with a request, and what was expected."""
+    """Return the error document for a wrong request, with the expected one."""
     error = {"error": {"type": "streamconform_replay", "message": message, "expected": expected}}
     body = json.dumps(error, ensure_ascii=False).encode() + b"\n"
     headers = {"content-type": "application/json"}
@@ -95,7 +95,7 @@ def make_error_reply(
 def encode_head(reply: Reply, transfer: Transfer, *, close: bool) -> bytes:
     """Return the encoded status line and headers."""
     phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else "Unknown"
-    # A cassette may hold any status, also one that the standard library does not know.
+    # A cassette may have any status, even one that the standard library does not know.
     lines = [f"HTTP/1.1 {reply.status} {phrase}"]
     lines += [f"{name}: {value}" for name, value in reply.headers.items() if name not in _HOP_HEADERS]
     if reply.headers.get("content-encoding") == "gzip":
@@ -125,10 +125,10 @@ STREAM_REQUESTED: Final = (
     "the client requested a stream, but this trial is an answer without streaming: its run has"
     " `stream: false`, so the adapter must call the function of the client that does not stream"
 )
-"""What is wrong with a request for a stream in a trial of an answer without streaming."""
+"""The complaint about a request for a stream in a trial of an answer without streaming."""
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _CHUNK_INTERVAL: Final = 0.1
-"""Seconds between the chunks of a document, which is so short that one read could return all of them."""
+"""Seconds between the chunks of a document; without a pause, one read could return all chunks."""
 
 
 def _make_recorded_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float) -> Reply:

@@ -12,8 +12,8 @@ import h11
 MAX_BODY: Final = 32 * 1024 * 1024
 """The largest request body that is accepted: enough for a full context with images."""
 _VERSIONS: Final = (b"1.0", b"1.1")
-MAX_KEPT_BODY: Final = 1024 * 1024
-"""Bytes of a request body that are kept."""
+MAX_KEPT_BODY: Final = 8 * 1024 * 1024
+"""Bytes of a request body that are kept: enough for a large image. Nothing is judged by a larger one."""
 _MAX_SHOWN_BODY: Final = 400
 """Bytes of a body that is not JSON that results show."""
 _TLS_HANDSHAKE: Final = b"\x16\x03"
@@ -62,6 +62,11 @@ class ReceivedRequest:
         return ", ".join(value for header, value in self.headers if header == name)
 
     @property
+    def is_cut(self) -> bool:
+        """Return whether the body was larger than what is kept, so that it cannot be read."""
+        return self.size > len(self.body)
+
+    @property
     def json(self) -> Any:
         """Return the decoded body, or None if it is not JSON."""
         try:
@@ -95,7 +100,7 @@ class ClientConnection:
     """Whether a request has begun to arrive and has not ended."""
 
     async def write(self, data: bytes) -> None:
-        """Write `data` in one call and wait until the operating system has taken it; raises `OSError`."""
+        """Write `data` in one call and wait until the operating system has accepted it; raises `OSError`."""
         self.writer.write(data)
         await self.writer.drain()
         await asyncio.sleep(0)  # `drain` does not yield to other tasks if the buffer is empty
@@ -105,7 +110,7 @@ class BadRequest(Exception):
     """The bytes received are not a request that can be answered."""
 
     def __init__(self, status: int, description: str) -> None:
-        """Hold the status of the reply, and a description of what was received."""
+        """Store the status of the reply, and a description of the received bytes."""
         super().__init__(description)
         self.status = status
         self.description = description

@@ -20,7 +20,7 @@ _READ_SECONDS: Final = 1.0
 _PROCESS_SECONDS: Final = 0.03
 """Seconds for the client to process what it has read."""
 _POLL_SECONDS: Final = 0.01
-"""Seconds between two looks at the client's receive queue."""
+"""Seconds between two checks of the client's receive queue."""
 
 
 async def send_reply(
@@ -48,7 +48,7 @@ async def send_reply(
             await asyncio.sleep(start + reply.times[i] - asyncio.get_running_loop().time())
         if gate is not None:
             await gate.wait_for_turn()
-        # The trial timed out while the client still reads: nobody waits for the rest.
+        # The trial timed out while the client still reads: the rest is no longer needed.
         if ended.is_set():
             return False
         await connection.write(encode_chunk(chunk, transfer))
@@ -71,7 +71,7 @@ async def send_reply(
 
 
 async def _stall(connection: ClientConnection, ended: asyncio.Event) -> None:
-    """Stay silent, then close our half without ending the body, and wait for the client to close."""
+    """Pause, then close our side without ending the body, and wait for the client to close."""
     await _wait_until_gone(connection, ended, connection.bounds.stall_seconds)
     if connection.writer.can_write_eof() and not connection.writer.transport.is_closing():
         connection.writer.write_eof()
@@ -99,6 +99,6 @@ async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, s
 
 
 async def _drain(reader: asyncio.StreamReader) -> None:
-    # asyncio tells only a reader that the client has closed its side.
+    # asyncio reports that the client has closed its side only to a reader.
     while await reader.read(65536):
         pass

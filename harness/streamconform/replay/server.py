@@ -68,7 +68,7 @@ class ReplayServer:
         self._exchanges: dict[str, TrialExchange] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._idle: dict[asyncio.Task[None], ClientConnection] = {}
-        """The connections that wait for a request, or for the rest of one; the one idle longest is first."""
+        """The connections that wait for a request or the rest of a request, longest idle first."""
         self._errors: list[BaseException] = []
 
     async def __aenter__(self) -> Self:
@@ -103,7 +103,7 @@ class ReplayServer:
             yield exchange
         finally:
             del self._exchanges[id_]
-            # Half a request names no trial, but explains why none arrived.
+            # An incomplete request names no trial, but explains why no request arrived.
             if any(connection.is_mid_request for connection in self._idle.values()):
                 exchange.note_stray(PARTIAL_REQUEST)
             exchange.end()
@@ -184,12 +184,12 @@ class ReplayServer:
                 exchange.transports.discard(connection.writer.transport)
 
     def _find_exchange(self, id_: str) -> TrialExchange | str:
-        """Return the exchange that answers for the trial `id_`, or a message if there is none."""
+        """Return the exchange of the trial `id_`, or a message if there is none."""
         if not id_:
             return "the path does not begin with a base URL"
         if id_ in self._exchanges:
             return self._exchanges[id_]
-        # Numbers are trials of a run. A client that is late must not get another one.
+        # Numbers are trials of a run. A late request must not get the answer of another trial.
         if self._find is None or id_.isdigit():
             return f"there is no trial `{id_[:200]}`, or it has ended"
         trial = self._find(id_)

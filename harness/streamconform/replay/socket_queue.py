@@ -14,7 +14,7 @@ Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt
 
 
 def count_unread_bytes(connected: socket.socket) -> int:
-    """Return the bytes that wait in the client's socket; 0 if it is gone or there is no such table."""
+    """Return the number of unread bytes in the client's socket; 0 if it is gone or there is no such table."""
     try:
         ours, theirs = connected.getsockname()[1], connected.getpeername()[1]
         table = _CONNECTION_TABLE.read_text("ascii").splitlines()

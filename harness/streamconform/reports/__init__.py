@@ -1,4 +1,4 @@
-"""Reports of a run; each is a projection of `results.jsonl`.
+"""Reports of a run, each made from `results.jsonl`.
 
 Titles and guarded bugs of trials that did not pass are in the results, so that a report needs nothing else;
 only the HTML page, the matrix and the scores also read the suite.
@@ -39,11 +39,11 @@ A module is imported when it renders: a run without reports needs none of them.
 """
 
 HTML: Final = "html"
-"""The kind that can also show what changed since an earlier run."""
+"""The kind of report that can also show changes since an earlier run."""
 SUITE_REPORTS: Final = (HTML, "matrix", "scores")
 """The kinds that also show the suite."""
 STREAMED: Final = "jsonl"
-"""The kind that is written during the run: the results themselves."""
+"""The kind of report that is written during the run, which is the results file."""
 
 
 def parse_option(option: str) -> tuple[str, str]:
@@ -68,8 +68,8 @@ def write_report(
 ) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
-    `page_context` returns what a page at a path needs besides results; it is called only by reports
-    that need it. `baseline` is an earlier run, for the report that shows what changed.
+    `page_context` returns the context, besides results, of a page at a path; only reports that need it call
+    it. `baseline` is an earlier run, for the report that shows what changed.
     """
     sorted_results = sort_trials(results)
     match kind:
@@ -98,7 +98,7 @@ def _load_renderer(kind: str) -> Callable[..., str]:
 
 
 def write_text(path: str, text: str) -> None:
-    """Write `text` and a line end to `path`, all of it or nothing; `-` is stdout. Raises `ReportError`.
+    """Write `text` and a line end to `path`, completely or not at all; `-` is stdout. Raises `ReportError`.
 
     A path that exists and is not a regular file, such as a pipe or `/dev/null`, is written to, not replaced.
     """

@@ -1,4 +1,4 @@
-"""A badge: the JSON that the endpoint badge of shields.io reads (schemaVersion 1)."""
+"""A badge, in the JSON format of shields.io endpoint badges (schemaVersion 1)."""
 
 from __future__ import annotations
 

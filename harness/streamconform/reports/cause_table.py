@@ -18,7 +18,7 @@ Harm = Literal[
     "wrong metadata",
     "exposes less",
 ]
-"""What a difference does to a user of the library, the worst first."""
+"""The possible effects of a difference on a user of the library, worst first."""
 HARMS: Final[tuple[Harm, ...]] = get_args(Harm)
 
 RUNS: Final[Harm] = "runs a wrong or unfinished call"
@@ -37,15 +37,15 @@ class Row:
     path: str
     """A regular expression for the whole path, in which `*` stands for an index."""
     kinds: str
-    """Kinds separated by spaces; empty for any kind."""
+    """Kinds of difference, separated by spaces; empty for any kind."""
     headline: str
-    """A sentence without a subject; may name `{path}`, `{exception}` and words of the difference."""
+    """The headline, a sentence without a subject; may contain `{path}`, `{exception}` and named groups."""
     harm: Harm
 
 
 RAISED: Final = "raised"
 RAISED_ON_BROKEN: Final = "raised-on-broken"
-"""Kinds of a wrong status whose trial has an exception."""
+"""Kinds of wrong status that are attributed to an exception if the trial has one."""
 CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
 REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
 CONVERSATION: Final = r"(request\.)?body(\.(messages|input|contents|system|instructions|tools)(\..*)?)?"
@@ -53,7 +53,7 @@ CONVERSATION: Final = r"(request\.)?body(\.(messages|input|contents|system|instr
 CALL: Final = r"content\.\*\.tool_call"
 
 ROWS: Final[tuple[Row, ...]] = (
-    # The status decides everything else, so it comes first in a trial too (`FOLDS`).
+    # Everything else depends on the status, so it also comes first in a trial (`FOLDS`).
     Row("status", RAISED, "Raises {exception} on a valid stream", CRASHES),
     Row("status", RAISED_ON_BROKEN, "Raises {exception} on a broken stream", MISLEADS),
     Row("status", "timeout", "Does not answer before the timeout", CRASHES),
@@ -192,7 +192,7 @@ BLOCK_NAMES: Final = {
     "other": "blocks of other types",
     "tool_call": "a tool call",
 }
-"""How headlines name block types whose name is not a word for content."""
+"""Words for block types in headlines, where the type's name is not a noun for content."""
 
 WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere|different"
 
@@ -217,10 +217,12 @@ client that calls a broken stream complete may also run a call that had not ende
 
 def find_row(difference: Difference) -> Row:
     """Return the first row that matches `difference`; the last row matches everything."""
+    # With DOTALL, because a path in a results file can hold a line end.
     return next(
         row
         for row in ROWS
-        if re.fullmatch(row.path, difference.path) and (not row.kinds or difference.kind in row.kinds.split())
+        if re.fullmatch(row.path, difference.path, re.DOTALL)
+        and (not row.kinds or difference.kind in row.kinds.split())
     )
 
 
@@ -231,7 +233,7 @@ def format_row(row: Row, difference: Difference, exception: str = "an exception"
     values = {
         "path": escape_line(difference.path, 120),
         "exception": escape_line(exception, 120),
-        "block": BLOCK_NAMES.get(block, block),
+        "block": escape_line(block, 80),
         **words,
     }
     for name in ("block", "other"):
@@ -240,7 +242,7 @@ def format_row(row: Row, difference: Difference, exception: str = "an exception"
 
 
 def follows_from(consequence: Difference, cause: Difference) -> bool:
-    """Return whether the check of `consequence` fails because the one of `cause` does."""
+    """Return whether the check of `consequence` fails because the check of `cause` fails."""
     if consequence.path == cause.path:
         return False
     paths = (

@@ -1,4 +1,4 @@
-"""Group results by cause: the same kind of difference in many cases is one thing to fix."""
+"""Group results by cause: the same kind of difference in many cases is one bug."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import Check, Culprit
-from streamconform.printable import escape_line
+from streamconform.printable import escape_line, escape_unprintable
 from streamconform.reports.cause_table import (
     CRASHES,
     HARMS,
@@ -30,14 +30,14 @@ from streamconform.reports.difference_kinds import Difference, classify_check, g
 from streamconform.reports.raised import ExceptionRecord, collapse_variables, read_raised
 
 MAX_REASON: Final = 200
-"""Characters of a reason that tell one adapter error from another."""
+"""Characters of a reason that distinguish adapter errors."""
 MAX_EXIT_ERROR: Final = 80
-"""Characters of the last error of a program that tell one kind of exit from another."""
+"""Characters of a program's last error that distinguish kinds of exit."""
 GIVEN_UP: Final = re.compile(
     r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
 )
 EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
-"""The reasons of trials whose program exited, and of those not run afterwards."""
+"""Matches the reasons of trials whose program exited, and of trials not run afterwards."""
 _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
@@ -49,7 +49,7 @@ CULPRITS: Final[Mapping[Culprit | None, str]] = {
     "harness": "the test suite",
     None: "the known-failures file",
 }
-"""How reports for people name whose fault a cause is."""
+"""Names of the party at fault, in human-readable reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Cause:
     title: str
     """The headline, one line of escaped text."""
     harm: Harm | None
-    """What it does to a user of the library; None if that is unknown, because the adapter is at fault."""
+    """The effect on a user of the library; None if it is unknown because the adapter is at fault."""
     culprit: Culprit | None
     failures: tuple[Failure, ...]
     also: tuple[tuple[str, int], ...] = ()
@@ -91,14 +91,14 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """Why one trial did not pass: the check that the others follow from, and its headline."""
+    """Why one trial did not pass: the root check, and its headline."""
 
     check: Check | None
     title: str
     harm: Harm | None
     culprit: Culprit | None
     raised: tuple[str, str] | None = None
-    """The key of the exception, where the exception is the cause."""
+    """The key of the exception, if the exception is the cause."""
     path: str = ""
 
 
@@ -114,7 +114,7 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     roots = _fold_crashes(judged, {id(result): _find_root(result) for result in judged})
     for result in judged:
         root = roots[id(result)]
-        # With the exception: two of one type that are raised in different places are two things to fix.
+        # With the exception: two exceptions of one type that are raised in different places are two bugs.
         key = (result.implementation, root.title, root.raised, root.culprit)
         failures = groups.setdefault(key, {})
         failures.setdefault((result.case, _difference_key(root.check)), []).append(result)
@@ -123,7 +123,7 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
 
 
 def describe_harm(cause: Cause) -> str:
-    """Return what a cause does to a user, and whose fault it is."""
+    """Return the harm of a cause to a user, and the party at fault."""
     culprit = f"at fault: {CULPRITS[cause.culprit]}"
     return f"harm: {cause.harm}; {culprit}" if cause.harm else culprit
 
@@ -152,20 +152,22 @@ def format_source_options(header: Header) -> str:
 
 
 def format_run_command(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
-    """Return the command that runs this one trial again."""
+    """Return the command that runs this one trial again, as one line of escaped text."""
     probe = header.selection.get("probe")
     if isinstance(probe, str):
-        return f"{probe} -k {shlex.quote(result.id)}"
+        return escape_unprintable(f"{probe} -k {shlex.quote(result.id)}")
     options = (f" --seed {header.seed}" if header.seed else "") + format_source_options(header)
     options += f" --input {info.input}" if header.selection.get("input") else ""
     selection = _format_selection_options(result)
-    return f"conform run -i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}{selection}{options}"
+    names = f"-i {shlex.quote(info.impl)} -k {shlex.quote(result.id)}"
+    return escape_unprintable(f"conform run {names}{selection}{options}")
 
 
 def format_explain_command(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
-    """Return the command that shows this one trial in full, with the same implementation."""
+    """Return the command that shows this one trial in full, with the same implementation, escaped."""
     sources = format_source_options(header)
-    return f"conform explain {shlex.quote(result.id)} -i {shlex.quote(info.impl)}{sources}"
+    names = f"{shlex.quote(result.id)} -i {shlex.quote(info.impl)}"
+    return escape_unprintable(f"conform explain {names}{sources}")
 
 
 def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:
@@ -174,9 +176,9 @@ def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:
 
 
 def _fold_crashes(results: Sequence[TrialResult], roots: Mapping[int, _Root]) -> dict[int, _Root]:
-    """Return the roots, with one root for all trials with an exception that crashes a valid stream.
+    """Return the roots; all trials with an exception that crashes a valid stream get one root.
 
-    The same exception also ends broken streams, where it shows as a wrong message or as lost content.
+    The same exception also ends broken streams, where it appears as a wrong message or as lost content.
     """
     crashes = {
         (result.implementation, root.raised): root
@@ -226,7 +228,7 @@ def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
 
 
 def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Check, Difference, Row]]:
-    """Return those of `checks` that do not follow from another one."""
+    """Return the `checks` that do not follow from another check."""
     raised = read_raised(result)
     candidates = [(check, _add_exception(check, classify_check(check, result), raised)) for check in checks]
     return [
@@ -260,7 +262,7 @@ def _explain_missing_answer(result: TrialResult) -> _Root:
     label = "Suite error" if result.culprit == "harness" else "Adapter error"
     place = _locate_error((result.observation or {}).get("traceback"))
     if place is not None:
-        # Messages differ with the bytes that were parsed; the line that fails is one thing to fix.
+        # Messages differ with the bytes that were parsed; the failing line is one bug.
         error_type = escape_line((result.reason or "").partition(":")[0], MAX_EXIT_ERROR)
         return _Root(None, f"{label}: {error_type} ({place})", None, result.culprit or "adapter")
     reason = escape_line(collapse_variables(result.reason or ""), MAX_REASON)

@@ -45,11 +45,11 @@ SUMMARY_LABELS: Final[Mapping[ChangeKind, str]] = {
     "gone": "gone",
     "added": "added",
 }
-"""What the last line adds to the headline."""
+"""The text that the last line adds to the headline."""
 SELECTION_KEYS: Final = frozenset(
     {"select", "api", "profile", "level", "deliver", "faults", "shard", "specs", "cassettes"}
 )
-"""Settings that decide which trials a run has: results that differ in them are not fully comparable."""
+"""Settings that select a run's trials: results that differ in them are not fully comparable."""
 
 
 def format_headline(history: History) -> str:
@@ -190,7 +190,7 @@ def _blocks(history: History, names: tuple[str, str]) -> Iterator[str]:
 
 
 def _table(history: History) -> Iterator[str]:
-    """Yield the table of implementations and kinds of change; implementations that are gone share a row."""
+    """Yield the table of implementations and kinds of change; removed implementations share a row."""
     yield f"| implementation | {' | '.join(COLUMNS)} |"
     yield "|---|" + "--:|" * len(COLUMNS)
     names = name_implementations(history.after.header)

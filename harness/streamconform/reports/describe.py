@@ -22,18 +22,18 @@ VERDICT_LABELS: Final[Mapping[Verdict, str]] = {
     "faulted": "adapter error",
     "hang": "timed out",
 }
-"""How reports for people name each verdict; results, JSON and JUnit keep the verdict itself."""
+"""Names of verdicts in human-readable reports; results, JSON and JUnit use the verdict itself."""
 WARNINGS_TITLE: Final = "Warnings: the provider's documentation does not settle these"
 OUT_OF_DATE_TITLE: Final = "Known-failures entries that are out of date"
 UPDATE_HINT: Final = "`conform run --update-known-failures` fixes the file, except for expired entries"
 CONTEXT_WIDTH: Final = 24
 """Characters shown before and after the first difference of two texts."""
 MAX_PARTS: Final = 4
-"""Differences inside one JSON value that are listed."""
+"""Maximum differences listed per JSON value."""
 
 
 def describe_difference(check: Check, sides: tuple[str, str] = ("expected", "got")) -> list[str]:
-    """Return the lines that compare the two values of `check`, narrowed to where they differ.
+    """Return the lines that compare the two values of `check`, narrowed to their differences.
 
     `sides` are the names of the expected and the actual value.
     """
@@ -41,7 +41,7 @@ def describe_difference(check: Check, sides: tuple[str, str] = ("expected", "got
         return [escape_line(check.message, 400)]
     if isinstance(check.expected, str) and isinstance(check.got, str):
         return list(_compare_texts(check.expected, check.got, sides))
-    # `cost` and `error` hold a few short values each: whole, they read better than leaf by leaf.
+    # `cost` and `error` have only a few short values, which are easier to read together.
     if _is_nested(check.expected) and _is_nested(check.got) and not check.path.startswith(("cost", "error")):
         try:
             lines = list(_compare_json(check.expected, check.got, sides))
@@ -120,7 +120,7 @@ def name_implementations(header: Header) -> tuple[str, ...]:
     names = [info.name for info in header.implementations]
     with_version = [f"{info.name} {info.version or ''}".rstrip() for info in header.implementations]
     with_impl = [f"{info.name} ({info.impl})" for info in header.implementations]
-    # The shortest form that tells all implementations of the run apart.
+    # The shortest form that distinguishes all implementations of the run.
     for candidates in (names, with_version, with_impl):
         if max(Counter(candidates).values(), default=1) == 1:
             return tuple(escape_line(name, 120) for name in candidates)

@@ -20,10 +20,10 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
 MAX_COMPARED: Final = 20_000
-"""Characters of a text that are compared; of a longer text only the beginning counts."""
+"""Maximum characters of a text that are compared; only the beginning of a longer text counts."""
 _INDEX: Final = re.compile(r"(?<=\.)\d+(?=\.|$)")
 _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
-"""A round trip judges two outcomes; their differences are of the same kinds."""
+"""Prefixes of the two outcomes of a round trip; their differences are of the same kinds."""
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """The message of `content.length`: the types of the expected and of the received blocks."""
@@ -41,7 +41,7 @@ BUCKET_NAMES: Final[Mapping[str, str]] = {
 }
 # Eight reports have 247 sums, and each further one doubles them.
 _MAX_REPORTS: Final = 8
-"""Reports of usage whose sums are compared with a count."""
+"""Maximum usage reports whose sums are compared with a count."""
 _CACHE_BUCKETS: Final = ("cache_read", "cache_write")
 
 
@@ -143,7 +143,7 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
     if missing:
         type_ = min(missing.values(), key=_rank_type)
         if not any(other.path.endswith("content.length") for other in result.checks):
-            # As many blocks as expected came, of the same types.
+            # The number and the types of the blocks are as expected.
             return Difference(f"content.*.{type_}", "elsewhere", {"block": type_})
         kind = "merged" if _is_merged(type_, result) else "missing"
         if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
@@ -207,7 +207,7 @@ def _has_nameless_call(result: TrialResult) -> bool:
 
 
 def _is_merged(type_: str, result: TrialResult) -> bool:
-    """Return whether another block holds what is missing: a text inside its text, or two JSON documents."""
+    """Return whether another block has the missing content: a text inside its text, or two JSON documents."""
     types = ((check, _BLOCK_TYPE.search(check.path)) for check in result.checks)
     checks = [check for check, match in types if match and match[2] == type_]
     lost = [check for check in checks if check.message == BLOCK_MISSING]
@@ -236,7 +236,7 @@ def _holds_two_documents(call: Mapping[str, Any]) -> bool:
         return False
     stripped = text.strip()
     try:
-        # A client that joins the fragments of two calls hands out `{…}{…}`.
+        # A client that joins the fragments of two calls returns `{…}{…}`.
         _, end = json.JSONDecoder().raw_decode(stripped)
     except (ValueError, RecursionError):
         return False
@@ -286,7 +286,7 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
 
 
 def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
-    """Return whether `got` is the sum of several of the reports that the stream has."""
+    """Return whether `got` is the sum of several of the stream's reports."""
     chosen = reports[:_MAX_REPORTS]
     return any(got == sum(part) for n in range(2, len(chosen) + 1) for part in combinations(chosen, n))
 
@@ -364,6 +364,6 @@ def _classify_text(expected: str, got: str) -> str:
 
 
 def _is_subsequence(part: str, whole: str) -> bool:
-    """Return whether `part` is `whole` with characters left out."""
+    """Return whether `part` is `whole` with some characters missing."""
     characters = iter(whole)
     return all(character in characters for character in part)

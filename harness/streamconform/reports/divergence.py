@@ -1,9 +1,9 @@
-"""Find where live events diverge from the stream, and place each event at the frame that explains it. Pure.
+"""Find the point where live events diverge from the stream, and place each event at its frame. Pure.
 
 Results do not record when an event was emitted. The outcome after each frame is known, though, so an event is
-placed at the first frame (not before the previous event's) after which everything the events have reported is
-true. An event that is true after no frame is the first wrong one: the implementation diverges there, at the
-next frame that changes the part of the outcome that the event reports.
+placed at the first frame, not before that of the previous event, after which all events so far are true. An
+event that is true after no frame is the first wrong one: the implementation diverges there, at the next frame
+that changes the part of the outcome that the event reports.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Ev
 from streamconform.model.outcome import Block, Other, Outcome, Thinking, ToolCall, Usage
 
 Snapshots = Sequence[tuple[int, Outcome]]
-"""(frame, outcome after it) in rising order, as a correct parser shows them."""
+"""Pairs of a frame and a correct parser's outcome after it, in increasing order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Placement:
 
 @dataclass(slots=True)
 class _Reported:
-    """What the events have reported so far."""
+    """The state reported by the events so far."""
 
     blocks: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Content index to (type, number among the blocks of that type)."""
@@ -74,7 +74,7 @@ def place_events(events: Sequence[Event], snapshots: Snapshots) -> Placement:
 
 
 def _is_true(event: Event, reported: _Reported, outcome: Outcome, final: Outcome) -> bool:
-    """Return whether what the events report, including `event`, is true of `outcome`."""
+    """Return whether the state reported by the events, including `event`, is true of `outcome`."""
     match event:
         case UsageReport(usage=usage):
             return all(
@@ -151,7 +151,7 @@ def _find_next_change(event: Event, snapshots: Snapshots, start: int) -> int | N
 
 
 def _aspect(event: Event) -> str:
-    """Return which part of an outcome `event` is about."""
+    """Return the part of an outcome that `event` reports."""
     match event:
         case UsageReport():
             return "usage"
@@ -162,7 +162,7 @@ def _aspect(event: Event) -> str:
 
 
 def _reported_part(event: Event, outcome: Outcome) -> object:
-    """Return the part of `outcome` that `event` is about."""
+    """Return the value in `outcome` that `event` reports."""
     match _aspect(event):
         case "status":
             return outcome.status, outcome.stop

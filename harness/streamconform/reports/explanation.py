@@ -38,7 +38,7 @@ from streamconform.wire.framings import split
 
 WIDTH: Final = 110
 TRACEBACK_LINES: Final = 6
-"""Lines of an adapter's traceback that are shown."""
+"""Maximum lines shown of an adapter's traceback."""
 UNLIMITED: Final = 10**6
 """Width of a text that `-v` shows in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -58,11 +58,11 @@ class ExplainedTrial:
     greeting: Greeting
     answer: Answer | Collateral
     framewise: Answer | Collateral | None = None
-    """The answer to the same bytes with one chunk per frame, which shows the frame of each event."""
+    """The answer to the same bytes, one chunk per frame, which shows the frame of each event."""
     exchange: TrialExchange | None = None
     """The requests that the server received, if the trial ran over HTTP."""
     facts: tuple[Fact, ...] = ()
-    """What the case rests on."""
+    """The facts that support the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Ite
 
 
 def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
-    """Return what the implementation is given, as label and text."""
+    """Return the implementation's input, as label and text."""
     width = UNLIMITED if verbose else 600
     if isinstance(trial, Call):
         text = json.dumps(trial.case.input, ensure_ascii=False)
@@ -172,7 +172,8 @@ def _judge(explained: ExplainedTrial) -> _Judged:
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
     """Return the first frame at which the events differ from a correct parser's; None if that is unknown."""
     snapshots = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
-    # Then not every frame has a snapshot, and the first wrong event may belong to a frame without one.
+    # In that case not every frame has a snapshot, and the first wrong event may belong to a frame without a
+    # snapshot.
     if not snapshots or len(snapshots) >= MAX_POSITIONS:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Compare two results: what became of each trial. Pure."""
+"""Compare two results, trial by trial. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IDENTITIES: Final[tuple[Callable[[ImplementationInfo], object], ...]] = (
     lambda info: info.impl,
     lambda info: info.name,
 )
-"""What identifies an implementation in both results, the most reliable first."""
+"""The keys by which implementations are matched between two results, most reliable first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Change:
 
     @property
     def trial(self) -> TrialResult:
-        """Return the trial to show: the earlier one if it was fixed or is gone, else the later one."""
+        """Return the trial to show: the earlier one if it was fixed or removed, else the later one."""
         first, second = self.before, self.after
         sides = (first, second) if self.kind in ("fixed", "gone") else (second, first)
         return next(side for side in sides if side is not None)
@@ -52,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What became of every trial: in the order of the later results, then what is gone."""
+    """The change of every trial, in the order of the later results, followed by the removed trials."""
 
     before: Results
     after: Results
@@ -72,7 +72,7 @@ class History:
 
 
 def compare_results(before: Results, after: Results) -> History:
-    """Return what became of each trial of `before` in `after`.
+    """Return the change of each trial from `before` to `after`.
 
     Trials match by id and implementation; implementations match by `impl` and input, else by `impl`, else by
     name; if each of the results has a single implementation, those match. Each run decides for itself what
@@ -116,8 +116,8 @@ def _pair_implementations(
 ) -> dict[int, int]:
     """Return the index in `before` for the index of each implementation in `after`; none is used twice."""
     pairs: dict[int, int] = {}
-    # Each identity is tried for all before the next one, so that a weak match never takes the partner of a
-    # strong one.
+    # Each key is tried for all before the next key, so that a weak match never takes the partner of a strong
+    # one.
     for identify in IDENTITIES:
         for new, info in enumerate(after):
             candidates = (

@@ -34,10 +34,10 @@ WIDTH: Final = 400
 def render(results: Results) -> str:
     """Return the document. Times are 0, so that the same run gives the same bytes.
 
-    The verdicts fail and stale become `failure`, faulted and hang `error`, known and skipped `skipped`; the
-    text of a warning goes to `system-out`. Incomplete results and known-failures entries that are out of date
-    also get a failed test in a suite named `streamconform`, since a reader that shows only tests must not
-    show them green.
+    The verdicts fail and stale become `failure`, faulted and hang become `error`, known and skipped become
+    `skipped`; the text of a warning goes to `system-out`. Incomplete results and known-failures entries that
+    are out of date also get a failed test in a suite named `streamconform`, since a reader that shows only
+    tests must not show them green.
     """
     root = Element("testsuites")
     names = name_implementations(results.header)

@@ -182,7 +182,7 @@ def _fence(lines: Iterable[str]) -> Iterator[str]:
 
 
 def limit_blocks(blocks: Iterable[str], left_out: str) -> Iterator[str]:
-    """Yield as many of `blocks` as `MAX_BYTES` hold with an empty line between them, then `left_out`."""
+    """Yield as many of `blocks` as fit into `MAX_BYTES`, with empty lines between them, then `left_out`."""
     room = MAX_BYTES - len(left_out) - 2
     for block in blocks:
         # Whole blocks only: half a table or an open code block would swallow the text after it.

@@ -1,4 +1,4 @@
-"""The exception that a library raised, as the results hold it. Pure."""
+"""The exception that a library raised, as stored in the results. Pure."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def describe_raised(result: TrialResult) -> list[str]:
 
 
 def collapse_variables(message: str) -> str:
-    """Return `message` without the parts that differ between two occurrences of one error."""
+    """Return `message` without the parts that vary between occurrences of the same error."""
     return _VARIABLE.sub("…", message)

@@ -1,7 +1,7 @@
-"""The scores of one implementation: what a page about many implementations needs of a run, as JSON. Pure.
+"""The scores of one implementation as JSON, for pages about many implementations. Pure.
 
 A run's results have a line for each trial. This document has a word for each case, and the causes of the
-failures; it is small enough to be committed, and a difference between two of them can be read.
+failures; it is small enough to be committed, and a diff of two of them is readable.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from streamconform.reports.raised import describe_raised
 from streamconform.run.results import Results
 
 CaseMark = Literal["pass", "warn", "fail", "framing", "truncation", "skipped"]
-"""A case that fails as it was recorded, only in other deliveries (`framing`), or only when cut."""
+"""Whether a case fails in `as-is`, only in other deliveries (`framing`), or only when cut."""
 MAX_EXAMPLE: Final = 400
 """Characters of a cause's example."""
 
@@ -41,7 +41,7 @@ def render(results: Results, context: PageContext) -> str:
     header = results.header
     if len(header.implementations) != 1:
         raise UsageError(
-            "the report `scores` is about one implementation, these results are about"
+            "the report `scores` covers one implementation, but these results have"
             f" {len(header.implementations)}: make one report for each"
         )
     info = header.implementations[0]
@@ -115,7 +115,7 @@ def _render_cause(cause: Cause, row: MatrixRow, context: PageContext) -> dict[st
         deliveries.setdefault(failure.first.case, []).extend(failure.deliveries)
     ids = {f"{case}@{name}" if name else case for case, names in deliveries.items() for name in names}
     own = [trial for trial in trials if trial.id in ids]
-    # An example as it was recorded, if there is one, needs nothing special to reproduce.
+    # Prefer an example in `as-is`, which is easy to reproduce.
     first = min(cause.failures, key=lambda failure: AS_IS not in failure.deliveries)
     example = [*describe_failure(first.first, first.check)[:3], *describe_raised(first.first)]
     return {

@@ -10,6 +10,8 @@ from typing import NamedTuple, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from streamconform.printable import escape_unprintable
+
 
 class StyledLine(NamedTuple):
     """A line of text and its rich style."""
@@ -18,9 +20,16 @@ class StyledLine(NamedTuple):
     style: str = ""
 
 
+def make_text(*parts: StyledLine) -> Text:
+    """Return `parts` as the text of one line, in which every character that does not print is escaped."""
+    # Here and not in each report: results are read from a file, so any field of them can hold an escape
+    # sequence. To escape text twice changes nothing.
+    return Text.assemble(*((escape_unprintable(part.text), part.style) for part in parts))
+
+
 def make_console(stream: TextIO) -> Console:
     """Return a console that never wraps lines; NO_COLOR and FORCE_COLOR are honored."""
-    # No `highlight`: it would color numbers and words of other people's text.
+    # No `highlight`: it would color numbers and words in quoted text.
     return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else 120)
 
 
@@ -28,7 +37,7 @@ def print_lines(lines: Iterable[StyledLine]) -> None:
     """Print `lines` to stdout."""
     console = make_console(sys.stdout)
     for line in lines:
-        console.print(Text(*line))
+        console.print(make_text(line))
 
 
 def render_lines(lines: Iterable[StyledLine]) -> str:
@@ -38,5 +47,5 @@ def render_lines(lines: Iterable[StyledLine]) -> str:
     forced = True if sys.stdout.isatty() else None
     console = Console(file=text, highlight=False, soft_wrap=True, width=120, force_terminal=forced)
     for line in lines:
-        console.print(Text(*line))
+        console.print(make_text(line))
     return text.getvalue()

@@ -18,7 +18,7 @@ from streamconform.reports.difference_kinds import generalize_path
 from streamconform.run.results import Results
 
 MAX_NOT_EXPOSED: Final = 8
-"""Paths of values that a library does not expose; the rest is counted."""
+"""Maximum paths listed of values that a library does not expose; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)

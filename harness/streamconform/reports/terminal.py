@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TextIO
 
-from rich.text import Text
-
 from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult, is_unexpected
 from streamconform.printable import escape_line
@@ -30,7 +28,7 @@ from streamconform.reports.describe import (
     format_count,
 )
 from streamconform.reports.raised import describe_raised
-from streamconform.reports.style import make_console
+from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
     describe_not_exposed,
     find_warnings,
@@ -45,15 +43,15 @@ if TYPE_CHECKING:
 
 MAX_CAUSES: Final = 12
 MAX_WARNINGS: Final = 6
-"""Causes listed; the rest is counted, and `-v` lists all."""
+"""Maximum causes listed; the rest are counted, and `-v` lists all."""
 MAX_CASES: Final = 3
-"""Cases named under one cause; the rest is counted, and `-v` shows all."""
+"""Maximum cases listed per cause; the rest are counted, and `-v` lists all."""
 MAX_DELIVERIES: Final = 6
 MAX_BUGS: Final = 12
 MAX_FRAME_RANGES: Final = 8
 MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
-"""Paths that only the end of the stream decides, if no frame changed them."""
+"""Paths whose value depends on the end of the stream if no frame changed them."""
 STYLES: Final = {
     "fail": "bold red",
     "hang": "bold red",
@@ -87,7 +85,7 @@ class Terminal:
             self._bar = None
 
     def start(self, header: Header) -> None:
-        """Print what is judged, and start the progress bar."""
+        """Print the implementations and the selection, and start the progress bar."""
         if self._quiet:
             return
         self._print(
@@ -159,7 +157,7 @@ class Terminal:
     def _print_causes(
         self, title: str, trials: list[TrialResult], results: Results, *, brief: bool = False
     ) -> None:
-        """Print the causes of `trials`, the worst harm first; `brief` leaves out what helps to reproduce."""
+        """Print the causes of `trials`, worst harm first; `brief` omits the commands that reproduce them."""
         self._print("")
         self._print(title, "bold underline")
         causes = group_by_cause(trials)
@@ -184,7 +182,8 @@ class Terminal:
         style = STYLES.get(first.first.verdict, "bold")
         self._print("")
         tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
-        self.console.print(Text.assemble((f"{number}. {cause.title}", style), f"  {tally}"))
+        title = StyledLine(f"{number}. {cause.title}", style)
+        self.console.print(make_text(title, StyledLine(f"  {tally}")))
         self._print(f"   {describe_harm(cause)}")
         shown = cause.failures if self._verbose else cause.failures[:1]
         for failure in shown:
@@ -205,16 +204,15 @@ class Terminal:
     def _print_failure(self, failure: Failure, results: Results, *, brief: bool) -> None:
         first, check = failure.first, failure.check
         deliveries = _format_deliveries(failure, results)
-        self.console.print(
-            Text.assemble("   ", (first.case, "bold"), f"  {deliveries}" if deliveries else "")
-        )
+        name, after = StyledLine(first.case, "bold"), f"  {deliveries}" if deliveries else ""
+        self.console.print(make_text(StyledLine("   "), name, StyledLine(after)))
         if first.title:
             self._print(f"      {escape_line(first.title, 160)}", "italic")
         if check is not None:
             line, *more_lines = describe_difference(check)
-            self._print(
-                "\n".join((f"      {check.path}: {line}", *(f"        {text}" for text in more_lines)))
-            )
+            self._print(f"      {check.path}: {line}")
+            for text in more_lines:
+                self._print(f"        {text}")
         for line in describe_raised(first):
             self._print(f"      {line}", "bold")
         if check is not None and not brief:
@@ -230,7 +228,7 @@ class Terminal:
             self._print(f"      guards against {', '.join(first.guards)}", "cyan")
 
     def _print(self, text: str, style: str = "") -> None:
-        self.console.print(Text(text, style))
+        self.console.print(make_text(StyledLine(text, style)))
 
 
 def describe_implementation(info: ImplementationInfo) -> str:

@@ -17,7 +17,7 @@ SEVERITY: Final = ("fail", "warn", "may")
 
 
 def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
-    """Yield why a trial did not pass, relevant frames, the bugs it guards against, and the run command."""
+    """Yield the reason why a trial did not pass, relevant frames, guarded bugs, and the run command."""
     info = header.implementations[result.implementation]
     checks = sorted(result.checks, key=lambda check: SEVERITY.index(check.verdict))
     if result.reason or not checks:
@@ -43,5 +43,5 @@ def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
     if result.title:
         yield f"case: {escape_line(result.title, 200)}"
     if result.guards:
-        yield f"guards against {', '.join(result.guards)}"
+        yield escape_line(f"guards against {', '.join(result.guards)}", 400)
     yield f"reproduce: {format_run_command(info, result, header)}"

@@ -1,4 +1,4 @@
-"""Find the frames that decided a failing value, from the reference's outcome after each frame.
+"""Find the frames that determined a failing value, by comparing the reference's outcomes after each frame.
 
 Nothing is tracked while an implementation runs, so passing trials cost nothing: frames are computed for
 failing checks only, and once per body. The reference is reached by name, like any parser, through the entry
@@ -26,9 +26,9 @@ from streamconform.wire.framings import split
 
 GROUP: Final = "streamconform.blame"
 MAX_POSITIONS: Final = 500
-"""Snapshots per body and pass; a longer stream gets a second pass, between the snapshots that differ."""
+"""Snapshots per body and pass; a longer stream gets a second pass, between two snapshots that differ."""
 MAX_BODIES: Final = 16
-"""Bodies whose snapshots are cached; the deliveries of one case share a few bodies."""
+"""Number of bodies whose snapshots are cached; the deliveries of one case share a few bodies."""
 
 EMPTY_OUTCOME: Final = Outcome(status="incomplete", content=())
 """The outcome before the first frame."""
@@ -93,12 +93,15 @@ class Blame:
 
     def _outcomes(self, trial: Trial, positions: list[int]) -> list[tuple[int, Outcome]]:
         """Return (frame number, outcome after it) for each frame number in `positions`."""
-        key = (f"{trial.case.api} {trial.case.cassette.status}", trial.body)
+        given = _build_input(trial)
+        # All that the outcome depends on: two cases may share a body and differ in prices. By `repr`, because
+        # mappings have no hash.
+        key = (repr(replace(given, chunks=())), trial.body)
         # Reinserting the entry keeps the dictionary ordered by last use, so that the first one is the oldest.
         known = self._cache[key] = self._cache.pop(key, {})
         missing = [number for number in positions if number not in known]
         if missing and self._snapshots is not None:
-            snapshots = self._snapshots(_build_input(trial), missing)
+            snapshots = self._snapshots(given, missing)
             known |= {
                 n: decode.decode_outcome(snapshot) for n, snapshot in zip(missing, snapshots, strict=False)
             }

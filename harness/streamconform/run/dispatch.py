@@ -32,7 +32,7 @@ class Dispatcher:
     first_delta: FirstDelta
     server: ReplayServer | None = None
     live: bool | None = None
-    """Whether it sends events one by one; None until an answer shows it."""
+    """Whether the program sends events one by one; None until the first answer."""
 
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
@@ -102,23 +102,24 @@ async def _call_per_input(
 
 
 def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
-    """Return `judgement` corrected by what the server observed: a skip, a missing request, a reason.
+    """Return `judgement` corrected with the server's observations: a skip, a missing request, a reason.
 
     An expected outcome does not pass if the client never fetched the stream. If the client reports an error
-    instead, it may have refused to send the request, which says nothing about its parser: a skip.
+    instead, it may have refused to send the request, which reveals nothing about its parser, so the trial is
+    skipped.
     """
-    if isinstance(exchange.trial, Call):
-        return _judge_request_case(judgement, exchange, answer)
     # Before every judgement of the answer: the client did not get the recording at all.
     if exchange.mismatch is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.mismatch)
+    if isinstance(exchange.trial, Call):
+        return _judge_request_case(judgement, exchange, answer)
     if exchange.wants_wrong_form and isinstance(answer, Observation):
         return Judgement("faulted", "adapter", reason=exchange.complaint)
     complaint = exchange.complaint
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
-            reason = f"the client reported an error of its own: {exception}{complaint}"
+            reason = f"the client reported its own error: {exception}{complaint}"
             return Judgement("skipped", None, reason=reason)
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
     if (
@@ -128,9 +129,9 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     ):
         return _judge_missing_request(answer, exchange)
     if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
-        # Every request got an error of this server, so nothing is known about the client's parser.
+        # Every request got an error from this server, so nothing is known about the client's parser.
         return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
-    # A complaint that did no harm, such as a retry, is not shown.
+    # A complaint without consequences, such as about a retry, is not shown.
     if judgement.verdict == "pass":
         return judgement
     reasons = [judgement.reason, complaint]

@@ -34,21 +34,21 @@ PRECEDENCE = (
     Exit.NOTHING,
     Exit.EXPECTED,
 )
-"""The order in which codes win when several apply."""
+"""Exit codes in order of precedence."""
 
 
 def select_exit(*codes: Exit) -> Exit:
-    """Return the code that wins; `EXPECTED` without any."""
+    """Return the code that takes precedence; `EXPECTED` if there is none."""
     return min(codes, key=PRECEDENCE.index, default=Exit.EXPECTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """The facts about a run that decide its exit code."""
+    """The facts about a run that determine its exit code."""
 
     interrupted: bool
     unexpected: bool
-    """Whether a verdict fails the run, or a known-failures entry is out of date."""
+    """Whether a verdict or an outdated known-failures entry fails the run."""
     attempted: frozenset[int]
     """Implementations with at least one trial that was not skipped."""
     answered: frozenset[int]

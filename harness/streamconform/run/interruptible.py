@@ -1,8 +1,8 @@
 """Run a coroutine that Ctrl-C and SIGTERM interrupt in the same way, even while it judges an answer.
 
 A signal cancels the coroutine, which takes effect when it next waits. Judging never waits, so it runs in
-`interrupt_at_once`, where a signal raises instead, and a timer ends what takes too long: a pattern of a suite
-can take years to match. Both need the main thread, where Python runs signal handlers.
+`interrupt_at_once`, where a signal raises instead, and a timer ends it if it takes too long: a pattern of a
+suite can take years to match. Both need the main thread, where Python runs signal handlers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
 def interrupt_at_once(seconds: float) -> Iterator[None]:
     """Raise `CancelledError` inside when a signal arrives, and `TookTooLongError` after `seconds`.
 
-    In another thread than the main one, and on systems without timers, it has no effect.
+    Outside the main thread, and on systems without timers, it has no effect.
     """
     if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
         yield

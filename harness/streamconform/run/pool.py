@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
-"""Consecutive programs of one implementation that may end or time out without an answer in between."""
+"""Maximum consecutive programs of one implementation that end or time out without an answer in between."""
 GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
 MAX_LAST_FAULT = 120
-"""Characters of the last failure that are repeated for each trial that is not run."""
+"""Characters of the last failure that are repeated in the result of each trial that is not run."""
 JUDGING_SECONDS = 60.0
-"""Time to judge one answer; the largest possible one takes a few seconds."""
+"""Time limit for judging one answer; the largest possible answer takes a few seconds."""
 TRIALS_PER_WORKER = 8
-"""Trials per worker that justify one more worker."""
+"""Minimum trials per worker: one more worker is started only if each worker still has this many."""
 
 Emit = Callable[[TrialResult], TrialResult]
 """Records a result and returns it as recorded, with `known` and `stale` verdicts applied."""
@@ -58,7 +58,7 @@ class Tally:
     consecutive_failures: int = 0
     """Programs of the current implementation that ended or timed out since its last answer."""
     last_fault: str = ""
-    """Why the last of them did."""
+    """The reason of the last one."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
@@ -73,7 +73,7 @@ class Tally:
 
     def restore(self, result: TrialResult, *, strict: bool) -> None:
         """Count the unsettled result of an interrupted run that this one continues."""
-        # A program that raised has answered; the results do not tell one that crashed from one that raised.
+        # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
             self.answered.add(result.implementation)
         self.unexpected += is_unexpected(result, strict=strict)
@@ -91,7 +91,7 @@ class Tally:
 
     def create_fault(self) -> ProtocolFault:
         """Return the answer to the trials that are not run because the implementation was given up."""
-        # Each remaining trial has this message, so it quotes little.
+        # Every remaining trial has this message, so it quotes only a little.
         message = f"not run: the program ended {self.consecutive_failures} times in a row"
         return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
 
@@ -122,9 +122,9 @@ class WorkQueue:
 async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: Program) -> None:
     """Run every trial of `plan` and emit its result; raises `MaxFailReached`.
 
-    Each worker has a program of its own, which runs as many trials at once as it allows; the first worker
-    uses `program`, which is already started. If a program ends while several trials are in flight, nobody
-    knows which one is to blame: they are retried one at a time.
+    Each worker has its own program, which runs as many trials at once as it allows; the first worker uses
+    `program`, which is already started. If a program ends while several trials are in flight, it is unknown
+    which one is to blame, so they are retried one at a time.
     """
     for trial, reason in plan.skipped:
         context.emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0))
@@ -164,7 +164,7 @@ async def _run_worker(
         program = started or Program(queue.plan.connection)
         failure: BaseException | None = None  # raising it in an `except*` would wrap it in a group
         try:
-            # After giving up, no program is started: the rest of the trials only gets its results.
+            # After giving up, no program is started, and the remaining trials only get their results.
             if started is None and not context.tally.gave_up(queue.plan.index):
                 await program.start(context.settings.timeout)
             started = None
@@ -183,7 +183,7 @@ async def _run_worker(
 
 
 def _get_first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception in a group that is no group itself."""
+    """Return the first exception in a group that is not itself a group."""
     first = group.exceptions[0]
     return _get_first(first) if isinstance(first, BaseExceptionGroup) else first
 

@@ -1,6 +1,6 @@
-"""Bound what the results of a run keep of the answers: a run has tens of thousands, each of up to 64 MiB.
+"""Limit the size of answers in the results of a run, which has tens of thousands of up to 64 MiB each.
 
-The verdict never depends on these bounds: judging comes first. A result names what was left out.
+The verdict never depends on these bounds: judging comes first. A result lists the members that were left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ResultBounds:
     """Shortens the results of one run, and counts the bytes that they keep."""
 
     def __init__(self, limit: int = MAX_RUN) -> None:
-        """Keep `limit` bytes in all."""
+        """Keep at most `limit` bytes in total."""
         self._left = limit
 
     def shorten(self, result: TrialResult) -> TrialResult:

@@ -1,6 +1,6 @@
 """Write `results.jsonl` line by line as trials end, so that nothing is lost; `reading` reads it.
 
-This file is the only truth about a run: every report is a projection of it and needs nothing else.
+This file is the only record of a run: every report is computed from it alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ResultsWriter:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if earlier:
-                # The file may end in a half line or a footer. Until it is replaced, it stays what it was.
+                # The file may end in a half line or a footer. It stays unchanged until it is replaced.
                 write_atomically(path, "".join(map(_encode_line, earlier)).encode())
             # Line-buffered: a killed run keeps every line that was written.
             self._file: TextIO = path.open("a" if earlier else "w", encoding="utf-8", buffering=1)

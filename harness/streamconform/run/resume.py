@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from streamconform.errors import UsageError
+from streamconform.judge.judge import SKIPPED_THOUGH_CLAIMED
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Verdict
 
@@ -37,6 +38,9 @@ def _find_verdict(result: TrialResult) -> Verdict:
         return "fail"
     if "warn" in verdicts:
         return "warn"
+    # The only failure without a check.
+    if (result.reason or "").startswith(SKIPPED_THOUGH_CLAIMED):
+        return "fail"
     return "faulted" if result.culprit == "adapter" else "hang"
 
 
@@ -46,7 +50,8 @@ def _list_values(earlier: Header, current: Header) -> Iterator[tuple[str, Any, A
     for before, now in zip(earlier.implementations, current.implementations, strict=True):
         for name in IMPLEMENTATION_FIELDS:
             yield f"`{name}` of {before.impl}", getattr(before, name), getattr(now, name)
-    for name in {*earlier.selection, *current.selection}:
+    # Sorted, so that the first difference, which the error names, is always the same.
+    for name in sorted({*earlier.selection, *current.selection}):
         yield f"`{name}`", _to_list(earlier.selection.get(name)), _to_list(current.selection.get(name))
     yield "the seed", earlier.seed, current.seed
     yield "the number of trials", earlier.trials, current.trials

@@ -1,7 +1,7 @@
 """The folders that hold the results of runs: `.conform/runs/<UTC time>/results.jsonl`.
 
-Every run has a folder of its own, so runs in one project at the same time do not mix, and a partial run does
-not overwrite a complete one.
+Every run has a separate folder, so that concurrent runs in one project do not mix, and a partial run does not
+overwrite a complete one.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _is_full(path: Path) -> bool:
         first, last = _read_ends(path)
         selection = json.loads(first)["selection"]
         return bool(json.loads(last)["complete"]) and not any(map(selection.get, PARTIAL_SETTINGS))
-    # The file may be of another version, or cut.
+    # The file may have another version, or be truncated.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
@@ -153,7 +153,7 @@ def _read_ends(path: Path) -> tuple[bytes, bytes]:
     with path.open("rb") as file:
         first = file.readline()
         file.seek(0, 2)
-        # Only the ends: a results file may have hundreds of megabytes.
+        # Only the two ends are read, because a results file may have hundreds of megabytes.
         file.seek(max(0, file.tell() - 65536))
         return first, file.read().rstrip(b"\n").rpartition(b"\n")[2]
 
@@ -188,7 +188,7 @@ def _describe_unwritable(folder: Path, error: OSError) -> ReportError:
 
 
 def lock_run(results: Path) -> contextlib.AbstractContextManager[object]:
-    """Lock the folder of an existing run; for results at a path of the user's choice, do nothing."""
+    """Lock the folder of an existing run; do nothing for results at a path that the user chose."""
     if results.name == RESULTS_NAME and results.parent.parent == RUNS:
         return RunFolder(results.parent)
     return contextlib.nullcontext()

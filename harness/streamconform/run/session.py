@@ -82,7 +82,7 @@ class FinishedRun:
     outdated: tuple[tuple[OutdatedEntry, ...], ...]
     """The outdated entries of each known-failures file, in the order of the request."""
     checked_paths: Callable[[TrialResult], CheckedPaths]
-    """Returns the paths that a trial was judged on."""
+    """Returns the paths that were judged in a trial."""
 
 
 def describe_platform() -> str:

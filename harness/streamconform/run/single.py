@@ -39,7 +39,7 @@ class SingleRunner:
     def __init__(
         self, connection: Connection, settings: Settings, blame: Blame, make: ProgramFactory = Program
     ) -> None:
-        """Hold the settings without starting anything."""
+        """Store the settings without starting anything."""
         self.connection = connection
         self._settings, self._blame, self._make = settings, blame, make
         self._program: Program | InProcessAdapter | None = None
@@ -126,7 +126,7 @@ class BlockingLoop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return or raise what `coroutine` does; an interrupt cancels it."""
+        """Return the result of `coroutine` or raise its exception; an interrupt cancels it."""
         jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._jobs = jobs  # a new queue: an interrupted coroutine may have left jobs in the previous one
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)

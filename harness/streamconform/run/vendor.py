@@ -1,7 +1,7 @@
-"""Which streams the client of a vendor is judged on: those that the vendor sends. Pure.
+"""Decide on which streams a vendor's client is judged: those that the vendor sends. Pure.
 
-Many vendors serve the API of another one, each with its own limits. A client written for one of them does not
-promise to read the streams of the others, so rejecting them is no bug.
+Many vendors serve another vendor's API, with their own limits. A client written for one of them does not
+promise to read the streams of the others, so rejecting them is not a bug.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TAG: Final = "vendor-"
 """Prefix of the tags that name the vendors whose streams a case shows."""
 _OF_THE_API: Final = ("error-frame", "unknown-event")
-"""Deliveries and faults that add a frame which the API documents, and a vendor may not."""
+"""Deliveries and faults that add a frame of the API that a vendor may not document."""
 
 
 def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
@@ -31,12 +31,13 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
         return f"a stream of {', '.join(vendors)}, not of {vendor}"
     if case.api is None or not isinstance(case, Case) or case.unavailable is not None:
         return None
-    validator = _build_validator(case.api, vendor)
+    is_error = case.cassette.status >= 400
+    validator = _build_validator(case.api, vendor, of_errors=is_error)
     if validator is None:
         return None
     body = case.cassette.body
     payloads = [frame.payload for frame in split(APIS[case.api].frame_case(case, body), body)]
-    if not case.stream and case.cassette.status < 400:
+    if is_error or not case.stream:
         payloads = [body]
     for number, payload in enumerate(payloads):
         # Empty for `[DONE]` and for payloads that are not JSON, which any server can send.
@@ -52,15 +53,28 @@ def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
     """Return why a client of `vendor` is not judged on `trial`, whose case is of that vendor."""
     kind = trial.delivery.partition(".")[0] if isinstance(trial, Trial) else ""
     api = trial.case.api
-    if kind in _OF_THE_API and api is not None and vendor in APIS[api].vendor_payloads:
+    if kind in ("error-frame", "unknown-event") and api is not None and not _sends_frame(api, vendor, kind):
         return f"{vendor} does not document the frame that `{kind}` adds"
     return None
 
 
 @cache
-def _build_validator(api: str, vendor: str) -> jsonschema_rs.Validator | None:
+def _sends_frame(api: str, vendor: str, kind: str) -> bool:
+    """Return whether the vendor documents the frame that a delivery or a fault adds as the API does."""
+    validator = _build_validator(api, vendor, of_errors=False)
+    added = APIS[api].ending.error_frame if kind == "error-frame" else APIS[api].extensions.event
+    return validator is None or all(
+        validator.is_valid(read_payload(frame.payload))
+        for framed, body in added.items()
+        for frame in split(framed, body)
+    )
+
+
+@cache
+def _build_validator(api: str, vendor: str, *, of_errors: bool) -> jsonschema_rs.Validator | None:
     """Return the validator of a vendor's payloads; None if it documents no limits of its own."""
     import jsonschema_rs
 
-    schema = APIS[api].vendor_payloads.get(vendor)
+    schemas = APIS[api].vendor_errors if of_errors else APIS[api].vendor_payloads
+    schema = schemas.get(vendor)
     return None if schema is None else jsonschema_rs.validator_for(schema)

@@ -1,8 +1,8 @@
 """The published JSON Schemas, and the validation of documents with line numbers.
 
-jsonschema decides and provides the error messages. A suite has hundreds of valid files, which jsonschema_rs
-accepts sixty times faster; a test checks that it never accepts more. Both are imported on first use, because
-most commands and the hot path never need them.
+jsonschema decides validity and provides the error messages. Most values are valid, and jsonschema_rs accepts
+these sixty times faster, without the import of jsonschema, which takes longer than most commands; a test
+checks that jsonschema_rs never accepts more. Both are imported on first use.
 """
 
 from __future__ import annotations
@@ -72,9 +72,6 @@ def build_validator(
 
     resources = [Resource.from_contents(load_schema(member)) for member in NAMES]
     registry: Registry[Any] = resources @ Registry()
-    root: dict[str, Any] = load_schema(name)
-    if definition is not None:
-        root = {"$ref": f"{root['$id']}#/$defs/{definition}"}
     types = Draft202012Validator.TYPE_CHECKER
     formats = FormatChecker(())
     if authored:
@@ -83,26 +80,35 @@ def build_validator(
     extend: Any = validators.extend
     instance: Draft202012Validator = extend(
         Draft202012Validator, {"pattern": _check_pattern}, type_checker=types
-    )(root, registry=registry, format_checker=formats)
+    )(_get_root(name, definition), registry=registry, format_checker=formats)
     return instance
 
 
+def _get_root(name: str, definition: str | None) -> dict[str, Any]:
+    """Return the schema `name`, or a reference to one of its `$defs`."""
+    schema = load_schema(name)
+    return schema if definition is None else {"$ref": f"{schema['$id']}#/$defs/{definition}"}
+
+
 @cache
-def _build_acceptor(name: str) -> jsonschema_rs.Draft202012Validator:
+def _build_acceptor(name: str, definition: str | None) -> jsonschema_rs.Draft202012Validator:
     """Return a fast validator for files that people write; see `accepts`."""
     import jsonschema_rs
 
     registry = jsonschema_rs.Registry([(load_schema(member)["$id"], load_schema(member)) for member in NAMES])
     return jsonschema_rs.Draft202012Validator(
-        load_schema(name), registry=registry, validate_formats=True, formats={"regex": _is_pattern}
+        _get_root(name, definition), registry=registry, validate_formats=True, formats={"regex": _is_pattern}
     )
 
 
-def accepts(name: str, value: Any) -> bool:
-    """Return whether `value` certainly matches the schema `name`, as a file; False decides nothing."""
+def accepts(name: str, value: Any, definition: str | None = None) -> bool:
+    """Return whether `value` certainly matches the schema `name`, or one of its `$defs`.
+
+    False decides nothing: the rules are those for files that people write, which are stricter than others.
+    """
     try:
-        return _build_acceptor(name).is_valid(_replace_whole_floats(value))
-    except ValueError:  # text that is not Unicode
+        return _build_acceptor(name, definition).is_valid(_replace_whole_floats(value))
+    except (ValueError, RecursionError):  # text that is not Unicode, NaN, or values that are nested too deep
         return False
 
 
@@ -120,6 +126,8 @@ def check_document(name: str, document: Document) -> tuple[Problem, ...]:
 
 def find_problems(name: str, value: Any, definition: str | None = None) -> tuple[str, ...]:
     """Return every problem of a JSON value against the schema `name`, as `path: message`."""
+    if accepts(name, value, definition):
+        return ()
     errors = _describe_errors(build_validator(name, definition).iter_errors(value))
     problems = (f"{'.'.join(map(str, path)) or '(whole)'}: {message}" for path, message in errors)
     return tuple(problems)[:MAX_PROBLEMS]

@@ -1,4 +1,4 @@
-"""Make one schema that needs no other: for generators of types, which do not know where our URNs lead."""
+"""Make one self-contained schema, for type generators, which cannot resolve our URNs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamconform.schemas import load_schema
 _URN: Final = re.compile(r"urn:streamconform:([a-z-]+\.v[0-9]+)(?:#/\$defs/(\w+))?")
 
 _Target = tuple[str, str | None]
-"""A schema and one of its definitions, or None for the complete schema."""
+"""A schema and the name of one of its definitions, or None for the complete schema."""
 
 
 def bundle_schema(name: str) -> dict[str, Any]:

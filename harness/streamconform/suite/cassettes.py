@@ -181,7 +181,7 @@ def _build_metadata(cassette: Cassette) -> dict[str, Any]:
         case Authored():
             provenance |= {"source": origin.source}
         case Pulled():
-            raise AssertionError("a pulled recording stays in the user's cache, as it was imported")
+            raise AssertionError("a pulled recording must stay in the user's cache, unchanged")
     if origin.note is not None:
         provenance["note"] = origin.note
     request: dict[str, Any] = {"method": cassette.request.method, "path": cassette.request.path}

@@ -1,6 +1,7 @@
 """Find the ids of all cases without parsing the specs, so that a run loads only the cases it needs.
 
-Loading every spec and cassette takes more than a second, which a run of one case should not pay: ids are read
+Loading every spec and cassette takes more than a second, which is too long for a run of one case: ids are
+read
 from the text of the specs, the selection is made on ids, and only the selected cases are loaded.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -96,6 +97,7 @@ def read_catalog(sources: Sources) -> Catalog:
     return Catalog(sources, tuple(list_spec_files(sources.specs, recorded=sources.corpus is not None)))
 
 
+@cache
 def _get_prefix(path: Path) -> str:
     """Return what the ids of all cases in a spec file begin with, without the last slash."""
     return f"{path.parent.name}/{path.stem}"

@@ -1,4 +1,4 @@
-"""The answer without streaming that a cassette has: its twin, or its own body. Pure."""
+"""Find a cassette's answer without streaming: its twin, or its own body. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_THE_STREAM: Final = frozenset(
 def take_document(cassette: Cassette) -> Cassette | None:
     """Return the exchange without streaming, or None if `cassette` has only a stream.
 
-    That of a twin has the request that asks for it: what `conform record --twin` sends.
+    The exchange of a twin has the non-streaming request, which `conform record --twin` sends.
     """
     api, request = APIS[cassette.api], cassette.request
     if cassette.twin is not None:

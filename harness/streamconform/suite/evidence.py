@@ -1,6 +1,6 @@
-"""Read `<specs>/evidence/API.yaml`: facts that cases rest on, and threads of the bugs they guard against.
+"""Read `<specs>/evidence/API.yaml`: facts that support cases, and threads of the bugs they guard against.
 
-A fact is written once and cited by name in the `evidence` of every case that rests on it. `wire.yaml` holds
+A fact is written once and cited by name in the `evidence` of every case that it supports. `wire.yaml` holds
 the facts that are true for every API, such as the rules of event streams and of JSON.
 """
 
@@ -33,7 +33,7 @@ class Fact:
 
     says: str
     read: str
-    """The day on which somebody opened the page or the recording, as YYYY-MM-DD."""
+    """The day on which the page or the recording was read, as YYYY-MM-DD."""
     source: str | None = None
     observed: str | None = None
     path: str = ""
@@ -121,7 +121,7 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
 
 
 def _check_sources(document: reader.Document) -> Iterator[Problem]:
-    """Yield the sources that do not say where on a site the fact is."""
+    """Yield the sources that do not locate the fact on a site."""
     for key, entry in document.value["facts"].items():
         source = entry.get("source")
         if source is None:
@@ -129,7 +129,7 @@ def _check_sources(document: reader.Document) -> Iterator[Problem]:
         if _WHOLE_REPOSITORY.fullmatch(source):
             message = f"`{source}` is a whole repository; link the file and line, or the thread"
         elif "#" not in source and not _ONE_SUBJECT.match(source):
-            message = f"`{source}` has no anchor; link the section that says it"
+            message = f"`{source}` has no anchor; link the section that states the fact"
         else:
             continue
         yield document.problem(("facts", key, "source"), message)

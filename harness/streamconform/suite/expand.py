@@ -41,7 +41,7 @@ def expand(
     """Yield the trials of each case: its deliveries in the order of `DELIVERIES`, then its faults.
 
     Only cases with the tag `SAMPLE_TAG` get the deliveries `sampled`. A case without bytes is a single trial,
-    whatever `deliveries` and `faults` are.
+    regardless of `deliveries` and `faults`.
     """
     requested = set(deliveries)
     # The order of the table, not of the options: results and reports list trials in it.
@@ -76,7 +76,7 @@ def _expand_deliveries(
         delivery = DELIVERIES[name]
         if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
             continue
-        # With the case's id, so that a case is cut in the same places whatever else is selected.
+        # With the case's id, so that a case is cut in the same places regardless of the selection.
         chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
         # A delivery with the same chunks as an earlier one would be the same trial; gzip differs on the way.
         key = name == "gzip", chunks

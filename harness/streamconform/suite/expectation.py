@@ -12,7 +12,7 @@ from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockTy
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
 _DIGEST_SUFFIX: Final = "_digest"
-"""Ends `arguments_digest`: length and SHA-256 of the canonical JSON of arguments that are not in the spec."""
+"""Suffix in `arguments_digest`: length and SHA-256 of the canonical JSON of arguments not in the spec."""
 _FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
 """The status and stop reason of a stream that broke or failed without a reason from the provider."""
 _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
@@ -28,7 +28,7 @@ _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
 def parse(expect: Mapping[str, Any]) -> Expectation:
     """Return the expectation in `expect`, which the schema has accepted."""
     status = expect["status"]
-    # A broken stream may be reported as incomplete or as an error: raising is the safe thing to do.
+    # A broken stream may be reported as incomplete or as an error: raising is safe.
     fields: dict[str, Leaf] = {
         "status": AnyOf(BROKEN_STATUSES) if status == "incomplete" else parse_leaf(status)
     }

@@ -25,8 +25,8 @@ _METADATA_SUFFIX: Final = ".yaml"
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem of specs, cassettes and profiles.
 
-    Cassettes without a case are a problem; with `strict`, so are unreviewed cases, those without sources
-    or tags, each `must` without evidence, and bugs that nobody looked up.
+    Cassettes without a case are a problem; with `strict`, so are unreviewed cases, those without sources or
+    tags, each `must` without evidence, and bugs in `guards` without a thread.
     """
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     problems = list(loaded.problems)
@@ -145,10 +145,10 @@ def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
     tools = {tool["name"] for tool in case.conversation.get("tools", ())}
     for name in dict.fromkeys(names):
         if name not in tools:
-            yield _report(case, f"there is a result of `{name}`, but the conversation has no such tool")
+            yield _report(case, f"there is a result for `{name}`, but the conversation has no such tool")
     calls = _list_client_calls(case.first)
     if calls is not None and Counter(calls) != Counter(names):
-        message = f"the tool results are of {', '.join(names)}, but the first answer calls {', '.join(calls)}"
+        message = f"the results are for {', '.join(names)}, but the first answer calls {', '.join(calls)}"
         yield _report(case, message)
 
 
@@ -219,7 +219,7 @@ def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Probl
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
-    """Yield what a draft may omit and a case of the bundled suite may not."""
+    """Yield the fields that a draft may omit but a case of the bundled suite must have."""
     for case in loaded.cases:
         if isinstance(case, Case) and isinstance(case.cassette.provenance, Pulled):
             continue  # its evidence is the recording

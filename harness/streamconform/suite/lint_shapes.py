@@ -31,11 +31,11 @@ REAL: Final = ("recorded", "pulled")
 
 @dataclass(frozen=True, slots=True)
 class ShapeReport:
-    """What was found, and how many authored streams there are of each kind."""
+    """The problems, and the number of authored streams of each kind."""
 
     problems: tuple[Problem, ...]
     streams: Mapping[str, int] = field(default_factory=dict)
-    """Authored streams by the weakest ground of their shapes: seen, documented, explained or unknown."""
+    """Authored streams by the weakest origin of their shapes: seen, documented, explained or unknown."""
 
 
 def lint_shapes(sources: Sources, loaded: LoadResult) -> ShapeReport:
@@ -80,7 +80,7 @@ def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
 
 
 def _judge(known: Known, shapes: frozenset[Shape]) -> tuple[str, list[Shape], set[Explanation]]:
-    """Return the weakest ground, the shapes without any, and the explanations that were needed."""
+    """Return the weakest origin, the shapes without an origin, and the explanations that were needed."""
     unknown: list[Shape] = []
     needed: set[Explanation] = set()
     for shape in sorted(shapes - known.origins.keys()):
@@ -119,7 +119,7 @@ def _check_explanations(
             if name not in facts:
                 yield Problem(*at, f"no fact `{name}` in the evidence of {api}")
         if explanation not in used:
-            yield Problem(*at, "explains no shape of any authored stream; delete it")
+            yield Problem(*at, "this entry explains no shape of any authored stream; delete it")
 
 
 def _check_counterparts(everything: Iterable[object], cases: Iterable[Case]) -> Iterator[Problem]:

@@ -73,7 +73,7 @@ def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) ->
 def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
     """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`.
 
-    Those over pulled recordings are among them only if `recorded`; otherwise nothing of them is read.
+    Specs about pulled recordings are included only if `recorded`; otherwise they are not read.
     """
     if not folder.is_dir():
         raise SelectionError(
@@ -166,8 +166,8 @@ class _Loader:
         key = spec["api"], entry["id"]
         corpus = self._sources.corpus
         try:
-            # Most users have pulled nothing, so a missing source skips the case and only a damaged one is an
-            # error.
+            # Most users have not pulled any source, so a missing source skips the case and only a damaged one
+            # is an error.
             cassette = corpus and pulled.load_pulled(corpus, *key, origin, recording["sha256"])
         except SourceError as error:
             problem = document.problem(("cases", i, "cassette"), f"recording `{entry['id']}` cannot be used")

@@ -87,7 +87,7 @@ def list_profile_files(specs: Path) -> list[Path]:
 
 
 def list_profile_names(specs: Path) -> tuple[str, ...]:
-    """Return every name that `load_profile` knows: profiles without their release, all releases, `next`."""
+    """Return every name that `load_profile` accepts: profiles without their release, all releases, `next`."""
     releases = [path.stem for path in list_profile_files(specs)]
     names = (re.sub(r"-[0-9]{4}\.[0-9]+$", "", release) for release in releases)
     return tuple(dict.fromkeys((*names, *releases, NEXT_PROFILE)))

@@ -1,4 +1,4 @@
-"""Count the streams of the suite by where their bytes come from."""
+"""Count the streams of the suite by provenance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS: Final[Mapping[str, str]] = {
     "authored": "from documentation; nobody sent these bytes",
     "pulled": "recorded and published by others; the user fetches the bytes (docs/recorded.md)",
 }
-"""The kinds of provenance, in the order in which they are printed, each with what it means."""
+"""The kinds of provenance with their meanings, in printing order."""
 
 
 def count_streams(sources: Sources) -> dict[str, Counter[str]]:
@@ -44,7 +44,7 @@ def _iter_cassettes(case: AnyCase) -> Iterator[Cassette]:
 
 
 def _identify(cassette: Cassette) -> tuple[str, ...]:
-    """Return what tells streams apart: a pulled one has a name within its source only."""
+    """Return the key that identifies a stream; a pulled stream's name is unique only within its source."""
     origin = cassette.provenance
     source = origin.source if origin.kind == "pulled" else ""
     return cassette.api, source, cassette.name

@@ -1,7 +1,7 @@
 """Specs over pulled recordings: their names, and their bytes in the user's cache.
 
 `conform corpus pull` keeps a source in `<corpus>/<name>-<version>/`, which has the layout of `cassettes/`. A
-spec has the digest of each body, so nothing else is ever judged by it.
+spec has the digest of each body, so no other bytes are judged by it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from streamconform.model.cassette import Cassette, Pulled, Request
 from streamconform.suite import cassettes
 
 PREFIX: Final = "recorded-"
-"""Begins the topic, so the file name, of every spec over pulled recordings, and of no other."""
+"""Prefix of the topic, and so of the file name, of every spec about pulled recordings and no other spec."""
 NOT_PULLED: Final = "run `conform corpus pull all`"
-"""Why a case over a recording that is not in the cache is skipped."""
+"""The reason for skipping a case whose recording is not in the cache."""
 _MENTION: Final = re.compile(rf"(^|/){PREFIX}")
 
 
@@ -40,7 +40,7 @@ def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) 
     """
     source, _, version = origin.source.partition(" ")
     folder = corpus / f"{source}-{version}"
-    # A source that was not pulled is no mistake; one that was pulled and lacks the recording is.
+    # A source that was not pulled is not an error, but a pulled source without the recording is.
     if not folder.is_dir():
         return None
     again = f"run `conform corpus drop {source}`, then `conform corpus pull {source}`"

@@ -65,7 +65,7 @@ def find_matcher_errors(
             is_list = isinstance(value["any_of"], list) and value["any_of"]
             message = None if is_list else "expected a list of at least one value"
         case ["any_of", "prefer"] | ["prefer", "any_of"]:
-            message = "a request has no preferred values; leave out `prefer`"
+            message = "requests have no preferred values; leave out `prefer`"
         case ["prefix_of" | "same_as" as name]:
             message = None if isinstance(value[name], str) else "expected text"
         case _:

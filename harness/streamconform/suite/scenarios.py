@@ -16,12 +16,12 @@ from streamconform.yaml_text import reader
 
 FOLDER: Final = "scenarios"
 TOPICS: Final = ("text", "tools", "thinking", "errors")
-"""The files, in the order in which their scenarios are asked."""
+"""The files, in the order in which their scenarios are sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """What a server itself has to do, whatever its model answers."""
+    """Requirements for the server, regardless of its model's answer."""
 
     calls: tuple[int, int | None] | None = None
     """Minimum and maximum number of calls of the client's tools; None: any number."""
@@ -44,17 +44,17 @@ class Scenario:
     name: str
     title: str
     conversation: Mapping[str, Any]
-    """As `build_request` takes it, without the model, unless it names one."""
+    """The input of `build_request`, usually without a model."""
     stop: str | None = None
     """A stop sequence, for the APIs that support them."""
     needs: tuple[str, ...] = ()
     """Fields of `Probing` that an API must have."""
     twice: bool = False
-    """Whether the second answer is recorded too: it may be read from a cache."""
+    """Whether to record the second answer too, whose prompt may be read from a cache."""
     error: bool = False
-    """Whether providers refuse; a server with one model may answer whatever the model is called."""
+    """Whether providers reject the request; a server with one model may ignore the model's name."""
     probed: bool = False
-    """Whether `conform probe` and `conform drift` ask it; all are recorded."""
+    """Whether `conform probe` and `conform drift` use it; `conform record` uses all."""
     expected: ExpectedAnswer = ExpectedAnswer()
 
     def possible(self, probing: Probing) -> bool:

@@ -89,7 +89,7 @@ def may_match_file(pattern: str, prefix: str) -> bool:
     pattern = update_id(pattern)
     if "*" not in pattern and "/" not in pattern:
         return True
-    literal = pattern.partition("@")[0].partition("*")[0]
+    literal = pattern.partition("*")[0]
     return literal.startswith(f"{prefix}/") or f"{prefix}/".startswith(literal)
 
 
@@ -118,8 +118,8 @@ def select_trials(
 ) -> tuple[AnyTrial, ...]:
     """Return the trials that match any of `patterns`, or all if there are none.
 
-    Raises `SelectionError` for a pattern that matches no trial, unless `lenient`: in one shard of the suite
-    that is no mistake.
+    Raises `SelectionError` for a pattern that matches no trial, unless `lenient`, because in one shard of the
+    suite this is not a mistake.
     """
     chosen: list[AnyTrial] = []
     used: set[str] = set()
@@ -198,7 +198,7 @@ def _find_similar_ids(name: str, ids: Sequence[str]) -> list[str]:
     endings: dict[str, list[str]] = {}
     for id_ in ids:
         endings.setdefault("/".join(id_.split("/")[-count:]), []).append(id_)
-    closest = difflib.get_close_matches(name, endings, n=3, cutoff=0.5)
+    closest = difflib.get_close_matches(name, endings, cutoff=0.5)
     return [id_ for ending in closest for id_ in endings[ending]][:3]
 
 

@@ -1,6 +1,6 @@
-"""The shapes of streams: which events, fields, types and words they have, and in which order events come.
+"""The shapes of streams: their events, fields, types, enum values, and orders of events.
 
-Other values are left out, so shapes say nothing about what a model wrote. `specs/shapes/<api>.json` lists the
+Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json` lists the
 shapes of real streams, and those of authored streams that the provider's own types describe; `python -m
 tests.corpus.write_shapes` writes it. `specs/shapes/<api>.yaml` explains all others.
 """
@@ -25,7 +25,7 @@ from streamconform.yaml_text import reader
 FOLDER: Final = "shapes"
 REWRITE: Final = "`python -m tests.corpus.write_shapes` writes it"
 MAX_DEPTH: Final = 12
-"""Deeper values are not looked at; no provider nests as deep."""
+"""Maximum depth of values that are examined; no provider nests deeper."""
 OPAQUE: Final = frozenset(
     {
         "args",
@@ -39,7 +39,7 @@ OPAQUE: Final = frozenset(
         "schema",
     }
 )
-"""Members whose objects have keys that a program or a user chose, not the API."""
+"""Members whose objects have keys chosen by a program or a user, not by the API."""
 WORDS: Final = frozenset(
     {
         "blockReason",
@@ -56,12 +56,12 @@ WORDS: Final = frozenset(
         "stop_reason",
     }
 )
-"""Members whose values are words of the API, so that each value is a shape."""
+"""Members whose values are enum values of the API, so that each value is a shape."""
 NO_EVENT: Final = "chunk"
 """The event of a payload that names none."""
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
-"""The origin of a shape that no recording has, but the types that the provider publishes describe."""
+"""The origin of a shape that is in no recording but in the provider's published types."""
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _TYPES: Final[Mapping[type, str]] = {
     dict: "object",
@@ -76,13 +76,13 @@ _TYPES: Final[Mapping[type, str]] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shape:
-    """Something that a stream has: a field of a type in an event, or one event after another."""
+    """A property of a stream: a field of a type in an event, or one event after another."""
 
     event: str
     path: str
     """Members from the payload down, as `choices[].delta.content`; the type of an object is in `<>`."""
     type: str
-    """A JSON type; `= word` for a word of the API; or `ORDER`, with the event that follows as the path."""
+    """A JSON type; `= word` for an enum value of the API; or `ORDER`, with the next event as the path."""
 
     def __str__(self) -> str:
         """Return `event path type`, or `event > event` for an order."""
@@ -93,10 +93,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why authored streams of an API have shapes that no real stream has and no official type describes."""
+    """Explains shapes of an API's authored streams that are in no real stream and no official type."""
 
     patterns: tuple[str, ...]
-    """Each is compared with the whole of a shape, as it is printed; `*` stands for any text."""
+    """Patterns that must match a complete shape, as printed; `*` stands for any text."""
     facts: tuple[str, ...]
     """Names in the evidence of the API."""
     path: str
@@ -109,7 +109,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The shapes of an API that are known from elsewhere than our authored streams."""
+    """The shapes of an API that are known from other sources than our authored streams."""
 
     origins: Mapping[Shape, str]
     """The recording that first had a shape, or `DOCUMENTED`."""
@@ -130,7 +130,7 @@ def read_shapes(cassette: Cassette) -> frozenset[Shape]:
             continue
         event = _name_event(payload, frame.event)
         shapes.update(Shape(event, path, kind) for path, kind in _walk(payload, "", 0))
-        # An event after itself has no meaning: deltas come in any number.
+        # An event that follows itself has no meaning, because the number of deltas varies.
         if event != last and last is not None:
             shapes.add(Shape(last, event, ORDER))
         last = event

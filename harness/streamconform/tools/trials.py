@@ -1,4 +1,4 @@
-"""Choose a trial of a finding, and run single trials: for `conform finding` and `conform peers history`."""
+"""Choose the trial for a finding, and run single trials (`conform finding`, `conform peers history`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def choose_trial(
 ) -> AnyTrial | None:
     """Return a trial of the first of `cases` that one of `patterns` matches, None if there is none.
 
-    Of the trials of a case, the one that changes nothing comes first; `delivery` requests one by its name.
+    The trial that changes nothing is preferred; `delivery` requests a trial by name.
     """
     subjects = [pattern.partition(":")[0] for pattern in patterns]
     for id_ in cases:

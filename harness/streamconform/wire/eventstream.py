@@ -1,7 +1,7 @@
 """Split and write AWS binary event streams (https://smithy.io/2.0/aws/amazon-eventstream.html).
 
-A message is two lengths and their checksum, headers, a payload, and the checksum of everything before. This
-implementation is the harness's own and reads a whole body at once.
+A message is two lengths and their checksum, headers, a payload, and the checksum of everything before. The
+harness uses this implementation, which reads a whole body at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SIZED_TYPES: Final = frozenset({6, _STRING_TYPE})
 """Types whose value is preceded by its length in two bytes: byte array, string."""
 
 _NAME_HEADERS: Final = (":event-type", ":exception-type", ":error-code")
-"""Headers that name a message: as an event, as a modeled error, as any other error."""
+"""Headers with the name of a message: of an event, of a modeled error, or of any other error."""
 
 Kind = Literal["event", "exception"]
 
@@ -66,7 +66,7 @@ def replace_payload(original: bytes, payload: bytes) -> bytes:
 def update_checksums(before: bytes, after: bytes) -> bytes:
     """Return `after` with new checksums in the messages that differ from `before`.
 
-    `after` is `before` with bytes replaced, of the same length. A checksum that was wrong stays wrong.
+    `after` is `before` with bytes replaced, of the same length. Checksums that were wrong remain wrong.
     """
     out = bytearray(after)
     # Scrubbing overwrites bytes inside messages, and a parser under test would reject the old checksums.

@@ -34,7 +34,7 @@ MESSAGE_REWRITERS: Final[Mapping[Framing, Callable[[bytes, bytes], bytes]]] = {
     "eventstream": eventstream.replace_payload,
     "invoke_stream": invoke_stream.replace_payload,
 }
-"""For each framing of binary messages, which have checksums: a message and a payload to the new message."""
+"""By framing of binary messages: returns a message with a new payload and new checksums."""
 
 
 @lru_cache(maxsize=8)

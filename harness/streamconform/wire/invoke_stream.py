@@ -18,7 +18,7 @@ from streamconform.wire import eventstream, json_text
 from streamconform.wire.frames import Frame
 
 CHUNK: Final = "chunk"
-"""The name of the events that carry the model's events."""
+"""The name of the AWS events that carry the model's events."""
 _BYTES: Final = b'"bytes"'
 
 
@@ -50,7 +50,8 @@ def replace_payload(original: bytes, payload: bytes) -> bytes:
     if span is None:
         return eventstream.replace_payload(original, payload)
     outer = frames[0].payload
-    # The provider may have encoded the same bytes with other JSON escapes, and what did not change must stay.
+    # The provider may have encoded the same bytes with other JSON escapes, and unchanged bytes must be
+    # preserved.
     if _decode(outer[slice(*span)]) == payload:
         return original
     encoded = outer[: span[0]] + base64.b64encode(payload) + outer[span[1] :]

@@ -20,8 +20,8 @@ def split(body: bytes) -> tuple[Frame, ...]:
     """Return the elements of the array in `body`; none if it does not begin with `[`.
 
     A frame includes the bracket or comma before its element, so frames are adjacent; the closing bracket
-    belongs to none. A body cut after a frame has that element whole. Brackets are counted, not matched, so
-    an element that is not JSON is a frame too.
+    belongs to none. A body cut after a frame contains that element completely. Brackets are counted, not
+    matched, so an element that is not JSON is a frame too.
     """
     opening = _OPENING.match(body)
     if opening is None:

@@ -18,12 +18,12 @@ import orjson
 # Not `*+`: see the note on possessive quantifiers in `json_array`.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', re.DOTALL)
-"""The tokens without commas and colons: in valid JSON, the others determine where these are."""
+"""Matches tokens other than commas and colons, whose positions follow from the other tokens."""
 # `_rewrite` recurses, and Python allows 1,000 frames in all.
 _MAX_DEPTH = 200
-"""Payloads that are nested deeper are not rearranged."""
+"""Maximum nesting of payloads that are rearranged."""
 _CACHE_SIZE = 512
-"""Texts whose tokens are cached: about the payloads of one body, which several deliveries rearrange."""
+"""Number of texts whose tokens are cached: about as many as one body has payloads."""
 
 
 _KINDS = {ord("{"): "object", ord("["): "array"}
@@ -145,7 +145,7 @@ def _is_json(text: bytes) -> bool:
         # orjson is fast, but rejects lone surrogates, deep nesting and huge numbers.
         try:
             # `str`, because `int` rejects more than 4,300 digits, which are valid JSON.
-            json.loads(text.decode(), parse_int=str)
+            json.loads(text.decode(), parse_int=str, parse_constant=_reject_constant)
         except (ValueError, RecursionError):
             return False
     return True

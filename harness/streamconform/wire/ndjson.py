@@ -6,7 +6,7 @@ from streamconform.wire import json_text
 from streamconform.wire.frames import Frame
 
 _WHITESPACE = b" \t\r\n"
-"""White space in JSON; a line may therefore end with CR LF as well."""
+"""White space in JSON, so a line may also end with CR LF."""
 
 
 def split(body: bytes) -> tuple[Frame, ...]:

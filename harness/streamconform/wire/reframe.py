@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from streamconform.wire import eventstream, json_text, sse
 
 Writer = Callable[[Iterable[bytes]], bytes]
-"""Returns the body whose frames have these payloads."""
+"""Returns the body that consists of frames with these payloads."""
 
 
 class NotPayloadError(ValueError):

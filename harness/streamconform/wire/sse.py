@@ -1,6 +1,6 @@
 """Split and write SSE bodies (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
-This implementation is the harness's own and reads a whole body at once; the parsers under test read the same
+The harness uses this implementation, which reads a whole body at once; the parsers under test read the same
 format incrementally.
 """
 

@@ -1,1 +1,1 @@
-"""Read and write YAML; no other package does."""
+"""Read and write YAML; no other package does so."""

@@ -21,7 +21,7 @@ MAX_BYTES = 4 * 1024 * 1024
 """The largest YAML file that is read; the largest bundled one has under 200 kB."""
 MAX_DEPTH = 64
 MAX_DIGITS = 400
-"""Of an integer: far more than any count needs, and below Python's own limit (4,300 by default)."""
+"""Maximum digits of an integer: far more than a count needs, and below Python's limit (4,300 by default)."""
 MAX_PROBLEMS = 50
 """Syntax problems reported per file: one mistake can cause thousands."""
 
@@ -72,7 +72,7 @@ def read_bytes(path: Path, name: str) -> bytes:
 
 
 def parse(data: bytes, name: str) -> Document:
-    """Return the document in `data`, which problems call `name`; raises `SourceError` with every problem."""
+    """Return the document in `data`; raises `SourceError` with every problem, under the file name `name`."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -93,7 +93,7 @@ def parse(data: bytes, name: str) -> Document:
 
 
 def _feed(builder: _Builder, text: str) -> None:
-    """Hand the events of `text` to `builder` until it declines one."""
+    """Pass the events of `text` to `builder` until it rejects one."""
     loader = _Loader(text)
     try:
         get_event, handle_event = loader.get_event, builder.handle_event

@@ -34,7 +34,7 @@ def dump(value: Any, name: str) -> str:
 
     Raises `SourceError`, which calls the value `name`, for text that YAML cannot represent.
     """
-    # Unicode is written as it is unless a reader would change it (U+2028, say); then it is escaped.
+    # Unicode is written unescaped unless a reader would change it (such as U+2028).
     for unicode in (True, False):
         text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=_WIDTH)
         try:

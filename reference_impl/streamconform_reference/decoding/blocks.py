@@ -183,7 +183,7 @@ class CallBlock:
         return ToolCall(
             id=self.id,
             name=self.name,
-            # Not before the end: nobody may run a call that can still change.
+            # Not before the end, because a call that can still change must not run.
             arguments=self.arguments if self.complete else None,
             # An API that sends arguments as an object, such as Gemini's, has no text of them.
             arguments_text=self.fragments.text() if self.has_fragments else None,

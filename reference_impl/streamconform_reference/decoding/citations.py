@@ -1,6 +1,6 @@
-"""Read a citation by the names that an API gives to its parts.
+"""Read a citation by an API's names for its parts.
 
-Citations are tolerant: a part of another type than expected is missing, and nothing else is lost.
+Parsing is tolerant: a part of an unexpected type counts as missing, and nothing else is lost.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Decoder(ABC):
             return []
         if not self._framed and len(self._head) < _BODY_HEAD:
             self._head += data[: _BODY_HEAD - len(self._head)]
-        # An error document can be read only when it is whole, so at the end.
+        # An error document can be read only when it is complete, at the end.
         if self.failed:
             return []
         frames = self.framing.receive(data)

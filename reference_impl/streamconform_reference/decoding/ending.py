@@ -4,8 +4,8 @@
   call to run, and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider
   ran every call itself.
 - A truncated answer has no reason. A failed one has `error`, with the raw reason that arrived, if any.
-- If the text of a call does not parse, it was cut off if it is the last one of a truncated answer. In
-  any other place it is what the model wrote, and the call ends with the answer.
+- If the text of a call does not parse, it was cut off if it is the last one of a truncated answer. Anywhere
+  else the model wrote it this way, and the call ends with the answer.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Fragments:
 
     def add(self, piece: str) -> str:
         """Add a non-empty fragment; return the text that can be emitted now, possibly empty."""
-        # One comparison per delta. Characters above the surrogates take this way too, and come out unchanged.
+        # One comparison per delta. Characters above the surrogates also get here, and are returned unchanged.
         if self._half or piece[-1] >= _FIRST_SURROGATE:
             piece, self._half = _join_pairs(self._half + piece)
             if not piece:

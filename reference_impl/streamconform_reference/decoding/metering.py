@@ -14,7 +14,7 @@ from streamconform_reference.pricing import Billing, Pricing
 
 
 class Meter:
-    """The usage of one answer, and its cost by a price table."""
+    """The usage of one answer, and its cost according to a price table."""
 
     __slots__ = ("_billing", "_counts", "_pricing", "cost")
 
@@ -36,8 +36,8 @@ class Meter:
     def report(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> UsageUpdate | None:
         """Merge one usage report, keyed by the fields of `Usage`.
 
-        Return the resulting update, None if the report has no counts; what it says about the price is
-        then kept for the next report that has.
+        Return the resulting update, None if the report has no counts; its price fields are then kept for the
+        next report with counts.
         """
         known = {name: count for name, count in counts.items() if count is not None}
         if billing:

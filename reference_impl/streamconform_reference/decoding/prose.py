@@ -23,7 +23,7 @@ class Prose:
         self._kind: ProseKind | None = None
         self._signed_by: Hashable = None
         self.text_slot: Hashable = None
-        """The slot of the first text, None before it."""
+        """The slot of the first text; None until there is one."""
 
     @property
     def started(self) -> bool:

@@ -1,1 +1,1 @@
-"""What all encoders share: outcomes in, the bytes of an API's stream out."""
+"""The parts shared by all encoders: outcomes in, the bytes of an API's stream out."""

@@ -1,4 +1,4 @@
-"""Arguments of calls for APIs that send them as text: what to write, and what a client then reads.
+"""Arguments of calls for APIs that send them as text: the text to write, and the value that a client reads.
 
 Events carry arguments as text fragments, and at the end as a value. For a call that a client may run, both
 are the same value. If they differ, the encoder has already written the text and cannot retract it, so it
@@ -34,7 +34,7 @@ def parse_arguments(text: str) -> tuple[bool, Any]:
 def compute_ending(call: ToolCall, *, blank: bool = False) -> str:
     """Return the text to write after an ended call's fragments, so that the whole text matches its value.
 
-    Arguments without text become JSON. With `blank`, blank text is left as it is for `{}`.
+    Arguments without text become JSON. With `blank`, blank text is not changed to `{}`.
     """
     text = call.arguments_text or ""
     runs, value = parse_arguments(text)
@@ -46,7 +46,7 @@ def compute_ending(call: ToolCall, *, blank: bool = False) -> str:
 
 
 def compute_cut_ending(text: str) -> str:
-    """Return the text to write after the fragments of a call that has to end although it did not."""
+    """Return the text to write after the fragments of an unfinished call that the API requires to end."""
     return UNPARSEABLE if parse_arguments(text)[0] else ""
 
 

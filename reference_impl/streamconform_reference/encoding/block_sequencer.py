@@ -1,9 +1,9 @@
-"""For APIs that keep one block open at a time: reorders interleaved pieces so that block follows block.
+"""For APIs that keep one block open at a time: reorders interleaved pieces so that blocks follow each other.
 
-The pieces of a block wait until every earlier block has ended. A block that never ends does so with the
-answer, so later blocks follow then. This is the only output that an encoder delays although it could be
-written: in APIs whose calls all end with the answer, calls follow each other, and the second waits until
-the first has ended.
+The pieces of a block wait until every earlier block has ended. A block that never ends is ended with the
+answer, and later blocks follow then. This is the only output that an encoder delays although it could be
+written: in APIs whose calls all end with the answer, calls follow each other, and the second waits until the
+first has ended.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def encode(
 
 
 def is_free_text(call: ToolCall) -> bool:
-    """Whether the arguments of a call are its text as it is; JSON text never equals its own value."""
+    """Whether the arguments of a call are its text itself; JSON text never equals its own value."""
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 

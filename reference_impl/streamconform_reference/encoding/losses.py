@@ -1,7 +1,7 @@
 """Losses that several APIs share: functions for the rows of their tables.
 
-Each takes an outcome or a block and returns it as it can be expressed, in the normal form only: none
-depends on how an encoder does it. `arguments_text` has those for the arguments of calls.
+Each takes an outcome or a block and returns the part that can be expressed, in the normal form, independently
+of the encoder. `arguments_text` has those for the arguments of calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamconform_reference.outcome import (
 
 Apply = Callable[[Outcome], Outcome]
 StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
-"""A function from a stop and the written content to the API's stop reason and that reason's meaning."""
+"""A function that takes a stop and the written content, and returns the API's stop reason and its meaning."""
 
 TRUNCATED: Final = Error(None, "the answer broke off", None)
 """The error in the document of an incomplete answer."""
@@ -61,7 +61,7 @@ def make_extras_row(
     """Return the row of the optional fields that the API does not have.
 
     `kept` are those that it has: `text.phase`, `text.signature`, `call.signature`, `stop.sequence`,
-    `stop.details`. `cites` tells whether a citation is one of the API's.
+    `stop.details`. `cites` returns whether a citation is one of the API's.
     """
 
     def change(block: Block) -> Iterator[Block]:

@@ -128,7 +128,7 @@ class EventStreamFraming:
         if zlib.crc32(view[start : start + _LENGTHS_BYTES]) != checksum:
             self._fail("the checksum of its lengths is wrong", start)
         elif headers > self._max_headers or payload > self._max_payload:
-            self._fail(f"{total} bytes are more than a message can have", start)
+            self._fail(f"{total} bytes exceed the maximum size of a message", start)
         elif payload < 0:
             self._fail(f"{headers} bytes of headers do not fit into {total} bytes", start)
         self._lengths = (total, headers)

@@ -38,7 +38,7 @@ class GrammarBlock:
 
 
 class GrammarBlocks:
-    """The blocks of one index space. Events with an invalid index are skipped: their field is reported."""
+    """The blocks of one index space. Events with an invalid index are skipped; the field is reported."""
 
     def __init__(self, noun: str = "block", *, sequential: bool = True) -> None:
         """Start with no blocks; with `sequential` a block has to stop before the next one starts."""

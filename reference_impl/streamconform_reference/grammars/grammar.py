@@ -27,7 +27,7 @@ from streamconform_reference.grammars.fields import ABSENT, Field, Level, fits, 
 from streamconform_reference.json_text import codec
 
 BEFORE: Final = "before"
-"""The state of a stream that has not started."""
+"""The state before the stream starts."""
 ENDED: Final = "ended"
 """The state after the terminal frame."""
 
@@ -63,7 +63,7 @@ class Step:
     to: str | None
     """The state after it; None keeps the state."""
     broken: str
-    """The violated rule if the state is another one and the stream has started."""
+    """The violated rule if the stream has started and is in another state."""
 
 
 Violation = tuple[str, str]

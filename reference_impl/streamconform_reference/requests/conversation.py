@@ -5,14 +5,14 @@ These rules apply to all APIs:
 - An answer and its results are one turn. Results are in the order of the calls, one per call: a call
   without a result gets an error that says so, because providers reject histories with unanswered calls.
   Results of unknown or omitted calls are omitted.
-- A call that had not ended is omitted, with the thinking directly before it: nobody ran it, and thinking
-  belongs to the block after it. A call that had ended and does not parse stays, with its result; its text
-  is wrapped in an object, because servers that parse the calls of a history would reject every later
-  request with it.
+- A call that had not ended is omitted, with the thinking directly before it: it was not run, and thinking
+  belongs to the block after it. A call that had ended and does not parse stays, with its result; its text is
+  wrapped in an object, because servers that parse the calls of a history would reject every later request
+  with it.
 - Thinking goes back only to the model that wrote it, through the same API. For other models it is
   dropped, never shown as text: no provider documents a place for foreign reasoning, and a signature is
-  worthless to another model, also one of text or of a call. What only the provider understands (its own
-  tools, citations, phases) goes back through the same API.
+  worthless to another model, also one of text or of a call. Content that only the provider understands (its
+  own tools, citations, phases) is sent back through the same API.
 - Empty blocks are dropped: Anthropic and Bedrock reject them, and they carry no information.
 - Call ids are sent unchanged if the host accepts them, and are unique in the conversation. Others are
   rewritten, in the call and in its result alike, and the same way in every later request.
@@ -181,7 +181,7 @@ class RequestCallIds:
     used: set[str] = field(default_factory=set)
 
     def choose(self, call_id: str) -> str:
-        """Return the id as it is, else its first rewriting that fits, else the id after all."""
+        """Return the id if it fits, else its first rewritten form that fits, else the id unchanged."""
         spellings = self._generate_spellings(call_id)
         spelling = next(filter(self._fits, (call_id, *spellings)), call_id)
         self.used.add(spelling)
@@ -239,7 +239,7 @@ def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 def _pair_results(
     blocks: Sequence[Block], results_of_answer: Sequence[Mapping[str, Any]], ids: RequestCallIds
 ) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
-    """Return the blocks with the ids that are sent, and the results of their calls."""
+    """Return the blocks with the ids to send, and the results of their calls."""
     pending = list(results_of_answer)
     sent: list[Block] = []
     results: list[ToolResult] = []

@@ -69,7 +69,7 @@ class ThinkingOptions:
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """The JSON Schema that an answer must follow; `strict` is None if the conversation does not say."""
+    """The JSON Schema that an answer must follow; `strict` is None if the conversation omits it."""
 
     schema: Mapping[str, Any]
     name: str

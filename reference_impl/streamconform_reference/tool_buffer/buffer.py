@@ -65,7 +65,7 @@ class BufferedCall:
     error_type: str | None
     metadata: Mapping[str, Any]
     began: float | None
-    """The timestamp of its first chunk; `ended` is that of its last one."""
+    """The timestamp of the call's first chunk; `ended` is that of its last chunk."""
     ended: float | None
     parent_message_id: str | None
     reasoning_context: str | None
@@ -115,7 +115,7 @@ class ToolBuffer:
 
     @property
     def faults(self) -> tuple[OrderFault, ...]:
-        """The violations of the order of chunks."""
+        """The violations of the chunk order."""
         return tuple(self._faults)
 
     @property
@@ -220,7 +220,7 @@ class ToolBuffer:
         block = self._assembler.call(call.slot)
         text = chunk.args_text_delta
         if (text and call.patch) or (chunk.args_kv_patch and (text or block.has_fragments)):
-            self._fault("mixed-arguments", "a call has text and named arguments; the text is used")
+            self._fault("mixed-arguments", "a call has argument text and named arguments; the text is used")
         if text is not None:
             self._assembler.add_arguments(call.slot, text)
         if chunk.args_kv_patch is not None:

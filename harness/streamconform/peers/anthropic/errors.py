@@ -1,6 +1,6 @@
 """Client, requests, errors and usage of the Anthropic SDK.
 
-`APIStatusError` is the provider's error, in the stream too.
+`APIStatusError` is the provider's error, even in mid-stream.
 """
 
 from __future__ import annotations

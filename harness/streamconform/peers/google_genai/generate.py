@@ -1,7 +1,8 @@
 """`peer:google-genai`: the Google Gen AI SDK, `generate_content_stream()`, parts aggregated in order.
 
 All fields of the request except `contents` go into `extra_body`. `APIError` is the provider's error; `httpx2`
-exceptions while reading are lost connections. The SDK gives signatures as bytes; the normal form has base64.
+exceptions while reading are lost connections. The SDK returns signatures as bytes; the normal form uses
+base64.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`peer:haystack`: Haystack's generators for OpenAI's two APIs, `run()` with a `streaming_callback`.
 
-The answer is the message that `run()` returns; if it raises, it is what the chunks that the callback received
-add up to. A message has one reasoning, one text and a list of calls; the chunks have their order. The prompt
-and the tools of the request are sent in the library's own form.
+The answer is the message that `run()` returns; if it raises, the answer is the sum of the chunks that the
+callback received. A message has one reasoning, one text and a list of calls; only the chunks show their
+order. The prompt and the tools of the request are sent in the library's own form.
 """
 
 from __future__ import annotations

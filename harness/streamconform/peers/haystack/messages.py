@@ -8,20 +8,26 @@ from streamconform.peers.normal_form import Block, append_text, build_call, get,
 
 
 def convert_message(message: Any, chunks: list[Any], *, complete: bool) -> list[Block]:
-    """Return the blocks of a message in the order in which their first chunks came."""
-    blocks: dict[str, Block] = {}
+    """Return the blocks of a message; the chunks say where its calls are, the message in which order."""
+    order = [key for chunk in chunks for key in _find_keys(chunk)]
+    placed: list[tuple[int, Block]] = []
     if message.reasoning:
         signature = message.reasoning.extra.get("encrypted_content")
         text = message.reasoning.reasoning_text
-        blocks["thinking"] = {"type": "thinking", "text": text, "signature": signature}
+        thinking = {"type": "thinking", "text": text, "signature": signature}
+        placed.append((_find_place(order, "thinking"), thinking))
     if message.text:
-        blocks["text"] = {"type": "text", "text": message.text}
-    for call in message.tool_calls:
+        placed.append((_find_place(order, "text"), {"type": "text", "text": message.text}))
+    places = sorted(_find_place(order, f"call {call.id}") for call in message.tool_calls)
+    for call, place in zip(message.tool_calls, places, strict=True):
         id_ = get(call.extra, "call_id") or call.id
         block = build_call(id_, call.tool_name, None, complete=complete)
-        blocks[f"call {call.id}"] = block | {"arguments": call.arguments}
-    order = [key for chunk in chunks for key in _find_keys(chunk)]
-    return [blocks[key] for key in sorted(blocks, key=lambda key: order.index(key) if key in order else -1)]
+        placed.append((place, block | {"arguments": call.arguments}))
+    return [block for _, block in sorted(placed, key=lambda each: each[0])]
+
+
+def _find_place(order: list[str], key: str) -> int:
+    return order.index(key) if key in order else -1
 
 
 def _find_keys(chunk: Any) -> list[str]:

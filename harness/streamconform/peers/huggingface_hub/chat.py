@@ -44,7 +44,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 def describe_error(error: Exception) -> Error | None:
     """Return the error that an exception of the library carries; None if the connection was lost."""
-    # `HfHubHTTPError` is an `OSError`, but no `TransportError`.
+    # `HfHubHTTPError` is an `OSError` but not a `TransportError`.
     if isinstance(error, (InferenceTimeoutError, httpx2.TransportError)):
         return None
     if isinstance(error, HfHubHTTPError):
@@ -52,6 +52,6 @@ def describe_error(error: Exception) -> Error | None:
         message = error.server_message or str(error)
         return build_error(document, message=message, status=error.response.status_code)
     if isinstance(error, TextGenerationError):
-        # Its argument is what the provider sent under `error`.
+        # Its argument is the value that the provider sent under `error`.
         return build_error(next(iter(error.args), None), message=str(error), status=None)
     return describe_exception(error)

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage
 from streamconform.peers.langchain.blocks import CALL_SIGNATURES
 
 AnswerBlock = Mapping[str, Any]
-"""A content block of an answer, as a conversation has it."""
+"""A content block of an answer, in the form used in conversations."""
 NO_BLOCK: Final[AnswerBlock] = {}
 
 PROVIDERS: Final[Mapping[str, str]] = {

@@ -61,6 +61,10 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 yield build_other(kind)
     for call in calls:
         yield build_call(call["id"], call["name"], call["args"], complete=complete)
+    if legacy := get(
+        message, "additional_kwargs", "function_call"
+    ):  # the deprecated field of OpenAI's answers
+        yield build_call(None, legacy["name"], legacy["arguments"], complete=complete)
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:

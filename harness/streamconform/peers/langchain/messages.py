@@ -13,7 +13,7 @@ from streamconform.peers.langchain.answers import convert_answer
 from streamconform.peers.normal_form import get
 
 Part = Mapping[str, Any]
-"""A tool result, or a part of a message's content, as a conversation has it."""
+"""A tool result, or a part of a message's content, in the form used in conversations."""
 
 
 def build_messages(

@@ -94,7 +94,7 @@ def _build_outcome(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
         list(convert_blocks(message, complete=bool(raw))) if message is not None else [],
         "content_filter" if blocked and raw else STOP_REASONS.get(raw, "other") if raw else None,
         raw,
-        usage=read_usage(get(message, "usage_metadata") or metadata.get("token_count")),
+        usage=read_usage(get(message, "usage_metadata")),
         error=kept.error,
         model=metadata.get("model_name") or metadata.get("model"),
         **_read_response_id(metadata, message),

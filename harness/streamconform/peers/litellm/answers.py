@@ -46,7 +46,7 @@ def build_answer(api: str, response: Any, chunks: list[Any], error: Error | None
         content.append(_convert_call(None, legacy, stop))
     content = _restore_order(content, chunks)
     reason = STOP_REASONS.get(stop, "other") if stop else None
-    # LiteLLM returns the model that was requested for OpenAI's, and an id of its own for these APIs.
+    # For OpenAI, LiteLLM returns the requested model; for these APIs, it generates the id.
     fields = {"model": "model"} if api != "openai-chat" else {}
     fields |= {"response_id": "id"} if api not in ("anthropic-messages", "ollama-chat") else {}
     names = {name: get(response, field) for name, field in fields.items()}
@@ -63,7 +63,7 @@ def _convert_call(id_: str | None, function: Any, stop: str | None) -> Block:
 def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:
     """Return the blocks in the order of the chunks, which `stream_chunk_builder()` does not keep.
 
-    Content that differs from what the chunks add up to stays as it is.
+    Content that differs from the sum of the chunks is not changed.
     """
     order: list[Block] = []
     calls: set[int] = set()
@@ -73,7 +73,7 @@ def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:
             if get(block, "type") == "redacted_thinking":
                 order.append({"type": "thinking", "text": ""})
             if get(block, "signature") or get(block, "data"):
-                order.append({"type": "end"})  # what follows is a block of its own
+                order.append({"type": "end"})  # the following content is a separate block
         append_text(order, "text", get_text(delta, "content"))
         for call in get(delta, "tool_calls") or []:
             if call.index not in calls:

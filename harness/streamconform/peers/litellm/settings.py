@@ -13,7 +13,7 @@ HOST_PREFIXES: Final[Mapping[str, str]] = {
     "api.deepseek.com": "deepseek",
     "api.cerebras.ai": "cerebras",
 }
-"""Hosts that speak Chat Completions and have a prefix of their own in LiteLLM."""
+"""Hosts of the Chat Completions API that have their own prefix in LiteLLM."""
 CACHE_RETENTIONS: Final[Mapping[str, str]] = {"long": "24h"}
 """OpenAI's `prompt_cache_retention`, by a conversation's `cache`."""
 CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -22,7 +22,7 @@ CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The `cache_control` of Anthropic and Bedrock, by a conversation's `cache`."""
 SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
-"""Options that LiteLLM and a conversation name alike."""
+"""Options with the same name in LiteLLM and in conversations."""
 
 
 def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:

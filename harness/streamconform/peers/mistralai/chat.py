@@ -1,7 +1,7 @@
-"""`peer:mistralai`: Mistral's SDK, `chat.stream()`, for Chat Completions, of which its API is a dialect.
+"""`peer:mistralai`: Mistral's SDK, `chat.stream()`, for Mistral's dialect of Chat Completions.
 
-Mistral's API sends calls whole; a piece without an id, which the SDK gives as the text `null`, continues the
-call of its index.
+Mistral's API sends complete calls; a piece without an id, which the SDK returns as the text `null`, continues
+the call at its index.
 """
 
 from __future__ import annotations

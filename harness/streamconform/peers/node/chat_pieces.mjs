@@ -30,6 +30,8 @@ export async function readChunks(open, answer, library) {
       if (usage) answer.reportUsage((fields.usage = readUsage(usage)));
       for (const choice of (chunk.choices ?? []).filter(({ index }) => !index)) {
         for (const [type, text] of readContent(choice.delta ?? {})) answer.addPiece(type, text);
+        const { function_call: legacy } = choice.delta ?? {};
+        if (legacy) addCallPiece({ index: "legacy", function: legacy }, answer, calls, isNewCall);
         for (const piece of choice.delta?.tool_calls ?? choice.delta?.toolCalls ?? []) addCallPiece(piece, answer, calls, isNewCall);
         raw = choice.finish_reason ?? choice.finishReason ?? raw;
       }
@@ -71,9 +73,11 @@ function endCalls(answer, raw) {
 // Returns the usage in disjoint buckets, from the names of OpenAI.
 export function readOpenAIUsage({ prompt_tokens: input, completion_tokens: output, ...details }) {
   const read = details.prompt_tokens_details?.cached_tokens ?? null;
+  const write = details.prompt_tokens_details?.cache_write_tokens ?? null;
   return {
-    input: input == null ? null : input - (read ?? 0),
+    input: input == null ? null : input - (read ?? 0) - (write ?? 0),
     cache_read: read,
+    cache_write: write,
     output: output ?? null,
     reasoning: details.completion_tokens_details?.reasoning_tokens ?? null,
   };

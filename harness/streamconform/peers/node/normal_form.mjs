@@ -1,7 +1,8 @@
 // Helpers shared by the adapters: convert stop reasons, errors, arguments and tools to the normal form.
 
-// Timeout set on every client. It only ends requests that are no longer awaited; a slow trial's own timeout fires first.
-export const TIMEOUT_SECONDS = 60;
+// Timeout set on every client. It only ends requests that are no longer awaited, so it is longer than the timeout of any trial
+// that `make matrix` runs, also on a busy machine.
+export const TIMEOUT_SECONDS = 600;
 
 // Returns the value of a call's arguments: `{}` if the text is empty, null if it is not JSON.
 export function parseArguments(text) {

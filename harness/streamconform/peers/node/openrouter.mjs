@@ -26,9 +26,9 @@ async function* readUntilError(client, chatRequest) {
 }
 
 class StreamError extends Error {
-  constructor({ code, message }) {
+  constructor({ code, message, metadata }) {
     super(message);
-    this.details = { type: code == null ? null : String(code), message };
+    this.details = { type: metadata?.errorType ?? null, message, status: code ?? null };
   }
 }
 

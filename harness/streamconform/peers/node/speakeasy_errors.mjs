@@ -9,6 +9,6 @@ export function readSpeakeasyError(error, Base, Rejected) {
   if (!(error instanceof Base) || !(error.statusCode >= 400)) return null;
   const body = parseArguments(error.body);
   const details = body?.error && typeof body.error === "object" ? body.error : body;
-  const type = details?.type ?? details?.code ?? null;
+  const type = details?.type ?? details?.metadata?.error_type ?? details?.code ?? null; // OpenRouter has it in `metadata`
   return { type: type === null ? null : String(type), message: details?.message ?? error.message, status: error.statusCode };
 }

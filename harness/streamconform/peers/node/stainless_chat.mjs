@@ -16,7 +16,7 @@ export function serveChat(Client, buildURL, differences) {
 }
 
 function readContent({ content, reasoning, reasoning_content: thought }) {
-  return [["thinking", reasoning ?? thought], ["text", content]];
+  return [["thinking", reasoning || thought], ["text", content]];
 }
 
 // An APIError from the stream has the provider's body and no status.

@@ -1,4 +1,4 @@
-"""`peer:openai-helper`: the OpenAI SDK's `stream()` helpers and what they accumulate."""
+"""`peer:openai-helper`: the OpenAI SDK's `stream()` helpers and the answers that they accumulate."""
 
 from __future__ import annotations
 

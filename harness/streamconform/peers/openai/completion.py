@@ -28,14 +28,14 @@ STOP_REASONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFields:
-    """What an SDK exposes beyond, or short of, the fields that all have; the defaults are OpenAI's."""
+    """Differences between an SDK and the fields common to all SDKs; the defaults are OpenAI's."""
 
     reasoning: Sequence[str] = ()
     """The fields of a message or a delta that have the text of the reasoning."""
     usage: Sequence[Sequence[str]] = (("usage",),)
-    """The places of the token counts in a completion or a chunk."""
+    """The paths of the token counts in a completion or a chunk."""
     usage_parts: bool = True
-    """Whether the counts have parts: tokens of the cache, tokens of the reasoning."""
+    """Whether the counts include details: cached tokens and reasoning tokens."""
 
 
 OPENAI_FIELDS: Final = ChatFields()
@@ -44,7 +44,7 @@ OPENAI_FIELDS: Final = ChatFields()
 def convert_completion(
     completion: Any, kept: ExceptionKeeper, exposed: ChatFields = OPENAI_FIELDS
 ) -> dict[str, Any]:
-    """Return the outcome of a `ChatCompletion`; None is one that the SDK did not return."""
+    """Return the outcome of a `ChatCompletion`, or of None if the SDK returned nothing."""
     choice = next(iter(get(completion, "choices") or []), None)
     message = get(choice, "message")
     content: list[Block] = []
@@ -102,7 +102,7 @@ def _read_usage(usage: Any, exposed: ChatFields) -> dict[str, int | None]:
 
 
 def _finish_call(block: Block, *, complete: bool) -> Block:
-    """Return a call with its arguments parsed, and any other block as it is."""
+    """Return a call with its arguments parsed, and any other block unchanged."""
     if block["type"] != "tool_call":
         return block
     if isinstance(block["arguments"], str):  # the input of a custom tool

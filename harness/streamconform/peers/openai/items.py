@@ -71,7 +71,7 @@ def convert_item(
         executor, field = FREE_TEXT_CALLS[kind]
         arguments = missing.get("arguments") or get_text(item, field)
         name = get_text(item, "name") or kind.removesuffix("_call")
-        # Text has no end of its own: only the item's status tells that the token limit cut it.
+        # Text has no separate end: only the item's status shows that the token limit cut it.
         complete = complete and get(item, "status") != "incomplete"
         block = build_call(id_, name, None, complete=complete, executor=executor)
         return [block | {"arguments": arguments, "arguments_text": arguments}]

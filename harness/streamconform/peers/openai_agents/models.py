@@ -22,7 +22,7 @@ from streamconform.peers.openai.responses import build_result
 MODELS: Final = {"openai-chat": OpenAIChatCompletionsModel, "openai-responses": OpenAIResponsesModel}
 SETTINGS: Final = ModelSettings(include_usage=True)
 ZERO_IF_UNKNOWN: Final = ("cache_read", "cache_write", "reasoning")
-"""Buckets that are 0 for Chat Completions if the provider does not count them."""
+"""Buckets that the library reports as 0 for Chat Completions if the provider does not count them."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 async def _collect(run: Any, events: list[Any]) -> None:
-    """Append the model's events, also those before an exception."""
+    """Append the model's events, including those before an exception."""
     async with AsyncOpenAI(
         base_url=f"{run.base_url}/v1", api_key=run.api_key, max_retries=0, timeout=TIMEOUT_SECONDS
     ) as client:

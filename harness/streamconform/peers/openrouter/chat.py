@@ -1,7 +1,7 @@
 """`peer:openrouter`: OpenRouter's SDK, `chat.send()`, for Chat Completions.
 
-`OpenRouterError` is the provider's error. One in the stream is a field of its chunk, whose stop reason is
-`error`.
+`OpenRouterError` is the provider's error. An error in mid-stream is a field of its chunk, whose stop reason
+is `error`.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ def describe_error(error: Exception) -> Error | None:
 
 
 def _convert_error(error: Any) -> Error:
-    """Return an error of the SDK; its code is a number, and its type is in the metadata."""
+    """Return an error of the SDK; its code is a number, and its type is in the metadata, if there is one."""
     kind = get(error, "metadata", "error_type")
-    return {"type": kind and str(kind), "message": get(error, "message"), "status": get(error, "code")}
+    named = {"type": str(kind)} if kind else {}
+    return {**named, "message": get(error, "message"), "status": get(error, "code")}

@@ -13,7 +13,7 @@ from zlib import crc32
 from pydantic_ai import messages
 
 AnswerBlock = Mapping[str, Any]
-"""A content block of an answer, as a conversation has it."""
+"""A content block of an answer, in the form used in conversations."""
 NO_BLOCK: Final[AnswerBlock] = {}
 
 PROVIDERS: Final[Mapping[str, str]] = {

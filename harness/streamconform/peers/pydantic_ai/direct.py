@@ -84,11 +84,12 @@ def _run_model(
 
 
 def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
-    # A stream that broke off did not end, whatever stop reason its response holds.
+    # A stream that broke off did not end, even if its response has a stop reason.
     reason = get(response, "finish_reason") if whole else None
     details = get(response, "provider_details")
     raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None
-    # It ends refusals with `content_filter`, and has their text, or the provider's own reason, beside it.
+    # Pydantic AI ends refusals with `content_filter`, and exposes their text, or the provider's reason,
+    # separately.
     refused = reason == "content_filter" and (raw == "refusal" or bool(get(details, "refusal")))
     outcome = build_outcome(
         [convert_part(part, complete=bool(reason or raw)) for part in get(response, "parts") or []],

@@ -13,7 +13,7 @@ from streamconform.peers.normal_form import get
 from streamconform.peers.pydantic_ai.answers import convert_answer
 
 Part = Mapping[str, Any]
-"""A tool result, or a part of a message's content, as a conversation has it."""
+"""A tool result, or a part of a message's content, in the form used in conversations."""
 
 
 def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.ModelMessage]:

@@ -80,7 +80,7 @@ HOST_MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]
         lambda run: CerebrasProvider(openai_client=_build_client(run)),
     ),
 }
-"""The model and the provider for hosts that speak Chat Completions and that Pydantic AI supports by name."""
+"""The model and provider classes for hosts of the Chat Completions API that Pydantic AI supports by name."""
 
 
 def build_model(run: Any) -> Any:

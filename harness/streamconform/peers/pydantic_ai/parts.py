@@ -17,7 +17,7 @@ def convert_part(part: Any, *, complete: bool) -> Block:
             return {"type": "text", "text": part.content or "", "signature": signature}
         case messages.ThinkingPart():
             redacted = part.id == "redacted_thinking"
-            # A model's own reasoning, which is not a summary, is only here.
+            # Raw reasoning, unlike summaries, is only in this field.
             raw_content = get(part, "provider_details", "raw_content") or []
             return {
                 "type": "thinking",

@@ -9,7 +9,7 @@ CACHE_VALUES: Final[Mapping[str, Any]] = {"none": False, "short": "5m", "long": 
 """Pydantic AI's `cache`, by a conversation's `cache`."""
 OPENAI_HOST: Final = "api.openai.com"
 SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
-"""Options that Pydantic AI and a conversation name alike."""
+"""Options with the same name in Pydantic AI and in conversations."""
 
 
 def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:

@@ -20,14 +20,20 @@ from streamconform.peers import request_reader
 from streamconform.peers.anthropic import errors as anthropic_errors
 from streamconform.peers.boto3 import converse
 from streamconform.peers.boto3 import errors as boto3_errors
-from streamconform.peers.boto3.events import aggregate_content, convert_block
+from streamconform.peers.boto3.events import aggregate_content
 from streamconform.peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost
-from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcome, get, subtract
+from streamconform.peers.normal_form import Error, ExceptionKeeper, build_outcome, get
+from streamconform.peers.strands.blocks import (
+    convert_block,
+    has_whole_arguments,
+    move_signatures,
+    number_blocks,
+    read_usage,
+)
 from streamconform.peers.strands.models import MODEL_BUILDERS
 
 STOP_REASONS: Final[Mapping[str, str]] = {**anthropic_errors.STOP_REASONS, **converse.STOP_REASONS}
 """Strands' own reasons are those of Bedrock; others are the provider's."""
-INPUT_WITHOUT_CACHE: Final = ("anthropic-messages", "bedrock-converse")
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -36,23 +42,33 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper(_describe_error) as kept:
         asyncio.run(_collect(run, chunks))
     stop, message, usage, _ = next((event["stop"] for event in chunks if "stop" in event), [None] * 4)
+    # Without this event, the provider reported no usage, and Strands gives 0.
+    has_usage = any("metadata" in event.get("event", {}) for event in chunks)
     if message is None:
-        content = aggregate_content(_number_blocks(chunks))
+        content = aggregate_content(number_blocks(chunks))
     else:
         content = [convert_block(block) for block in message["content"]]
-        for call in [block for block in content if block["type"] == "tool_call"]:
-            call["complete"] = stop != "max_tokens"  # an `Agent` runs no calls of an answer that was cut
-    return build_outcome(
+    if run.api == "google-generate":
+        content = move_signatures(content)
+    # An `Agent` runs no call of such an answer; whether the last one had ended is not exposed.
+    is_cut = message is not None and stop != "tool_use"
+    cut = [block for block in content[-1:] if is_cut and block["type"] == "tool_call"]
+    for block in cut:
+        block["complete"] = False
+    outcome = build_outcome(
         content,
         STOP_REASONS.get(stop, "other") if stop else None,
         None,
-        usage=_read_usage(usage or {}, run.api),
+        usage=read_usage(usage, run.api) if has_usage and usage else None,
         error=kept.error,
     )
+    for call in [call for call in cut if has_whole_arguments(call, chunks)]:
+        del call["complete"]
+    return outcome
 
 
 async def _collect(run: Any, events: list[Any]) -> None:
-    """Append the events, also those before an exception."""
+    """Append the events, including those before an exception."""
     tools = [
         {"name": name, "description": description or name, "inputSchema": {"json": dict(schema)}}
         for name, description, schema in request_reader.read_tools(run.request)
@@ -60,33 +76,6 @@ async def _collect(run: Any, events: list[Any]) -> None:
     messages = [{"role": "user", "content": [{"text": request_reader.read_prompt(run.request)}]}]
     async for event in stream_messages(MODEL_BUILDERS[run.api](run), None, messages, tools):
         events.append(dict(event))  # noqa: PERF401 - events before an exception must be kept
-
-
-def _number_blocks(events: list[Any]) -> list[Any]:
-    """Return the provider's events with the index of their block, which Strands leaves out."""
-    numbered: list[Any] = []
-    index = 0
-    for chunk in [event["event"] for event in events if "event" in event]:
-        kind = next(iter(chunk))
-        if kind == "contentBlockStart" and not chunk[kind]["start"]:
-            continue  # Bedrock has no such event for texts
-        numbered.append({kind: {**chunk[kind], "contentBlockIndex": index}})
-        index += kind == "contentBlockStop"
-    return numbered
-
-
-def _read_usage(usage: Mapping[str, int], api: str) -> dict[str, int | None] | None:
-    """Return the usage buckets; Strands gives 0 if no usage was reported, and leaves caches of 0 out."""
-    if not any(usage.values()):
-        return None
-    caches = {"cache_read": "cacheReadInputTokens", "cache_write": "cacheWriteInputTokens"}
-    cached = {bucket: usage[field] for bucket, field in caches.items() if field in usage}
-    parts = () if api in INPUT_WITHOUT_CACHE else cached.values()
-    return {
-        "input": subtract(usage["inputTokens"], *parts),
-        "output": usage["outputTokens"],
-        **cached,
-    }
 
 
 def _describe_error(error: Exception) -> Error | None:

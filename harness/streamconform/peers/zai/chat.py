@@ -1,7 +1,7 @@
 """`peer:zai`: the SDK of Z.ai, `chat.completions.create()`, for Chat Completions.
 
-`APIStatusError` is the provider's error response, whose body only its `response` has; `APIResponseError` is
-an error in the stream.
+`APIStatusError` is the provider's error response, whose body is available only from its `response`;
+`APIResponseError` is an error in the stream.
 """
 
 from __future__ import annotations

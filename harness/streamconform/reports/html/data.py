@@ -1,8 +1,8 @@
-"""A run as the one JSON value that the page's script draws.
+"""A run as a JSON value, which the page's script renders.
 
-The page is drawn in the browser, from a value in which every trial is one letter: 20,000 trials take a few
-hundred kilobytes. Bytes and values are there for failures only, within a budget that goes to the first
-example of every cause before any second one.
+The page is rendered in the browser, from a value with one letter per trial: 20,000 trials take a few hundred
+kilobytes. Bytes and values are included only for failures, within a budget that is spent on the first example
+of every cause before any second example.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LETTERS: Final[Mapping[Verdict, str]] = {
 }
 """Each verdict in the grid; `js/model.js` has the same table."""
 ABSENT: Final = "."
-"""In the grid: the implementation has no such trial."""
+"""Marks a cell of the grid whose trial the implementation does not have."""
 MAX_CHANGES: Final = 2000
 """Rows per kind of change since an earlier run."""
 MAX_SKIP_REASONS: Final = 200
@@ -77,7 +77,7 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
 
 
 class _CaseIndex:
-    """Numbers for the cases, deliveries and tags of a run, so that the value holds each name once."""
+    """Numbers for the cases, deliveries and tags of a run, so that the value contains each name only once."""
 
     def __init__(self, results: Results, suite: Suite) -> None:
         deliveries_by_case: dict[str, dict[str, None]] = {}
@@ -107,7 +107,7 @@ class _CaseIndex:
         self.delivery_sets = [list(delivery_set) for delivery_set in set_numbers]
 
     def make_grid(self, results: Results) -> list[list[str]]:
-        """Return a string per implementation and case: a letter per delivery, or one if all are equal."""
+        """Return a string per implementation and case: one per delivery, or only one if all are equal."""
         letters = [
             [[ABSENT] * len(positions) for positions in self._positions]
             for _ in results.header.implementations
@@ -152,8 +152,8 @@ def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
 def _causes_to_json(kind: str, trials: Iterable[TrialResult], failures: FailureRows) -> list[dict[str, Any]]:
     """Return the causes of `trials`, the worst harm first.
 
-    Every cause gets its first example in full before any gets a second: when the budget ends, only further
-    examples are left out.
+    Every cause gets its first example in full before any gets a second, so only further examples are missing
+    when the budget is spent.
     """
     causes = [
         (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
@@ -205,7 +205,7 @@ def _history_to_json(changes: history.History) -> dict[str, Any]:
 
 
 def _list_changes(changes: history.History, kind: history.ChangeKind) -> list[list[Any]]:
-    """Return [implementation in the later run or null, case, title, deliveries], a row per case."""
+    """Return one row per case: [implementation in the later run or null, case, title, deliveries]."""
     old_to_new = {old: new for new, old in changes.pairs.items()}
     rows: dict[tuple[float, str], list[Any]] = {}
     for change in changes.select(kind):

@@ -31,9 +31,9 @@ from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
 MAX_CHECKS: Final = 24
-"""Checks of a failure that are shown; the rest is counted."""
+"""Maximum checks shown per failure; the rest are counted."""
 MAX_VALUE: Final = 16_000
-"""Characters of a value that are shown; of a longer value, the part around the first difference."""
+"""Maximum characters shown of a value; a longer value is shown around the first difference."""
 CONTEXT_BEFORE: Final = 2000
 """Characters shown before that difference."""
 MAX_EVENTS: Final = 1000
@@ -43,7 +43,7 @@ MAX_PASSED_CHECKS: Final = 60
 # With these limits, a page of 20,000 trials takes less than 10 MB (`tests/browser/test_large.py`).
 @dataclass(slots=True)
 class Budget:
-    """The room left on the page, in characters of JSON, and the number of items that found none."""
+    """The space left on the page, in characters of JSON, and the number of items that did not fit."""
 
     wires: int = 3_000_000
     details: int = 2_500_000
@@ -51,7 +51,7 @@ class Budget:
     left_out: dict[str, int] = field(default_factory=lambda: {"wires": 0, "details": 0, "failures": 0})
 
     def take(self, kind: str, size: int) -> bool:
-        """Return whether there is room for `size` more, and use it."""
+        """Reserve space for `size` more characters; return whether there was enough."""
         room: int = getattr(self, kind)
         if room < size:
             self.left_out[kind] += 1
@@ -158,7 +158,7 @@ class FailureRows:
     def _place_events(self, trial: Trial, events: Any) -> Placement | None:
         """Return the frames of the events; None if there are no events or no snapshots of the stream."""
         snapshots = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
-        # Then not every frame has a snapshot, as in `explanation`.
+        # In that case not every frame has a snapshot, as in `explanation`.
         if not snapshots or len(snapshots) >= MAX_POSITIONS:
             return None
         try:
@@ -223,8 +223,8 @@ def _to_text(value: Any) -> str:
 def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[str, Any]) -> list[list[str]]:
     """Return [path, value] of the checks that passed.
 
-    Results hold only their number, so the outcome is judged again. Claims are not in the results either: all
-    capabilities are assumed, and checks that then fail are left out.
+    Results contain only their number, so the outcome is judged again. Claims are not in the results either:
+    all capabilities are assumed, and checks that then fail are left out.
     """
     failed = {check.path for check in first.checks}
     checks, _ = check_observation(

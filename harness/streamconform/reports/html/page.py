@@ -84,7 +84,7 @@ def _pick_tone(results: Results) -> str:
 
 
 def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iterator[str]:
-    """Yield what a reader needs to know before trusting the page."""
+    """Yield the notes that a reader needs before relying on the page."""
     reason = describe_incomplete(results)
     if reason is not None:
         yield f"These results are incomplete: {reason}. Trials that did not run are not judged."

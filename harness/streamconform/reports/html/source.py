@@ -1,4 +1,4 @@
-"""Read the suite of a run again, for what results do not hold: titles, requests and bytes."""
+"""Read the suite of a run again, for titles, requests and bytes, which are not in the results."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from streamconform.user_cache import CORPUS, find_user_cache
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases by id; `problem` says why there are none, or that they may have changed since the run."""
+    """The cases by id; `problem` explains why there are none, or that they may have changed since the run."""
 
     cases: Mapping[str, AnyCase]
     problem: str | None = None
     facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
-    """The facts that a case rests on, by its id."""
+    """The facts that support a case, by the case's id."""
 
     def find_trial(self, case_id: str, delivery: str, seed: int) -> Trial | None:
         """Return the trial with its bytes; None for a function call, or if the suite no longer has it."""
@@ -61,7 +61,7 @@ def read_suite(results: Results) -> Suite:
             {}, f"titles, requests and wires are missing, because the suite cannot be read: {reason}"
         )
     problem = None
-    # A user's own specs do not come with a release.
+    # A user's own specs have no release.
     if header.version != __version__ and not specs_setting:
         problem = (
             f"the run was made with streamconform {escape_line(header.version)}, this page with "

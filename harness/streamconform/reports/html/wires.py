@@ -17,19 +17,19 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
-"""Bytes of a body on the page; of a longer one only the beginning is shown."""
+"""Maximum bytes of a body on the page; only the beginning of a longer body is shown."""
 MAX_FRAMES: Final = 3000
 MAX_CHUNKS: Final = 4000
 """Chunk offsets and times that are listed."""
 MAX_INPUT: Final = 64 * 1024
-"""Characters of a request's body or a function's input."""
+"""Maximum characters shown of a request's body or a function's input."""
 
 
 def wire_to_json(trial: Trial) -> dict[str, Any]:
     """Return the bytes of `trial` and how they are framed; `size` and `count` are those of the whole body.
 
-    A frame is `[start, end, payload start, payload end, event]`. If the payload is not one piece of the body
-    as it is, both its offsets are null, and it follows as base64. `chunks` are the offsets at which reads
+    A frame is `[start, end, payload start, payload end, event]`. If the payload is not one contiguous piece
+    of the body, both its offsets are null, and it follows as base64. `chunks` are the offsets at which reads
     began, null if every read was one byte.
     """
     body = trial.body
@@ -52,7 +52,7 @@ def wire_to_json(trial: Trial) -> dict[str, Any]:
 
 
 def case_to_json(case: AnyCase, facts: Sequence[Fact] = ()) -> dict[str, Any]:
-    """Return what a case says about itself, the facts it rests on, and its exchange or function input."""
+    """Return a case's description, the facts that support it, and its exchange or function input."""
     document: dict[str, Any] = {
         "why": case.why,
         "evidence": [[fact.says, fact.source or fact.observed, fact.read] for fact in facts],

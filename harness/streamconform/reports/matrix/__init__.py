@@ -1,4 +1,4 @@
-"""The matrix: implementations against capabilities, one Markdown page for someone who chooses a library.
+"""The matrix of implementations and capabilities: one Markdown page for people who choose a library.
 
 The summary comes first, then a table per API, then the failures of each implementation. All text from outside
 is a code span, or a link target of a form that is known to be safe.
@@ -32,7 +32,7 @@ LIMITS: Final = (
     ListLimits(10, 2),
     ListLimits(3, 1),
 )
-"""Tried in order, until the page is short enough."""
+"""Limits that are tried in order until the page is short enough."""
 LEFT_OUT: Final = "_The rest is left out here; `conform report terminal` prints all of it._"
 LEGEND: Final = """\
 A cell is **passed/judged**, counted in cases; it links to the failures, if there are any. `-` means that the

@@ -1,4 +1,4 @@
-"""What the matrix page needs besides the results: the suite, and the page's location for its links. Pure."""
+"""Context of the matrix page besides the results: the suite, and the page's location for its links. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PageContext:
     root: str
     """Absolute path of the folder above the specs; a page outside it gets no links to them."""
     access: Mapping[str, str] = field(default_factory=dict)
-    """How each bundled peer uses its library, as our own Markdown, by `--impl` value."""
+    """Description of how each bundled peer uses its library, as trusted Markdown, by `--impl` value."""
 
     def link_case(self, id_: str, width: int = 120) -> str:
         """Return the case's title as a link to its spec, or the id if the suite does not have the case."""

@@ -2,7 +2,7 @@
 
 The unit is the case. It counts in the column of each of its tags, by its delivery `as-is`. If that passes,
 its other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
-fails anyway would say nothing about these.
+fails anyway reveals nothing about these.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ NEEDED: Final[Mapping[str, Capability]] = {
     "partial": "partial_json",
     "assemble": "assemble",
 }
-"""The capability that a column is about: if it is not claimed, the column shows `-`."""
+"""The capability of a column; if it is not claimed, the column shows `-`."""
 FRAMING: Final = "framing"
 TRUNCATION: Final = "truncation"
 Mark = Literal["pass", "warn", "fail", "skipped"]
-"""The result of one or more trials together."""
+"""The combined result of one or more trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Score:
     """The counts of a cell, in cases."""
 
     passed: int = 0
-    """Including cases that pass with a warning."""
+    """The number of passing cases, including those with a warning."""
     failed: int = 0
     warned: int = 0
     skipped: int = 0
@@ -191,5 +191,5 @@ def _blank_unclaimed(row: MatrixRow, info: ImplementationInfo) -> MatrixRow:
 
 
 def _drop_repeated_warning(recorded: Mark, other: Mark) -> Mark:
-    """Return the mark of other deliveries; a warning that the recorded delivery also gives is not theirs."""
+    """Return the mark of other deliveries, ignoring warnings that also occur in the recorded delivery."""
     return "pass" if recorded == other == "warn" else other

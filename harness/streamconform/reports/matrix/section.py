@@ -70,7 +70,7 @@ def render_section(
 
 
 def _count_failures(row: MatrixRow) -> str:
-    """Return the number of cases judged, and of cases that fail: as is, or only in other deliveries."""
+    """Return the number of cases that are judged, that fail in `as-is`, and that fail only elsewhere."""
     as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     with_faults = {trial.case for trial in row.failing if is_fault(trial)}
     other_deliveries = {trial.case for trial in row.failing} - as_is - with_faults
@@ -125,7 +125,7 @@ def _cause_lines(
     ids = {f"{case}@{name}" if name else case for case, names in deliveries_by_case.items() for name in names}
     own_trials = [trial for trial in trials if trial.id in ids]
     yield from _reason_lines(own_trials, has_known_failures=has_known_failures)
-    # Cases that fail as they are come first: they need nothing special to reproduce.
+    # Cases that fail in `as-is` come first, because they are easy to reproduce.
     ordered = sorted(deliveries_by_case.items(), key=lambda item: AS_IS not in item[1])
     for case, names in ordered[: limits.cases]:
         yield f"  - {context.link_case(case)}{_format_deliveries(names)}"

@@ -25,7 +25,7 @@ class Comparison:
     found: Part
     complete: bool
     minimised: Mapping[Finding, str]
-    """For examples that were made smaller: the cassette."""
+    """The cassettes of examples that were made smaller, by example."""
 
     def name(self, index: int) -> str:
         """Return the name of an implementation as given on the command line."""
@@ -36,7 +36,7 @@ class Comparison:
         return " -> ".join(self.name(index) for index in cause.who)
 
     def list_endings(self) -> Iterator[tuple[str, str, str, tuple[int, ...]]]:
-        """Yield API, status and reason, and how many recordings each implementation ends with them."""
+        """Yield API, status and reason, and the number of recordings that end so in each implementation."""
         endings = self.found.endings
         for api, status, reason in sorted({key[:3] for key in endings}):
             counts = (endings.get((api, status, reason, i), 0) for i in range(len(self.implementations)))
@@ -53,7 +53,7 @@ assert SHORT.keys() == ABOUT.keys(), "every finding is counted"
 
 
 def format_summary(comparison: Comparison) -> str:
-    """Return the last line: what was compared, and how much was found."""
+    """Return the summary line: the numbers of recordings, trials and causes."""
     found = comparison.found
     counts = Counter(cause.about for cause in found.causes)
     parts = [f"{counts[about]} of {name}" for about, name in SHORT.items() if counts[about]]

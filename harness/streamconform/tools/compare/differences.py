@@ -30,7 +30,7 @@ def find_differences(
 ) -> tuple[Check, ...]:
     """Return the checks that `other` fails with `one` as the expectation.
 
-    `claims` are those of both, `body` is the recording.
+    `claims` are those that both make, `body` is the recording.
     """
     if same_implementation and one == other:
         return ()

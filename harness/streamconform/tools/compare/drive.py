@@ -1,4 +1,4 @@
-"""Give the partitions of the inputs to an engine, and add up what its workers find."""
+"""Give the partitions of the inputs to an engine, and add up the findings of its workers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from streamconform.tools.compare.part import Part, add_parts
 from streamconform.tools.compare.sample import SampleRequest, merge_samples
 
 MAX_DEATHS: Final = 2
-"""Deaths of a partition before the recording is searched that ends its worker."""
+"""Number of worker deaths in a partition before the search for the recording that kills the worker."""
 MAX_DEADLY: Final = 10
-"""Recordings of one partition that may end their worker; with more, the others are not worth the time."""
+"""Maximum recordings of one partition that kill their worker; after that, the partition is given up."""
 MAX_LOSSES: Final = 20
-"""Times that a partition may be lost with the connection."""
+"""Maximum number of times that a partition may be lost with the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far a run is."""
+    """The progress of a run."""
 
     done: int
     """Bytes."""
@@ -43,7 +43,7 @@ def examine_inputs(
     *,
     resume: bool = False,
 ) -> Part:
-    """Return what all `partitions` show; the caller gets the sum so far each time that one is done.
+    """Return the sum of the results of all `partitions`; the caller gets the sum so far after each one.
 
     With `resume`, partitions whose results an earlier run has kept are not examined again.
     """
@@ -97,9 +97,9 @@ def _run(
 ) -> Iterator[tuple[Partition, Any]]:
     """Yield every partition with its result, in any order.
 
-    A partition whose worker dies is given to another one. If it dies again, the recordings that end a worker
-    are searched, and the partition is examined without them. Raises `WorkerError` if workers die without
-    them too.
+    A partition whose worker dies is given to another worker. If that worker dies too, the recordings that
+    kill it are searched, and the partition is examined without them. Raises `WorkerError` if workers die
+    without them too.
     """
     losses: Counter[str] = Counter()
     deaths: Counter[str] = Counter()
@@ -152,7 +152,7 @@ class _Search:
         """Return the partition without the recordings that end their worker, each with a reason."""
         names = self._ask(work.list_recordings, None, self.partition)
         if isinstance(names, Death):
-            # Reading alone ends the worker, so nothing of it can be examined.
+            # Reading alone kills the worker, so the partition cannot be examined.
             return replace(self.partition, unreadable=names.reason)
         wanted = tuple(name for name in names if self.partition.only is None or name in self.partition.only)
         deadly = tuple(self._find_deadly(wanted))
@@ -163,7 +163,8 @@ class _Search:
         return replace(self.partition, without=(*self.partition.without, *deadly))
 
     def _find_deadly(self, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        pending = [names]
+        # Together they have ended the worker already, so their halves are next.
+        pending = _halve(names)
         found = 0
         while pending and found <= MAX_DEADLY:
             part = pending.pop()
@@ -176,8 +177,7 @@ class _Search:
                 found += 1
                 yield part[0], result.reason
             else:
-                middle = len(part) // 2
-                pending += [part[middle:], part[:middle]]
+                pending += _halve(part)
 
     def _ask(self, function: Work, request: Any, partition: Partition, limit: int = MAX_DEATHS) -> Any:
         """Return the result for one partition, or the `Death` of its worker after `limit` of them."""
@@ -197,3 +197,9 @@ class _Search:
                 self.engine.submit(function, request, partition)
             elif answer is not None:
                 return answer
+
+
+def _halve(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the halves of `names`, the second one first; no half is empty."""
+    middle = len(names) // 2
+    return [part for part in (names[middle:], names[:middle]) if part]

@@ -1,4 +1,4 @@
-"""Run implementations over recordings, in one process: each is started once, and again only if it ends."""
+"""Run implementations over recordings, in one process; each is started once, and again only if it ends."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Examiner:
     """The started implementations of a job."""
 
     def __init__(self, job: Job) -> None:
-        """Hold `job` without starting anything."""
+        """Store `job` without starting anything."""
         self.job = job
         self._loop = asyncio.Runner()
         self._running: list[_Running] = []
@@ -68,7 +68,7 @@ class Examiner:
 
     @property
     def implementations(self) -> tuple[ImplementationInfo, ...]:
-        """Return what the implementations say of themselves."""
+        """Return the greetings of the implementations."""
         return tuple(each.plan.info for each in self._running)
 
     def examine(
@@ -78,10 +78,10 @@ class Examiner:
         keep: Callable[[Sequence[Finding]], None] | None = None,
         before: Callable[[str], None] | None = None,
     ) -> Part:
-        """Return what `recordings` show.
+        """Return the results of examining `recordings`.
 
-        `keep` gets the findings of each recording that has some, `before` the name of each one before it is
-        examined; both may raise `Stopped`.
+        `keep` gets the findings of each recording that has findings, `before` gets the name of each recording
+        before it is examined; both may raise `Stopped`.
         """
         for each in self._running:
             each.tally = Tally()  # so that giving up does not depend on what the worker did before
@@ -210,7 +210,7 @@ class Examiner:
 
 
 BLAME = Blame(None)
-"""Without the reference: nobody reads the frames of a difference between implementations."""
+"""Without the reference, because relevant frames are not shown for differences between implementations."""
 
 
 @dataclass(slots=True)
@@ -218,7 +218,7 @@ class _Running:
     """A started implementation."""
 
     plan: ImplementationPlan
-    """Without trials: they are planned for each recording."""
+    """Without trials, because they are planned for each recording."""
     program: Program
     dispatcher: Dispatcher
     tally: Tally

@@ -1,4 +1,4 @@
-"""What is found of one recording: differences, broken invariants and missing answers. Pure."""
+"""The findings in one recording: differences, broken invariants and missing answers. Pure."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from streamconform.tools.compare.differences import find_differences
 About = Literal["implementations", "deliveries", "invariant", "no answer"]
 ABOUT: Final[Mapping[About, str]] = {
     "implementations": "Implementations differ",
-    "deliveries": "The outcome depends on how the bytes came",
+    "deliveries": "The outcome depends on the chunks",
     "invariant": "Invariants are broken",
     "no answer": "No answer",
 }
-"""What a finding is about, and how a report calls it, in the order of reports."""
+"""Subjects of findings and their names in reports, in the order of reports."""
 
 DELIVERY_ORDER: Final = {name: number for number, name in enumerate(DELIVERIES)}
 NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 MAX_KIND: Final = 80
-"""Characters of the kind of a missing answer, which an adapter chose."""
+"""Maximum characters of the kind of a missing answer, which is text from the adapter."""
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """Types of errors that may be shown: identifiers, not sentences of a recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that one trial of a recording shows."""
+    """A finding in one trial of a recording."""
 
     about: About
     who: tuple[int, ...]
-    """The implementations, by position; of two the second differs from the first."""
+    """The implementations, by position; if there are two, the second differs from the first."""
     what: str
-    """The headline, without recorded text: findings with one headline have one cause."""
+    """The headline, without recorded text; findings with the same headline have the same cause."""
     harm: str | None
-    """What it does to a user if the first implementation is right; None if nobody answered."""
+    """The effect on a user if the first implementation is right; None if no implementation answered."""
     file: str
     size: int
     """Bytes of the recording."""
@@ -77,7 +77,7 @@ class Answers:
 
 
 def find_findings(case: Case, answers: Sequence[Answers], names: Sequence[str]) -> Iterator[Finding]:
-    """Yield what the answers of the implementations `names` to one recording show.
+    """Yield the findings in the answers of the implementations `names` to one recording.
 
     Each implementation is compared with the first one, on the first delivery that it answered; each delivery
     with the first one of the same implementation.

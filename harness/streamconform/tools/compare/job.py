@@ -1,4 +1,4 @@
-"""What a worker has to know to examine recordings."""
+"""The settings that a worker needs to examine recordings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamconform.adapters.connect import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """The implementations to run, and how."""
+    """The implementations to run, and the settings."""
 
     connections: tuple[Connection, ...]
     deliveries: tuple[str, ...]
@@ -21,12 +21,12 @@ class Job:
     examples: int
     """Recordings that are named of each cause."""
     apis: frozenset[str] = frozenset()
-    """Only these APIs; every one if it is empty."""
+    """The APIs to examine; empty for all."""
     results: str | None = None
     """The folder in which each finding is kept, a path or an fsspec URL."""
 
     @property
     def digest(self) -> str:
-        """Return a digest that is the same for runs whose results can be added up."""
+        """Return a digest that is equal for runs whose results can be added."""
         fields = asdict(self) | {"apis": sorted(self.apis), "results": None}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

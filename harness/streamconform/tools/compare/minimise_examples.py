@@ -37,8 +37,8 @@ def minimise_examples(
 ) -> Mapping[Finding, str]:
     """Write the smallest streams that still fail below `folder`; return the cassette of each example.
 
-    An example is left out if the implementation reads it as the reference does, or cannot read it twice
-    alike.
+    An example is left out if the implementation reads it as the reference does, or reads it differently the
+    second time.
     """
     written: dict[Finding, str] = {}
     for cause in found.causes:

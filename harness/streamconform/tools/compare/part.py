@@ -1,6 +1,6 @@
-"""What one partition shows, and how parts are added up. Pure.
+"""The results of one partition, and their sum. Pure.
 
-Parts are small however many findings they stand for: of each cause they keep counts and the smallest
+Parts are small regardless of the number of findings: for each cause they keep counts and the smallest
 recordings. The sum does not depend on how the inputs were divided, nor on the order of the parts.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 from streamconform.tools.compare.findings import ABOUT, DELIVERY_ORDER, About, Finding
 
 MAX_UNREAD: Final = 3
-"""Unread recordings that are named for each reason."""
+"""Maximum unread recordings listed per reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What a partition shows; or a sum of parts."""
+    """The results of a partition, or a sum of such results."""
 
     read: Mapping[str, int] = field(default_factory=dict)
     """Recordings by api."""
@@ -88,7 +88,7 @@ def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, .
 
 
 def add_parts(parts: Iterable[Part], examples: int) -> Part:
-    """Return the sum of `parts`, in which each recording occurs once; causes by about, who and frequency."""
+    """Return the sum of `parts`, in which each recording occurs once; causes are sorted."""
     read: Counter[str] = Counter()
     skipped: Counter[tuple[int, str]] = Counter()
     endings: Counter[tuple[str, str, str, int]] = Counter()
@@ -142,7 +142,7 @@ def to_json(part: Part) -> dict[str, Any]:
 
 
 def from_json(document: Mapping[str, Any]) -> Part:
-    """Return the part that `to_json` gave; raises `KeyError`, `TypeError` or `ValueError` otherwise."""
+    """Return the part from its `to_json` form; raises `KeyError`, `TypeError` or `ValueError` otherwise."""
     causes = (
         Cause(**{**each, "who": tuple(each["who"]), "examples": tuple(map(_make_finding, each["examples"]))})
         for each in document["causes"]

@@ -35,7 +35,7 @@ def format_lines(comparison: Comparison, *, text: bool) -> Iterator[str]:
     for unread in comparison.found.unread:
         yield f"not read: {unread.recordings} of {unread.api}: {unread.reason}"
     for (index, reason), count in comparison.found.skipped.items():
-        yield f"not asked: {count} trials of {comparison.name(index)}: {reason}"
+        yield f"not run: {count} trials of {comparison.name(index)}: {reason}"
     yield format_summary(comparison)
 
 
@@ -107,7 +107,7 @@ def _cell(given: str) -> str:
 
 
 def _plain(given: str) -> str:
-    """Return text that Markdown shows as it is."""
+    """Return text that Markdown shows unchanged."""
     return "".join(f"\\{c}" if c in "\\`*_<>[]" else c for c in given.replace("\n", " "))
 
 

@@ -1,4 +1,4 @@
-"""Choose some recordings: at random, or so that as many different shapes as possible are among them. Pure.
+"""Choose a sample of recordings: at random, or with as many different shapes as possible. Pure.
 
 The choice depends on the recordings alone, not on the order or the division of the inputs.
 """
@@ -57,7 +57,7 @@ def take_sample(request: SampleRequest, cases: Iterable[Case]) -> Sample:
 def merge_samples(request: SampleRequest, samples: Iterable[Sample]) -> Sample:
     """Return the sample of all recordings, given those of their partitions.
 
-    The groups take turns: of each the first recording, then the second, until there are enough.
+    The groups take turns: first the first recording of each, then the second, until there are enough.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for sample in samples:

@@ -1,7 +1,7 @@
 """The results folder: for each partition a Parquet file with every finding, and in its metadata the part.
 
-A file appears under its final name only when it is whole, so its presence says that the partition is done.
-A partition that two workers examine is written twice under one name, with the same contents.
+A file gets its final name only when it is complete, so its presence shows that the partition is done. A
+partition that two workers examine is written twice under one name, with the same contents.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PartWriter:
         self._rows: list[Finding] = []
 
     def keep(self, findings: Sequence[Finding]) -> None:
-        """Keep the findings of a recording."""
+        """Store the findings of a recording."""
         self._rows.extend(findings)
 
     def finish(self, found: Part) -> None:

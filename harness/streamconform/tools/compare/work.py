@@ -1,4 +1,4 @@
-"""What a worker does with one partition. An engine calls these functions in its workers."""
+"""The functions that a worker runs on one partition. An engine calls these functions in its workers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from streamconform.tools.compare.sample import Sample, SampleRequest, take_sampl
 from streamconform.tools.compare.store import PartWriter
 
 EXAMINERS: Final[dict[tuple[str, int], Examiner]] = {}
-"""The started implementations of this process by job and thread: a worker may examine in several threads."""
+"""The started implementations of this process, by job and thread; a worker may use several threads."""
 
 
 def examine_partition(job: Job, partition: Partition, stop_file: str | None = None) -> Part:
-    """Return what `partition` shows, and write its findings if the job keeps them.
+    """Return the results of `partition`, and write its findings if the job stores them.
 
     Raises `ImplementationError` if an implementation cannot be started, and `Stopped` once `stop_file`
     exists.

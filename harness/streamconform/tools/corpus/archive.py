@@ -17,11 +17,11 @@ from streamconform.errors import Problem, SourceError
 
 MAX_ARCHIVE: Final = 128 * 1024 * 1024
 MAX_UNPACKED: Final = 512 * 1024 * 1024
-"""Bytes of the whole archive when decompressed, its headers among them: the largest source has 40 MB."""
+"""Maximum bytes of the decompressed archive, including headers; the largest source has 40 MB."""
 MAX_MEMBERS: Final = 50_000
 MAX_MEMBER: Final = 64 * 1024 * 1024
 MAX_SELECTED: Final = 256 * 1024 * 1024
-"""Bytes of all files that are selected: they are held in memory."""
+"""Maximum bytes of all selected files, which are held in memory."""
 BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, zlib.error)
 """Exceptions that the standard library raises for broken archives."""
 
@@ -81,7 +81,7 @@ def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str])
             raise _make_error(path, f"more than {MAX_MEMBERS} files")
         name = PurePosixPath(info.name)
         if name.is_absolute() or ".." in name.parts or "\0" in info.name or "\\" in info.name:
-            raise _make_error(path, f"hostile: it names `{info.name[:100]!a}`, outside of its own folder")
+            raise _make_error(path, f"unsafe: the path `{info.name[:100]!a}` is outside its own folder")
         inside = PurePosixPath(*name.parts[1:])
         if info.isdir() or not any(fnmatchcase(str(inside), each) for each in select):
             continue

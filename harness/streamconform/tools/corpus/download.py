@@ -1,7 +1,7 @@
-"""One source distribution, fetched by the user's own pip: its index, proxy, certificates and cache hold.
+"""Fetch one source distribution with the user's own pip and its index, proxy, certificates and cache.
 
-Nothing of what is fetched is run: pip's hash-checking mode refuses other bytes before it unpacks anything,
-nothing else is downloaded, and where pip would run the archive's build backend, it finds ours.
+No downloaded code is run: pip's hash-checking mode rejects other bytes before it unpacks anything, nothing
+else is downloaded, and pip finds our build backend in place of the archive's.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ NO_NETWORK: Final = re.compile(
     r"connection broken|connection error|NewConnectionError|Max retries exceeded|ssl certificate"
 )
 MAX_LINES_SHOWN: Final = 6
-"""Lines of pip's that are shown where we do not know what went wrong."""
+"""Lines of pip's output that are shown if the cause of the failure is unknown."""
 
 
 class PullFailed(ConformError):
-    """A source cannot be fetched: which, why, and what to do next."""
+    """A source cannot be fetched; the message has the source, the reason and the next step."""
 
 
 def download(source: Source, folder: Path) -> Path:
     """Return the path of the archive of `source`, fetched into `folder`; its digest is that of the table.
 
-    Raises `PullFailed`: no pip, no such version, other bytes, no network, or whatever pip says.
+    Raises `PullFailed`: no pip, no such version, other bytes, no network, or another error of pip.
     """
     if importlib.util.find_spec("pip") is None:
         raise PullFailed(
@@ -77,7 +77,7 @@ def download(source: Source, folder: Path) -> Path:
         if (backend / no_backend_path.REFUSED).exists():
             raise PullFailed(
                 f"the archive of {source.distribution} {source.version} names a build backend inside itself "
-                "(`backend-path`), which pip would run; nothing of it was run"
+                "(`backend-path`), which pip would run; the archive was not used"
             )
         raise PullFailed(_explain_failure(source, ran.stdout + ran.stderr))
     got = archive.compute_digest(found[0])
@@ -87,7 +87,7 @@ def download(source: Source, folder: Path) -> Path:
 
 
 def _place_backend(folder: Path, name: str) -> None:
-    """Put our backend under `folder`, importable by the name of the archive's own."""
+    """Put our backend under `folder`, importable under the name of the archive's backend."""
     folder.mkdir()
     shutil.copyfile(no_backend_path.__file__, folder / "sitecustomize.py")
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
@@ -98,7 +98,7 @@ def _place_backend(folder: Path, name: str) -> None:
 
 
 def _environment(folder: Path, backend: Path) -> dict[str, str]:
-    """Return the user's environment with our backend; what pip leaves when killed goes with `folder`."""
+    """Return the user's environment with our backend; files of a killed pip are removed with `folder`."""
     temporary = folder / "temporary"
     temporary.mkdir()
     before = os.environ.get("PYTHONPATH")
@@ -107,7 +107,7 @@ def _environment(folder: Path, backend: Path) -> dict[str, str]:
 
 
 def _explain_failure(source: Source, said: str) -> str:
-    """Return what went wrong, by what pip printed."""
+    """Return an error message based on pip's output."""
     requirement = f"{source.distribution} {source.version}"
     other = OTHER_BYTES.search(" ".join(said.split()))
     if other is not None:
@@ -133,8 +133,8 @@ def _explain_failure(source: Source, said: str) -> str:
 
 def _describe_wrong_digest(source: Source, got: str) -> str:
     return (
-        f"the archive of {source.distribution} {source.version} is not the one that was looked at; "
-        "nothing of it was read\n"
+        f"the archive of {source.distribution} {source.version} is not the one that was reviewed; "
+        "it was not read\n"
         f"  expected SHA-256 {source.sha256}\n"
         f"  got      SHA-256 {got}\n"
         "  A released archive never changes: look where your index or proxy has it from (`pip config list`), "
@@ -143,7 +143,7 @@ def _describe_wrong_digest(source: Source, got: str) -> str:
 
 
 def _iter_last_lines(said: str) -> Iterator[str]:
-    """Yield the last lines that pip printed, shortened; its errors where it names some."""
+    """Yield the last lines of pip's output, shortened, or its errors if it reports any."""
     lines = [each.strip() for each in said.splitlines() if each.strip()]
     errors = [each for each in lines if each.startswith("ERROR")]
     for each in (errors or lines or ["it says nothing"])[-MAX_LINES_SHOWN:]:

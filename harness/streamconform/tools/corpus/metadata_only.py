@@ -2,8 +2,8 @@
 
 pip asks the backend of whatever it downloads for metadata (PEP 517). A real backend is foreign code, needs
 more downloads, and runs code of the archive; this one, found on `PYTHONPATH` under the real one's name,
-hands over the metadata that the archive has already: `PKG-INFO` is in the format of `METADATA`. It is copied
-out of this package and runs by itself, in the folder of the unpacked archive.
+returns the metadata that is already in the archive: `PKG-INFO` is in the format of `METADATA`. It is copied
+out of this package and runs alone, in the folder of the unpacked archive.
 """
 
 from __future__ import annotations

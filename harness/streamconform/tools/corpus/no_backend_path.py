@@ -1,4 +1,4 @@
-"""Refuse an archive whose build backend lies inside it: pip would import that one before ours.
+"""Reject an archive whose build backend is inside it, because pip would import it before ours.
 
 It is copied as `sitecustomize.py` to where pip's subprocesses look for modules, so each of them runs it when
 it starts. A variable of the environment tells the subprocess that imports a backend where to look for it.
@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 REFUSED = "refused"
-"""The file that is left next to this module when an archive is refused: pip does not show what we print."""
+"""The file that records a rejected archive, next to this module, because pip hides our output."""
 
 _VARIABLES = ("_PYPROJECT_HOOKS_BACKEND_PATH", "PEP517_BACKEND_PATH")
-"""Their names begin so: newer versions of pip append `_JSON`."""
+"""Prefix of the variables' names; newer versions of pip append `_JSON`."""
 
 if any(os.environ[name] not in ("", "null", "[]") for name in os.environ if name.startswith(_VARIABLES)):
     Path(__file__).with_name(REFUSED).touch()

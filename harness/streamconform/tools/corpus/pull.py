@@ -1,4 +1,4 @@
-"""Download and verify a source, and import its recordings into the cache; all of them or none."""
+"""Download and verify a source, and import its recordings into the cache, completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from streamconform.tools.record import importers
 from streamconform.tools.record.importers.exchange import make_slug
 
 CASSETTES: Final = "cassettes"
-"""Folders called so say nothing in a recording's name."""
+"""Folder names that are omitted from a recording's name because they carry no information."""
 SAME_BYTES: Final = "the same bytes as another recording of the source"
-NOT_ASKED: Final = "an error document, and no stream was asked for"
+NOT_ASKED: Final = "an error document for a request without streaming"
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream|/invoke-with-response-stream)(\?|$)")
 NAME_MAX: Final = 72
 """Maximum length of a recording's name without its number."""
@@ -53,7 +53,7 @@ def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
     except OSError as error:
         raise PullFailed(
             f"`{source.name}` cannot be written to `{root}`: {error.strerror or error}; "
-            f"another folder is given by `--cache` or `{user_cache.VARIABLE}`"
+            f"choose another folder with `--cache` or `{user_cache.VARIABLE}`"
         ) from error
     return found
 

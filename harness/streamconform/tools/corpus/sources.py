@@ -12,20 +12,20 @@ class Source:
     """One source distribution, and which of its files are recordings."""
 
     name: str
-    """What the command line calls it."""
+    """Its name on the command line."""
     distribution: str
     version: str
     sha256: str
-    """Of the archive; nothing in an archive that differs is read."""
+    """SHA-256 of the archive; an archive with another digest is not read."""
     backend: str
-    """Its build backend, as `pyproject.toml` names it: pip asks for metadata there, and gets ours."""
+    """Its build backend, as in `pyproject.toml`: pip asks that module for metadata, and we replace it."""
     licence: str
     select: tuple[str, ...]
     """Globs of its cassettes (vcrpy), below the archive's own folder; `*` crosses folders."""
     apis: tuple[str, ...]
     """The apis whose streams were found in it."""
     note: str
-    """Who recorded them, and how."""
+    """The project that recorded them, and the method."""
 
     @property
     def key(self) -> str:
@@ -36,7 +36,7 @@ class Source:
 OPENLLMETRY: Final = "tests of the instrumentations of OpenLLMetry, recorded by pytest-recording"
 OPENTELEMETRY: Final = "tests of OpenTelemetry's instrumentations of model libraries, recorded by vcrpy"
 OPENINFERENCE: Final = "tests of the instrumentations of OpenInference, recorded by pytest-recording"
-LANGCHAIN: Final = "LangChain's tests of its integrations, recorded by vcrpy with a serializer of its own"
+LANGCHAIN: Final = "LangChain's tests of its integrations, recorded by vcrpy with a custom serializer"
 
 _ALL: Final = (
     Source(
@@ -129,7 +129,7 @@ _ALL: Final = (
             "anthropic-messages",
             "ollama-chat",
         ),
-        note="its tests, several providers with OpenAI's format among them, recorded by pytest-recording",
+        note="its tests, including several providers with OpenAI's format, recorded by pytest-recording",
     ),
     Source(
         name="langsmith",
@@ -301,7 +301,7 @@ _ALL: Final = (
             "anthropic-messages",
             "cohere-chat",
         ),
-        note="its tests, Groq's answers among them, recorded by vcrpy",
+        note="its tests, including Groq's answers, recorded by vcrpy",
     ),
     Source(
         name="openllmetry-traceloop",
@@ -456,4 +456,4 @@ _ALL: Final = (
 )
 
 SOURCES: Final[Mapping[str, Source]] = {each.name: each for each in _ALL}
-"""Every source by its name, in the order of lists."""
+"""Every source by its name, in listing order."""

@@ -1,1 +1,1 @@
-"""`conform drift`: find what streams have that neither this suite nor its real streams have."""
+"""`conform drift`: find shapes in streams that are neither in this suite nor in its real streams."""

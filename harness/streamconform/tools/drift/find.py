@@ -1,4 +1,4 @@
-"""Find the shapes of streams that nothing known has. Pure."""
+"""Find new shapes in streams. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamconform.model.cassette import Cassette, Recorded
 from streamconform.suite.shapes import ORDER, Shape, read_shapes
 
 NEW_EVENT: Final = "new event"
-"""The type of a shape that stands for an event that nothing known has."""
+"""The type of a shape that represents an unknown event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class Stream:
     """A stream to look at."""
 
     name: str
-    """The file, or the question that it answers."""
+    """The stream's file, or the question that the stream answers."""
     cassette: Cassette
 
     @property
     def date(self) -> str | None:
-        """Return the day on which it was recorded, as YYYY-MM-DD, if that is known."""
+        """Return the day of the recording, as YYYY-MM-DD, if it is known."""
         origin = self.cassette.provenance
         return origin.date if isinstance(origin, Recorded) else None
 
@@ -39,13 +39,13 @@ class Novelty:
     example: str
     """The name of the first stream that has it."""
     first: str | None
-    """The days of the first and the last such stream, as YYYY-MM-DD, where one is known."""
+    """The days of the first and the last such stream, as YYYY-MM-DD, if known."""
     last: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What was looked at, and what is new in it: of a new event or object, not each of its members."""
+    """The examined streams, and their new shapes; the members of a new event or object are not listed."""
 
     streams: Mapping[str, int]
     """The number of streams of each API."""
@@ -60,7 +60,7 @@ def find_drift(
     known: Mapping[str, frozenset[Shape]],
     unread: Iterable[tuple[str, str]] = (),
 ) -> Drift:
-    """Return what `streams` have that is not in `known`, the shapes of each API."""
+    """Return the shapes of `streams` that are not in `known`, the known shapes of each API."""
     counts: Counter[str] = Counter()
     found: dict[tuple[str, Shape], list[Stream]] = {}
     for stream in streams:
@@ -79,7 +79,7 @@ def find_drift(
 
 
 def _name_event(shape: Shape, events: Collection[str]) -> Shape:
-    """Return the shape that stands for a whole event, if `shape` is in or before a new one."""
+    """Return the shape that represents a whole event, if `shape` is in or before a new event."""
     if shape.type == ORDER:
         return shape if shape.path in events else Shape(shape.path, "*", NEW_EVENT)
     return shape if shape.event in events else Shape(shape.event, "*", NEW_EVENT)

@@ -1,4 +1,4 @@
-"""Collect the shapes that the suite knows: of its own streams, of pulled ones, and of official types."""
+"""Collect the known shapes: those of the suite's own streams, of pulled streams, and of official types."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def format_lines(drift: Drift) -> Iterator[str]:
 
 
 def format_summary(drift: Drift) -> str:
-    """Return in one line what was looked at, and how much is new."""
+    """Return one line with the number of examined streams and of new shapes."""
     looked = ", ".join(f"{count:,} of {api}" for api, count in sorted(drift.streams.items()))
     total = format_count(sum(drift.streams.values()), "stream")
     new = format_count(len(drift.novelties), "new shape") if drift.novelties else "nothing new"
@@ -33,7 +33,7 @@ def format_summary(drift: Drift) -> str:
 
 def format_markdown(drift: Drift) -> str:
     """Return a table for an issue."""
-    lines = ["# Streams have what streamconform does not know", "", f"{format_summary(drift)}.", ""]
+    lines = ["# Shapes that are new to streamconform", "", f"{format_summary(drift)}.", ""]
     if drift.novelties:
         lines += ["| API | new | streams | example | first | last |", "|---|---|---|---|---|---|"]
         lines += [_format_row(each) for each in drift.novelties]
@@ -49,7 +49,7 @@ def _format_row(novelty: Novelty) -> str:
 
 
 def format_json(drift: Drift) -> str:
-    """Return everything: `streams` by API, each `new` shape, and what is `unread`."""
+    """Return the full result: `streams` by API, each `new` shape, and the `unread` streams."""
     document = {
         "drift": 1,
         "streams": dict(sorted(drift.streams.items())),

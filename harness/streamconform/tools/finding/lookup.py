@@ -1,4 +1,4 @@
-"""Find the finding that a peer's failure in a case belongs to, and everything that its issue needs."""
+"""Find the finding for a peer's failure in a case, and all the information for its issue."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def find_finding(peer: Peer, name: str, catalog: Catalog) -> tuple[Finding, AnyT
             return read_findings()[slug], trial
     wanted = f"{case_id}@{delivery}" if delivery else case_id
     raise SelectionError(
-        f"no finding of `peer:{peer.name}` is about `{wanted}`; its known failures are in docs/matrix/known"
+        f"no finding about `peer:{peer.name}` mentions `{wanted}`; known failures are in docs/matrix/known"
     )
 
 

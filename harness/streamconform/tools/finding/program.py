@@ -92,7 +92,7 @@ def write_program(peer: Peer, trial: AnyTrial) -> str:
 
 
 def find_model(trial: AnyTrial) -> str:
-    """Return the model that a trial asks."""
+    """Return the model that a trial requests."""
     if isinstance(trial, Trial):
         return trial.case.cassette.model or "model"
     conversation = trial.case.input if isinstance(trial.case, CallCase) else trial.case.conversation
@@ -133,7 +133,7 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
     }
     sources = _describe_conversation(peer, api, conversation)
     if snippet.values.get("PREFIX") != "openai":
-        sources.pop("PREFIX", None)  # only the hosts of OpenAI's own API have prefixes of their own
+        sources.pop("PREFIX", None)  # only the hosts of OpenAI's API have their own prefixes
     values = {**snippet.values, **sources, "MODEL": model}
     return _write_python(Snippet("", snippet.request, None, values), server, values, None)
 

@@ -24,7 +24,7 @@ FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """What is known about a finding of one library."""
+    """The information about a finding of one library."""
 
     finding: Finding
     peer: Peer
@@ -101,7 +101,7 @@ def _describe_impact(issue: Issue) -> str:
         (cause, *_) = group_by_cause((issue.result,))
         lines += [f"The library {cause.harm}."] if cause.harm else []
     provider = "The provider sends such streams" if _is_stream(issue) else "The provider's rules are violated"
-    lenient = "Not the provider itself but other servers and gateways send such streams"
+    lenient = "Such streams come from other servers and gateways, not from the provider"
     lines.append(f"{provider if finding.input == 'legal' else lenient}.")
     return " ".join([*lines, finding.note or ""]).rstrip()
 

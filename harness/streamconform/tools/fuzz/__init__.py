@@ -1,5 +1,5 @@
-"""Generated answers of any API, streamed in random pieces and delivered in many ways, broken ones too.
+"""Generated answers of any API, streamed in random pieces, delivered in many ways, and broken.
 
-`answers` draws answers, `generate` turns them into cases whose expectation is the drawn answer, and `mutate`
-changes recorded streams in ways that no provider documents.
+`answers` generates answers, `generate` turns them into cases whose expectation is the generated answer, and
+`mutate` changes recorded streams in ways that no provider documents.
 """

@@ -1,7 +1,8 @@
 """Strategies for legal answers, and for the pieces in which a server streams them.
 
-Only what a provider may send is drawn: complete calls have arguments that are JSON objects, only the last
-call of an answer that `length` ended may be cut. So a client that reads an answer differently is wrong.
+Only answers that a provider may send are generated: complete calls have arguments that are JSON objects, only
+the last call of an answer that `length` ended may be cut. So a client that reads an answer differently is
+wrong.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def _usage(draw: st.DrawFn) -> Usage:
 
 @st.composite
 def answers(draw: st.DrawFn, *, model: str, call_name: str) -> Answer:
-    """Draw an answer of `model` that calls only the tool `call_name`."""
+    """Generate an answer of `model` that calls only the tool `call_name`."""
     blocks: list[Block] = []
     if draw(st.booleans()):
         blocks.append(draw(_thinking()))
@@ -189,7 +190,7 @@ def _stream_block(draw: st.DrawFn, index: int, block: Block) -> Iterator[Piece]:
             if block.complete:
                 yield ToolCallEnd(index, block)
         case _:
-            raise AssertionError(f"no answer is drawn with a block of type {type(block).__name__}")
+            raise AssertionError(f"generated answers have no block of type {type(block).__name__}")
 
 
 def _interleave(parts: Sequence[Sequence[Piece]]) -> Iterator[Piece]:

@@ -1,18 +1,20 @@
-"""Turn drawn answers into cases: the bytes by an encoder, the expectation from the answer itself.
+"""Turn generated answers into cases: an encoder writes the bytes, and the answer itself is the expectation.
 
-No decoder takes part, so the answer is an oracle for every implementation, the bundled one too.
+No decoder is involved, so the answer is an oracle for every implementation, including the bundled one.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
+from hypothesis.internal.conjecture import providers
 from streamconform_reference.apis import ENCODERS, LOSSES
 from streamconform_reference.encoding.encoder import PLACEHOLDER, apply_losses
 from streamconform_reference.events import UsageUpdate
@@ -31,12 +33,12 @@ from streamconform.tools.record import draft
 
 TOPIC: Final = "fuzz"
 _DELIVERIES: Final = 2
-"""Deliveries per answer, besides one fault. Many answers find more than many deliveries of one."""
+"""Deliveries per answer, in addition to one fault. More answers find more bugs than more deliveries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Makes the trials of one API; the same seed makes the same ones."""
+    """Makes the trials of one API; the same seed gives the same trials."""
 
     api: str
     seed: int
@@ -79,8 +81,28 @@ def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer
     def collect(answer: Answer) -> None:
         drawn.append(answer)
 
-    collect()
+    with _no_local_constants():
+        collect()
     return drawn[:count]
+
+
+@contextmanager
+def _no_local_constants() -> Iterator[None]:
+    """Keep hypothesis from drawing constants of the modules that are loaded.
+
+    It reads them from the source of every module that is not installed, so a seed would mean other answers in
+    a checkout than in an installed package, and others again after another command. There is no setting.
+    """
+    read = getattr(providers, "_get_local_constants", None)
+    if read is None:  # a release that has renamed it
+        yield
+        return
+    none = type(read())()
+    setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010 - a private name of a library
+    try:
+        yield
+    finally:
+        setattr(providers, "_get_local_constants", read)  # noqa: B010
 
 
 def make_case(base: Cassette, answer: Answer, name: str) -> Case:
@@ -90,7 +112,7 @@ def make_case(base: Cassette, answer: Answer, name: str) -> Case:
     encoder = ENCODERS[api](
         model=base.model or PLACEHOLDER, response_id=answer.outcome.response_id or PLACEHOLDER
     )
-    # The counts come first too, so that a stream that breaks has none but the final ones.
+    # The final counts also come first, so that a broken stream has no other counts.
     first = [UsageUpdate(answer.outcome.usage, None)] if answer.outcome.usage is not None else []
     body = (
         b"".join(map(encoder.piece, first)) + encoder.opening() + b"".join(map(encoder.piece, answer.pieces))

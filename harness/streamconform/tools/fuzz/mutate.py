@@ -1,7 +1,7 @@
 """Change recorded streams in ways that no provider documents: frames and JSON values, never the framing.
 
 Two implementations that read such a stream differently need not both be wrong, but one that crashes, hangs or
-reports it as complete is worth a look.
+reports it as complete should be examined.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VALUES: Final[tuple[Any, ...]] = (
 
 
 def mutate_body(api: str, body: bytes, seed: str) -> bytes:
-    """Return `body` with a few random edits; unchanged if it is no stream of the API."""
+    """Return `body` with a few random edits; unchanged if it is not a stream of the API."""
     choice = random.Random(seed)  # noqa: S311 - a repeatable choice, not a secret
     framed = APIS[api].detect_framing(200, body)
     frames = split(framed, body)

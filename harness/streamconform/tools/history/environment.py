@@ -1,4 +1,4 @@
-"""Install one release of a library into an environment of its own, with its dependencies as of that day."""
+"""Install one release of a library into a separate environment, with dependencies as of its release day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamconform.peers.peer import Peer
 from streamconform.peers.releases import NAME_AND_VERSION, Package, find_date
 
 INSTALL_SECONDS: Final = 600
-"""An installation that takes longer has failed: pip may look for compatible releases for hours."""
+"""Time limit of an installation, because pip may search for compatible releases for hours."""
 PIP: Final = (sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--python")
 PIP_INSTALL: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
 NPM_INSTALL: Final = ("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
@@ -31,7 +31,7 @@ def install_release(root: Path, peer: Peer, package: Package, version: str, *, k
     """Install `peer` with the release `version` of `package`; on exit, remove it unless `keep`.
 
     Other distributions are not pinned: their newest releases on that day are installed, or the newest of all
-    if the index does not tell the day of a release.
+    if the index does not report the day of a release.
 
     Raises:
         ImplementationError: it cannot be installed.

@@ -1,7 +1,7 @@
-"""Choose the next release to test, and summarize what the tested ones show. Pure.
+"""Choose the next release to test, and summarize the results of the tested releases. Pure.
 
-The search bisects, which assumes that a finding appears once and disappears once. The assumption is checked
-where it matters: a release on each side of a boundary is tested too, and a contradiction is reported.
+The search bisects, which assumes that a bug is introduced once and fixed once. The assumption is checked at
+the boundaries: a release on each side of a boundary is tested too, and a contradiction is reported.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ MAX_UNCLEAR: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The releases that have a finding, as positions in the list of releases."""
+    """The releases that have a bug, as positions in the list of releases."""
 
     oldest: int
-    """The oldest release known to have it, without one known not to have it in between."""
+    """The oldest release that has the bug, with no bug-free release known after it."""
     newest: int
     absent_before: int | None
-    """The last release before `oldest` that does not have it; None if there is none."""
+    """The last release before `oldest` without the bug; None if there is none."""
     absent_after: int | None
     steady: bool
-    """Whether no tested release contradicts that it appears once and disappears once."""
+    """Whether the tested releases agree that the bug was introduced once and fixed at most once."""
 
 
 def choose_release(states: States, start: int) -> int | None:

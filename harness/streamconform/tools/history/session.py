@@ -29,7 +29,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """When to stop, although releases are left to test."""
+    """Limits at which to stop, although releases are left to test."""
 
     releases: int
     """Installations at most."""
@@ -85,7 +85,7 @@ class Tracer:
         return tuple(sorted({*list_releases(self.package), pinned}, key=get_sort_key))
 
     def build_histories(self) -> list[FindingHistory]:
-        """Return what is known about each finding that the pinned release shows."""
+        """Return the results for each finding that the pinned release shows."""
         pinned = list_packages(self.peer)[self.package.name]
         releases = self.list_releases()
         return [
@@ -147,7 +147,7 @@ class Tracer:
         self.report(f"{self.peer.name}: {self.package.name} {version}: {counts} ({seconds:.0f} s){reason}")
 
     def _judge(self, target: observe.Target, results: Mapping[str, TrialResult]) -> State:
-        """Return the state of a finding; `unclear` if a control fails too: the adapter may be of no use."""
+        """Return the state of a finding; `unclear` if a control fails too: the adapter may not work."""
         symptom = self._symptoms.get(target.finding.slug)
         if symptom is None:
             return "unclear"
@@ -196,9 +196,9 @@ def trace_peer(
     bounds: Bounds,
     report: Report,
 ) -> PeerHistory:
-    """Trace the findings of `peer`, given by library, and keep what is known in the file `path`.
+    """Trace the findings of `peer`, given by library, and store the results in the file `path`.
 
-    What the file has about a release is not tested again. It is written after each release.
+    Releases that are already in the file are not tested again. It is written after each release.
     """
     earlier = read_history(path) if path.exists() else PeerHistory(peer=peer.name, newest={}, findings=())
     tracers = [

@@ -1,1 +1,1 @@
-"""What `conform init` puts into a project: text with places in `@…@` that are filled in."""
+"""Templates of the files that `conform init` adds to a project, with placeholders of the form `@…@`."""

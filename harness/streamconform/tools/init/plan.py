@@ -1,4 +1,4 @@
-"""Plan the files that `conform init` writes, from a look at the project; writes nothing itself."""
+"""Plan the files that `conform init` writes, based on the project's files, without writing anything."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RAISING: Final[Mapping[Language, str]] = {
     "go": _PANICS,
     "rust": _PANICS,
 }
-"""What a template says about exceptions."""
+"""The advice on exceptions in templates."""
 OTHER_FOLDERS: Final = frozenset(
     {"benchmarks", "build", "dist", "docs", "examples", "scripts", "test", "tests", "tools"}
 )
@@ -55,7 +55,7 @@ class AdapterTarget:
     """Path of the adapter in the project."""
     template: str
     extra_files: Mapping[str, str]
-    """Path to template, for files that the adapter needs."""
+    """Maps paths of files that the adapter needs to their templates."""
     install: tuple[str, ...] = ()
     """Lines of the workflow that install the project."""
     first: str | None = None
@@ -69,7 +69,7 @@ class AdapterTarget:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """One file: its path in the project and its text, appended to what is there if `appends`."""
+    """One file: its path in the project and its text, which is appended to an existing file if `appends`."""
 
     path: str
     text: str
@@ -78,7 +78,7 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file that stays as it is, and why."""
+    """A file that is not changed, and the reason."""
 
     path: str
     why: str
@@ -117,7 +117,7 @@ def find_target(folder: Path, language: Language, package: str | None) -> Adapte
 def plan_files(
     folder: Path, target: AdapterTarget, apis: Sequence[str], mode: AdapterMode, profile: str
 ) -> Iterator[NewFile | Kept]:
-    """Yield the files for `target`; the caller decides what to do about those that exist."""
+    """Yield the files for `target`; the caller decides what to do with existing files."""
     config = "pyproject.toml" if _can_append(folder, target) else "conform.toml"
     fields = {
         "RULES": _format_rules(target.language),
@@ -138,7 +138,7 @@ def plan_files(
     if config == "conform.toml":
         yield NewFile(config, text)
     elif "conform" in _read_tool_tables(folder):
-        yield Kept(config, "it has [tool.conform] already; nothing in it is changed")
+        yield Kept(config, "it already has [tool.conform], which is not changed")
     else:
         yield NewFile(config, f"\n[tool.conform]\n{text}", appends=True)
 
@@ -194,7 +194,7 @@ def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"`go.mod` cannot be read: {error}") from error
     module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    # A folder of its own, because two files with `main` cannot share one. It builds without a go.mod too.
+    # A separate folder, because two files with `main` cannot share one. It also builds without a go.mod.
     adapter = f"{tests}/conform_adapter/main.go"
     return AdapterTarget(
         name=_clean_name(module[1].rstrip("/").rpartition("/")[2] if module else folder.resolve().name),

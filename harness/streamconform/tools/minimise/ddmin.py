@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Holds = Callable[[Sequence[T]], Awaitable[bool]]
-"""The predicate on a selection of the items, in their order."""
+"""The predicate for a subset of the items, in their original order."""
 
 
 async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) -> tuple[T, ...]:

@@ -25,7 +25,7 @@ CHARACTER: Final = re.compile(
 def find_nodes(text: bytes) -> Mapping[Path, Node]:
     """Return every value below the root by path, in order; empty if `text` is not an object or array.
 
-    Of several members with the same name, only the last is included.
+    If several members have the same name, only the last is included.
     """
     root = json_text.parse(text)
     return {} if root is None else dict(_iter_nodes(text, root, ()))

@@ -14,12 +14,12 @@ from streamconform.model.verdict import Check
 
 WORST_FIRST: Final = ("fail", "warn", "may")
 ENUMERATED: Final = ("status", "stop.reason", "stop.raw", "error.type")
-"""Fields with few values: each wrong value is a failure of its own."""
+"""Fields with few possible values: each wrong value is a different failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureSignature:
-    """Where and how an answer is wrong; equal signatures are the same failure."""
+    """The place and the kind of a failure; equal signatures mean the same failure."""
 
     what: str
     """A check's path without block indices, or the verdict of a trial without checks."""

@@ -33,7 +33,7 @@ FREE_TEXT: Final = frozenset(
 """Members with any text: a shorter text stays valid."""
 
 TOOL_DATA: Final = frozenset({"args", "arguments", "input", "parameters"})
-"""Objects whose members the user defines: all of them may go."""
+"""Objects whose members the user defines, so that all of them may be removed."""
 
 MAY_BE_EMPTY: Final = TOOL_DATA | {"tools", "metadata", "annotations", "output", "safetyRatings"}
 """Objects and lists that stay valid when empty."""

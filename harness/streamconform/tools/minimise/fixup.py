@@ -87,7 +87,7 @@ def _reaggregate(before: SplitStream, after: SplitStream, reducing: Reducing) ->
 
 
 TextKey = tuple[RepeatedText, Any, Any]
-"""The place of a repeated text in its item, the item's index, and the part's."""
+"""The path of a repeated text in its item, the index of the item, and the index of the part."""
 
 
 def _aggregate_texts(stream: SplitStream, reducing: Reducing) -> dict[TextKey, str]:

@@ -1,7 +1,7 @@
-"""Check streams against the grammar of their API: the rules they break, the members they must keep. Pure.
+"""Check streams against the grammar of their API: the rules they violate, the members they must keep. Pure.
 
-A reduced stream must not break a rule that the original keeps: a failure on an invalid stream proves nothing.
-The grammars are the reference's, which tools may import.
+A reduced stream must not violate a rule that the original follows: a failure on an invalid stream proves
+nothing. The grammars are the reference's, which tools may import.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamconform.apis import APIS
 
 
 def find_broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that `body`, the answer to `request`, breaks; empty for a valid stream.
+    """Return the rules that `body`, the answer to `request`, violates; empty for a valid stream.
 
     Without frame numbers: they change while a stream gets smaller.
     """

@@ -27,7 +27,7 @@ from streamconform.tools.minimise.stream import CutPolicy, SplitStream, make_chu
 from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
-"""Limit in bytes of a body to minimise: hundreds of candidates start at that size."""
+"""Maximum bytes of a body to minimise, because hundreds of candidates have nearly this size."""
 
 MAX_CACHED: Final = 32 * 1024 * 1024
 """Bytes of candidates after which the caches of parsed payloads are cleared."""
@@ -121,7 +121,7 @@ class Oracle:
     target: FailureSignature | None = None
     cuts: CutPolicy = "as-is"
     original_broken_rules: frozenset[str] = frozenset()
-    """The grammar rules that the original stream breaks."""
+    """The grammar rules that the original stream violates."""
     original_reading: ReferenceReading | None = None
     _cached_bytes: int = 0
     _results: dict[tuple[bytes, ...], bool] = field(default_factory=dict)
@@ -158,7 +158,7 @@ class Oracle:
         return Candidate(stream, trial, expected, reading)
 
     def find_broken_rules(self, stream: SplitStream) -> frozenset[str]:
-        """Return the grammar rules that `stream` breaks; none for a document, which has no grammar."""
+        """Return the grammar rules that `stream` violates; none for a document, which has no grammar."""
         if stream.framing == "document":
             return frozenset()
         case = self.original.case

@@ -43,9 +43,9 @@ class MinimiseJob:
 
     connection: Connection
     trials: tuple[Trial, ...]
-    """Of one case; the first failing one is minimised."""
+    """Trials of one case; the first failing trial is minimised."""
     check: str | None = None
-    """The path of the check to keep, with or without numbers; None: the first of the worst."""
+    """The check that must keep failing, with or without numbers; None: the first with the worst verdict."""
     input: Input | None = None
     timeout: float = 10.0
     max_trials: int = 2000
@@ -153,8 +153,8 @@ class Search:
             same = same or [*failures]
         if candidate is None or not same:
             raise NothingToMinimise(
-                f"`{original.id}` fails at `{oracle.path}`, but there `{self.job.connection.impl}` agrees "
-                "with the bundled parser, which supplies the expectations of smaller streams"
+                f"`{original.id}` fails at `{oracle.path}`, but `{self.job.connection.impl}` and the bundled "
+                "parser, which supplies the expectations of smaller streams, agree on that value"
             )
         oracle.target = same[0]
         oracle.original_reading = candidate.reading

@@ -39,7 +39,7 @@ class ArgumentsSlot:
     text: bytes
     objects: tuple[Place, ...]
     fragments: tuple[tuple[Place, ...], ...]
-    """The places that hold the text; each lists the fragments of one whole text."""
+    """The places of the text; each lists the fragments of one complete text."""
 
     def replace(self, stream: SplitStream, text: bytes) -> SplitStream:
         """Return `stream` with `text` as the arguments, in the same number of fragments of equal length."""

@@ -1,4 +1,4 @@
-"""The requests that a server must refuse."""
+"""The requests that a server must reject."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def applies_to_every_api(probing: Probing) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRequest:
-    """A request that must be refused with the API's error document."""
+    """A request that must be rejected with the API's error document."""
 
     name: str
     title: str
     statuses: frozenset[int]
-    """The providers' own; any other from 400 to 499 is a warning."""
+    """The status codes of the providers; any other status from 400 to 499 is a warning."""
     broken: Literal["json", "messages", "model", "tool", "tool-type", "key"]
     level: Literal["must", "should"] = "must"
     possible: Callable[[Probing], bool] = applies_to_every_api
-    """Whether a request of an API can be broken in this way."""
+    """Whether this mistake is possible in a request of the API."""
 
 
 INVALID: Final = frozenset({400, 422})

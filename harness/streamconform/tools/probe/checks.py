@@ -1,7 +1,7 @@
 """Turn a live server's answers into checks with stable paths. Pure.
 
 - `http.*`: status, content type, and whether the body is complete
-- `grammar.<rule>`: a rule of the API's grammar, with the level that the provider's own words give it
+- `grammar.<rule>`: a rule of the API's grammar, with the level that follows from the provider's documentation
 - `answer.*`: the outcome of the reference decoder, compared with the scenario's expected answer
 - `document.<path>`, `error.<path>`, `count.<path>`: fields of answers without streaming, errors, counts
 """
@@ -131,7 +131,7 @@ def quote_body(body: bytes, length: int = 200) -> str:
 
 
 def _check_grammar(grammar: type[Grammar], deviations: Sequence[Deviation]) -> Iterator[Check]:
-    """Yield a check for every rule and every field of the grammar, broken or not."""
+    """Yield a check for every rule and every field of the grammar, violated or not."""
     by_rule: dict[str, list[Deviation]] = {}
     for deviation in deviations:
         by_rule.setdefault(deviation.rule, []).append(deviation)
@@ -192,7 +192,7 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
         message = f"unexpected calls: `{'`, `'.join(unexpected)[:200]}`" if unexpected else None
         yield _check("answer.tool", "must", message)
         rule = GRAMMARS[api].rules.get("arguments-parse")
-        # A token limit may cut a call: that is not the server's mistake.
+        # A token limit may cut a call, which is not the server's fault.
         unparsed = stop["reason"] != "length" and any(
             not (call["complete"] and isinstance(call["arguments"], dict)) for call in calls
         )

@@ -13,7 +13,7 @@ from streamconform.apis.api import DocumentField
 def check_fields(
     document: Mapping[str, Any], fields: tuple[DocumentField, ...]
 ) -> Iterator[tuple[DocumentField, str | None]]:
-    """Yield every field with an error message, or None if it is right."""
+    """Yield every field with an error message, or with None if it is valid."""
     for field in fields:
         message = None
         for value in values_at(document, field.path):

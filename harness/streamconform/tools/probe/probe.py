@@ -36,7 +36,7 @@ MAX_UNANSWERED: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbePlan:
-    """What to send to which server, and how to judge the answers."""
+    """The server, the questions, and the settings for judging the answers."""
 
     base_url: str
     request_settings: RequestSettings
@@ -94,7 +94,7 @@ class _Probe:
         settle = Settler(
             (context.known for context in plan.known_failures), self._list_checked_paths, strict=plan.strict
         )
-        # Asked before the file is opened: an unreachable server must not overwrite the last results.
+        # Sent before the file is opened, so that an unreachable server does not overwrite the last results.
         first_result = self._run_case(plan.cases[0])
         with ResultsWriter(self.path) as writer:
             writer.write(header)

@@ -1,4 +1,4 @@
-"""The client in front of a proxy: sends a trial's prompt and tools in another API, receives the answer."""
+"""The client of a proxy: sends a trial's prompt and tools in another API, and receives the answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NoHttpAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProxyRequest:
-    """A request to the proxy, and the prompt and tools that its upstream must get."""
+    """A request to the proxy, and the prompt and tools that its upstream must receive."""
 
     path: str
     headers: Mapping[str, str]

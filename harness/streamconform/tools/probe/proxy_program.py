@@ -114,7 +114,7 @@ class _StreamReader:
 def _find_deviations(
     api: str, chunks: list[bytes], request: Mapping[str, Any], *, complete: bool
 ) -> Iterator[Deviation]:
-    """Yield the deviations of a body from the grammar; of an incomplete body, only those of whole frames."""
+    """Yield the deviations of a body from the grammar; if it is incomplete, only those of complete frames."""
     if complete:
         yield from GRAMMARS[api].of_body(chunks, request)
         return

@@ -37,7 +37,7 @@ BrokenRule = dict[str, str]
 
 
 def list_rules(api: str) -> dict[str, Level]:
-    """Return every rule for a proxy whose clients speak `api`, with its level."""
+    """Return every rule for a proxy whose clients use `api`, with its level."""
     rules: dict[str, Level] = {"http.content-type": "should"}
     rules |= {f"grammar.{rule}": level for rule, level in checks.list_rules(GRAMMARS[api]).items()}
     rules["refusal.json"] = "must"
@@ -46,7 +46,7 @@ def list_rules(api: str) -> dict[str, Level]:
 
 
 def check_stream(deviations: Iterable[Deviation]) -> Iterator[BrokenRule]:
-    """Yield the grammar rules that a stream breaks, each with its first deviations."""
+    """Yield the grammar rules that a stream violates, each with its first deviations."""
     by_rule: dict[str, list[Deviation]] = {}
     for deviation in deviations:
         by_rule.setdefault(deviation.rule, []).append(deviation)
@@ -57,7 +57,7 @@ def check_stream(deviations: Iterable[Deviation]) -> Iterator[BrokenRule]:
 
 
 def check_answer(api: str, answer: ProxyAnswer) -> Iterator[BrokenRule]:
-    """Yield the rules that an answer's content type and error document break."""
+    """Yield the rules that an answer's content type and error document violate."""
     is_error = answer.status >= 400
     expected = "application/json" if is_error else MEDIA_TYPES[APIS[api].framing]
     got = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -81,7 +81,7 @@ def check_answer(api: str, answer: ProxyAnswer) -> Iterator[BrokenRule]:
 def check_upstream_request(
     request: ProxyRequest, upstream_requests: Iterable[UpstreamRequest]
 ) -> Iterator[BrokenRule]:
-    """Yield the rules that the last request to the upstream breaks; a missing one is reported elsewhere."""
+    """Yield the rules that the last request to the upstream violates; a missing one is reported elsewhere."""
     for upstream_request in [*upstream_requests][-1:]:
         body, quoted = upstream_request.parse_json(), checks.quote_body(bytes(upstream_request.body))
         if body is None or not isinstance(body.get("messages"), list) or not body.get("model"):

@@ -1,4 +1,4 @@
-"""Build the requests of a probe that are no scenarios: those that must be refused, and token counts."""
+"""Build the requests of a probe that are not scenarios: bad requests, and token counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_SUCH_TYPE: Final = "no-such-type"
 
 
 def build_bad_request(settings: RequestSettings, bad_request: RefusedRequest) -> LiveRequest:
-    """Return a request that must be refused."""
+    """Return a request that must be rejected."""
     conversation: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 16}
     if bad_request.broken == "model":
         settings = replace(settings, model=NO_SUCH_MODEL)

@@ -1,7 +1,7 @@
 """Scan committed specs and cassettes for secrets, file by file. For `conform lint`.
 
-A scan of the whole suite takes about as long as the rest of `lint`, so it runs in a process of its own
-meanwhile, and the digests of clean files are kept in the user's cache: only changed files are scanned again.
+A scan of the whole suite takes about as long as the rest of `lint`, so it runs in a parallel process, and the
+digests of clean files are kept in the user's cache: only changed files are scanned again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
 BEHIND: Final = 200
-"""Files up to which a process of its own is not worth its start."""
+"""Number of files up to which a separate process does not pay off."""
 MAX_DIGESTS: Final = 50_000
 """Digests that are kept, of 33 bytes each."""
 
@@ -75,7 +75,7 @@ def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[
         return lambda: _scan_files(files, allowed)
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    # A daemon ends with this process, however that ends.
+    # A daemon process ends with this process in every case.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)
     process.start()
     sender.close()
@@ -103,7 +103,7 @@ def _scan_files(files: Sequence[Path], allowed: Collection[str]) -> list[Problem
 
 
 def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each file that can be read, and the digest of its bytes and of what decides how they are read."""
+    """Yield each readable file, and the digest of its bytes and of everything that affects their parsing."""
     for path in files:
         with suppress(OSError):  # loading reports it
             digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)

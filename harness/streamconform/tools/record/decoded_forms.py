@@ -1,8 +1,8 @@
-r"""Decode what text may hide: escapes, percent encoding, base64, hexadecimal, compressed data. Pure.
+r"""Decode text that may be hidden by escapes, percent encoding, base64, hexadecimal or compression. Pure.
 
-A key is just as readable in `sk\u002dant…`, `sk%2Dant…` or base64 as in the clear, so whoever scans a text
-scans every form that this module returns. Forms are decoded again, since encodings are nested in practice:
-arguments of a tool call are JSON in JSON, and data URLs are percent-encoded base64.
+A key in `sk\u002dant…`, `sk%2Dant…` or base64 is as readable as plain text, so scans cover every form that
+this module returns. Forms are decoded again, since encodings are nested in practice: arguments of a tool call
+are JSON in JSON, and data URLs are percent-encoded base64.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_DEPTH: Final = 6
-"""Encodings inside each other that are decoded."""
+"""Maximum number of nested encodings that are decoded."""
 MAX_INFLATED: Final = 16 * 1024 * 1024
-"""Bytes to which one compressed value may grow; the rest is not scanned, as it is not in a cassette."""
+"""Maximum bytes of one decompressed value; the rest is not scanned."""
 SHORTEST_RUN: Final = 18
 """Minimum length in bytes of printable text in decoded base64 or hexadecimal. No pattern of a key matches
 less, and random bytes never have such a run. Known keys of 8 to 17 bytes are found by `key_forms`."""
@@ -35,7 +35,7 @@ _BASE64: Final = bytes(byte if chr(byte).isalnum() or byte in b"+/-_" else 32 fo
 """Maps all other characters to spaces."""
 SHORTEST_BASE64: Final = 24
 SHORTEST_HEXADECIMAL: Final = 36
-"""Characters in which `SHORTEST_RUN` bytes are encoded."""
+"""Minimum encoded length of `SHORTEST_RUN` bytes, in characters."""
 # Tools wrap base64 at 64 or 76 characters.
 _WRAPPED: Final = re.compile(rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{48,100}(?:\r?\n[A-Za-z0-9+/_-]+)+")
 _HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F]{%d,}" % SHORTEST_HEXADECIMAL)
@@ -104,7 +104,8 @@ def _decode_percent(data: bytes) -> bytes | None:
 def _decode_base64(data: bytes) -> bytes | None:
     """Return the printable text in base64 of `data`, one run per line.
 
-    A run of characters may begin before the base64 does, so it is decoded from each of its first four.
+    A run of characters may begin before the base64 does, so decoding starts at each of its first four
+    characters.
     """
     runs = [word for word in data.translate(_BASE64).split() if len(word) >= SHORTEST_BASE64]
     if any(len(run) >= 48 for run in runs):
@@ -114,7 +115,7 @@ def _decode_base64(data: bytes) -> bytes | None:
         run = text.translate(_URL_SAFE, b"\r\n")
         for start in range(4):
             whole = (len(run) - start) // 4 * 4
-            # Of a rest of two or three characters, one or two bytes are read; one character is half a byte.
+            # Two or three remaining characters give one or two bytes; a single character is ignored.
             rest = run[start + whole :]
             padding = rest + b"=" * (4 - len(rest)) if len(rest) > 1 else b""
             raw = binascii.a2b_base64(run[start : start + whole] + padding)
@@ -153,7 +154,7 @@ def _inflate(data: bytes) -> bytes | None:
 
 
 _TEXTUAL: Final = ("escapes", "percent encoding")
-"""Encodings that leave all other text as it is."""
+"""Encodings that leave all other text unchanged."""
 _DECODERS: Final[dict[str, Callable[[bytes], bytes | None]]] = {
     "escapes": _decode_escapes,
     "percent encoding": _decode_percent,
@@ -161,4 +162,4 @@ _DECODERS: Final[dict[str, Callable[[bytes], bytes | None]]] = {
     "hexadecimal": _decode_hexadecimal,
     "compression": _decompress,
 }
-"""Names and functions. Each returns nothing for data in which its encoding does not occur."""
+"""Decoders by name. A decoder returns nothing for data that does not use its encoding."""

@@ -28,7 +28,7 @@ REMARK: Final = """\
 """
 TITLE_MAX: Final = 160
 DOCUMENTS: Final = "documents-"
-"""Precedes the topic of a spec whose cases are answers without streaming: a spec has cases of one kind."""
+"""Prefix of the topic of a spec for answers without streaming, since a spec has cases of only one kind."""
 
 
 class DraftRefused(ConformError):
@@ -70,7 +70,7 @@ def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
 
 
 def find_spec(specs: Path, cassette: Cassette, topic: str) -> Path:
-    """Return the spec for the case of `cassette`; answers without streaming have one of their own."""
+    """Return the spec for the case of `cassette`; answers without streaming have a separate spec."""
     return specs / cassette.api / f"{DOCUMENTS if is_document(cassette) else ''}{topic}.yaml"
 
 

@@ -17,7 +17,7 @@ _VARIABLE: Final = re.compile(r"\{([A-Z_]+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A server, or a kind of server, and the APIs that it speaks."""
+    """A server, or a kind of server, and the APIs that it supports."""
 
     name: str
     """Begins the names of cassettes."""
@@ -26,15 +26,15 @@ class Endpoint:
     """Precedes the path of each request. `{NAME}` stands for an environment variable."""
     apis: tuple[str, ...]
     key: Key | None = None
-    """How the key is sent, if not as the provider of the API has it."""
+    """How the key is sent, if not in the API provider's usual way."""
     paths: Mapping[str, str] = field(default_factory=dict)
-    """Beginnings of paths, and what replaces them."""
+    """Prefixes of paths and their replacements."""
     prices: str | None = None
-    """The provider's id in genai-prices; None: its answers cost nothing."""
+    """The provider's id in genai-prices; None if its answers are free."""
     model: str | None = None
-    """The model that is requested by default; a server with one model takes any name."""
+    """The model that is requested by default; a server with one model accepts any name."""
     source: str
-    """Where the address is documented."""
+    """Link to the documentation of the address."""
 
     @property
     def is_local(self) -> bool:
@@ -206,7 +206,7 @@ def fill_in(text: str, endpoint: Endpoint) -> str:
 
 
 def rewrite_path(path: str, endpoint: Endpoint) -> str:
-    """Return the path at which `endpoint` answers requests that others answer at `path`."""
+    """Return the path on `endpoint` that corresponds to `path` on other servers."""
     for beginning, replacement in endpoint.paths.items():
         if path.startswith(beginning):
             return fill_in(replacement, endpoint) + path.removeprefix(beginning)

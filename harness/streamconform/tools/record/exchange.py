@@ -1,6 +1,6 @@
 """Turn a request into a cassette without known secrets: record, record the twin, scrub.
 
-Nothing is written here; `scanned` has to look at the cassette before.
+Nothing is written here; `scanned` must check the cassette first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RecordJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where recordings come from, for their provenance."""
+    """The origin of recordings, for their provenance."""
 
     server: str = "unnamed server"
     """Name and version."""
@@ -73,7 +73,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class ScrubbedExchange:
-    """A cassette with secrets replaced where that is possible, and the number of values replaced in it."""
+    """A cassette with secrets replaced where possible, and the number of replaced values."""
 
     cassette: Cassette
     replaced: Mapping[str, int]
@@ -119,7 +119,7 @@ def scrub_exchange(
     names: tuple[str, ...] = (),
     twin: RawRecording | None = None,
 ) -> ScrubbedExchange:
-    """Return the cassette of a recording, with everything replaced that names somebody.
+    """Return the cassette of a recording, with all identifying values replaced.
 
     Raises:
         UnsuitableExchange: a cassette cannot represent it.

@@ -14,9 +14,9 @@ from streamconform.model.cassette import Cassette
 from streamconform.wire.framings import split
 
 DEFAULT_HOST: Final = "localhost"
-"""The host of a request to an API that providers serve at addresses of their own."""
+"""The host for an API whose providers all have different addresses."""
 EMPTY_DATE: Final = "1970-01-01T00:00:00.000Z"
-"""The start of an exchange in a HAR, which must have one; cassettes have only a day."""
+"""The start time of an exchange, which HAR requires; cassettes have only the day."""
 
 
 def find_base_url(cassette: Cassette) -> str:

@@ -1,6 +1,6 @@
 """Join the pieces of an answer: text is split over frames, and over fields of a frame. Pure.
 
-No parser is asked: pieces are joined by their place in the payload, so that a key is found in fields that no
+No parser is used: pieces are joined by their path in the payload, so that a key is found in fields that no
 client reads, and in streams of every API, valid or not.
 """
 
@@ -17,11 +17,11 @@ import orjson
 Place = tuple[str | int, ...]
 
 MAX_LEAVES: Final = 2_000_000
-"""Strings of one body that are joined. A body of 16 MB with one-character pieces has fewer."""
+"""Maximum strings of one body that are joined; a body of 16 MB with one-character pieces has fewer."""
 MAX_DEPTH: Final = 200
-"""Arrays and objects inside each other; what is nested deeper is not joined."""
+"""Maximum nesting; deeper values are not joined."""
 SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex", "item_id")
-"""Members that say to which block or call the other members of a payload belong."""
+"""Members that identify the block or call of a payload."""
 
 
 class Leaf(NamedTuple):
@@ -51,7 +51,7 @@ STRUCTURE: Final = frozenset(
         for name in ("event", "id", "item_id", "kind", "object", "response_id", "role", "status", "type")
     }
 )
-"""Last steps of places whose strings come between the pieces of content, and are none."""
+"""Last path components of strings that appear between the pieces of content but are not content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ END: Final = b" \n\n"
 def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
     """Return every way to join the strings in `values`, the parsed payloads of a body in order.
 
-    Joined are, over all values, the strings at the same place, those at the same place in any block, and all
-    that change; and in each value, all of them.
+    Across all values, it joins the strings at the same path, those at the same path in any block, and all
+    that change; within each value, it joins all strings.
     """
     in_frames: list[list[bytes]] = []
     by_place: defaultdict[Any, list[bytes]] = defaultdict(list)

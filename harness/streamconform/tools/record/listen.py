@@ -25,14 +25,14 @@ from streamconform.tools.record.live import MAX_BYTES, Cut
 
 MAX_HEAD: Final = 64 * 1024
 MAX_REQUEST: Final = 64 * 1024 * 1024
-"""Bytes of a request's body; requests with images are long."""
+"""Maximum bytes of a request's body; requests with images are long."""
 MAX_CONNECTIONS: Final = 500
 READ_SIZE: Final = 64 * 1024
 HOP_BY_HOP: Final = frozenset({
     b"connection", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-connection", b"te", b"trailer",
     b"transfer-encoding", b"upgrade",
 })  # fmt: skip
-"""Headers that are about one connection. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1"""
+"""Headers that apply to a single connection. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1"""
 REPLACED: Final = frozenset({b"accept-encoding", b"content-length", b"host"})
 RESET: Final = struct.pack("ii", 1, 0)
 """Makes `close` send a TCP reset."""
@@ -77,17 +77,17 @@ class Upstream:
 
 @dataclass(slots=True, kw_only=True)
 class Overheard:
-    """One exchange, as far as it got. Header names are lower-case."""
+    """One exchange, complete or not. Header names are lower-case."""
 
     number: int
-    """Counts requests from 1, in the order in which they came."""
+    """Number of the request, from 1, in the order of arrival."""
     method: str
     target: str
-    """The path and query that the client asked for."""
+    """The path and query of the client's request."""
     request_headers: Mapping[str, str]
     request_body: bytes
     status: int | None = None
-    """None as long as the server has not answered."""
+    """None until the server answers."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
     marks: list[ChunkMark] = field(default_factory=list)
@@ -116,7 +116,7 @@ class RecordingProxy:
     ) -> None:
         """Store the settings without listening yet; `port` 0 chooses a free port."""
         self.url = ""
-        """Where it listens, without a trailing slash."""
+        """The URL at which it listens, without a trailing slash."""
         self._upstream = upstream
         self._keep = keep
         self._address = host, port
@@ -135,7 +135,7 @@ class RecordingProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection; what had arrived of each exchange is kept."""
+        """Close every connection; the part of each exchange that had arrived is saved."""
         if self._server is not None:
             self._server.close()
         for task in self._connections:
@@ -165,7 +165,7 @@ class RecordingProxy:
             client.writer.close()
 
     async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
-        """Forward one request and its answer; the exchange is kept whatever happens."""
+        """Forward one request and its answer; the exchange is saved in every case."""
         self._count += 1
         exchange = Overheard(
             number=self._count,
@@ -255,7 +255,7 @@ class _Client:
                 return None
 
     async def wait_until_it_leaves(self) -> None:
-        """Return when the client closes its side; what it sends before that is its next request."""
+        """Return when the client closes its side; earlier bytes belong to its next request."""
         while True:
             try:
                 data = await self.reader.read(READ_SIZE)
@@ -270,7 +270,7 @@ class _Client:
         await self.writer.drain()
 
     async def answer(self, status: int, message: str) -> None:
-        """Send an error document of our own."""
+        """Send our own error document."""
         body = b'{"error":{"type":"proxy_error","message":"%b"}}' % message.encode("ascii", "replace")
         headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
         await self.send(h11.Response(status_code=status, headers=headers))
@@ -357,7 +357,7 @@ class _Forwarding:
             await self._client.send(event)
 
     async def _break_off(self, error: Exception) -> None:
-        """Note why the answer ended, and let the client see the same."""
+        """Record how the answer ended, and end the client's response in the same way."""
         exchange, client = self._exchange, self._client
         if self._left.done():
             exchange.cut = "client left"

@@ -1,4 +1,4 @@
-"""Turn what `listen` overheard into cassettes and draft cases, and write them one by one."""
+"""Turn the exchanges of `listen` into cassettes and draft cases, and write them one by one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from streamconform.tools.record.live import MAX_BYTES, RawRecording
 from streamconform.tools.record.scan import SecretFinding
 
 Streams = dict[str, str]
-"""What identifies the request of each stream without a twin, and the name of its cassette."""
+"""Cassette names of the streams without a twin, by the key of their request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenSettings:
-    """How what is overheard is written."""
+    """The settings for writing exchanges."""
 
     specs: Path
     folder: Path
@@ -51,20 +51,20 @@ class KeptExchange:
     replaced: Mapping[str, int]
     """Kind of names to the number of distinct values that were replaced."""
     notes: tuple[SecretFinding, ...]
-    """Random words, at which the user should look."""
+    """Random words that the user should review."""
     is_twin: bool
     """Whether it was added to an earlier stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotKept:
-    """An exchange that was forwarded and not written."""
+    """An exchange that was forwarded but not written."""
 
     request: str
     """Method and path."""
     why: str
     is_lost: bool
-    """Whether it is an answer that should have been kept; a list of models is not."""
+    """Whether the answer should have been saved; a list of models should not."""
 
 
 def find_api(target: str) -> str | None:
@@ -117,7 +117,7 @@ def _write(
         save.Destination(settings.specs, settings.folder, settings.topic),
         secrets=secrets,
         allowed=settings.allowed,
-        # What a program of the user's says is full of ids, and cannot be asked for again without them.
+        # Requests of a user's program are full of ids, and cannot be repeated without them.
         refuse_random_words=False,
     )
     if cassette.twin is None and not is_document(cassette) and _is_whole(exchange):
@@ -130,7 +130,7 @@ def _is_whole(exchange: Overheard) -> bool:
 
 
 def _identify_request(cassette: Cassette) -> str:
-    """Return what a request for a stream and one for the same answer without streaming have in common."""
+    """Return a key that is equal for a streaming request and the same request without streaming."""
     api, request = APIS[cassette.api], cassette.request
     body = api.write_document_body(request.body)
     path = api.endpoints.document_path(request.path)

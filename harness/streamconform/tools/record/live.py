@@ -1,6 +1,6 @@
 """Record one exchange with a live server: the body's bytes, chunk boundaries and times.
 
-A recording contains no known secret. Request and response headers are kept by allow-list; the values of
+A recording does not contain known secrets. Request and response headers are kept by allow-list; the values of
 `secret_headers` are sent but never stored, and are blanked where the server echoes them.
 """
 
@@ -213,8 +213,8 @@ async def _receive(request: httpx.Request, tape: _Tape, seconds: float, where: s
     """Send `request`, store the response on `tape`, and return why it is incomplete, or None."""
     deadline = asyncio.timeout(seconds)
     try:
-        # The client's own timeouts are per read; the deadline covers the whole exchange.
-        # Loading certificates is slow, so it is skipped without TLS.
+        # The client's timeouts apply to single reads; the deadline covers the whole exchange. Loading
+        # certificates is slow, so it is skipped without TLS.
         tls = request.url.scheme == "https"
         async with deadline, httpx.AsyncClient(timeout=None, trust_env=False, verify=tls) as client:  # noqa: S113
             tape.head = await client.send(request, stream=True)

@@ -1,10 +1,9 @@
 """Replace values that identify a person or an account, consistently in request and response.
 
-Replaced are e-mail addresses, ids of organisations, projects, workspaces, users, sessions, AWS accounts and
+It replaces e-mail addresses, ids of organisations, projects, workspaces, users, sessions, AWS accounts and
 Azure subscriptions, Vertex projects, Azure resources and deployments, keys and signatures in URLs, request
 ids (which let the provider find the account), names of home directories, the request's fields about its user,
-and the names that the caller passes.
-Message ids, call ids and system fingerprints are kept: they identify a
+and the names that the caller passes. Message ids, call ids and system fingerprints are kept: they identify a
 response and a build, not a person. Placeholders have the length of the value, so chunk offsets stay valid.
 """
 
@@ -18,7 +17,7 @@ from typing import Any, Final
 from streamconform.tools.record.scrub import KEY_PARAMETERS
 
 SHORTEST: Final = 4
-"""Minimum length in bytes of a replaced value. Shorter ones identify nobody, and also occur in other text."""
+"""Minimum bytes of a replaced value. Shorter values identify nobody, and also occur in other text."""
 
 COLON: Final = rb"(?::|%3[Aa])"
 SLASH: Final = rb"(?:/|%2[Ff]|\\/)"

@@ -1,4 +1,4 @@
-"""What answers cost, by the prices of genai-prices, which its maintainers keep up to date."""
+"""Compute the cost of answers with the prices of genai-prices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamconform.model.outcome import Usage
 
 BYTES_PER_TOKEN: Final = 3
-"""Few: an estimate should rather be too high. English has about four."""
+"""Characters per token. English has about four; a low value makes estimates too high rather than too low."""
 INSTALL: Final = "pip install 'streamconform[prices]'"
 
 
@@ -19,7 +19,7 @@ class NoPrice(Exception):
 
 
 def estimate(provider: str | None, model: str, body: Mapping[str, Any], max_tokens: int) -> Decimal:
-    """Return the most that an answer of `max_tokens` tokens will cost, in USD; raise `NoPrice`."""
+    """Return the maximum cost of an answer of `max_tokens` tokens, in USD; raise `NoPrice`."""
     tokens = len(json.dumps(body, ensure_ascii=False).encode()) // BYTES_PER_TOKEN + 1
     return calculate(provider, model, Usage(input=tokens, output=max_tokens))
 

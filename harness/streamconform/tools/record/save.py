@@ -1,4 +1,4 @@
-"""Write what has been scanned: cassettes and drafts. Record an exchange and write both, or write nothing."""
+"""Write scanned cassettes and drafts. Record an exchange and write both, or write nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SavedRecording:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a cassette and its case are written."""
+    """The paths of a cassette and its case."""
 
     specs: Path
     folder: Path
@@ -48,8 +48,8 @@ def save_new(
     """Write a cassette, and a draft case unless the spec has one of its name; return both paths.
 
     Raises:
-        SecretsLeft: something was found in the cassette or the draft; nothing is written.
-        DraftRefused: no case can be appended to the spec.
+        SecretsLeft: the scan found something in the cassette or the draft; nothing is written. DraftRefused:
+        no case can be appended to the spec.
 
     """
     unscanned = Unscanned(

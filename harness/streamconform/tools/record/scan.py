@@ -1,7 +1,7 @@
 """Scan for values that still look like a key, an e-mail address or a long random word before writing.
 
-Scanned are all texts in all their forms (`decoded_forms`), and bodies also with the pieces of their answer
-joined (`joined`).
+The scan covers all texts in all their forms (`decoded_forms`), and bodies also with the pieces of their
+answer joined (`joined`).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from streamconform.tools.record.placeholders import PLAIN
 
 @dataclass(frozen=True, slots=True)
 class SecretKind:
-    """A kind of secret that its text gives away."""
+    """A kind of secret that is recognizable by its text."""
 
     looks_like: str
     pattern: str
     """Matches the value."""
     hints: tuple[bytes, ...]
-    """Lower-case texts of which every match contains one; looking for them first is 50 times faster."""
+    """Lower-case texts, one of which is in every match; searching for them first is 50 times faster."""
     word: bool = True
-    """Whether its first character begins a word, or a piece of a joined text: `task-…` is no key."""
+    """Whether matches must start at the start of a word or of a joined piece: `task-…` is not a key."""
     personal: bool = False
-    """Whether it identifies a person but is no key. Such values are looked for in readable text only."""
+    """Whether the value identifies a person but is not a key. It is then searched only in unencoded text."""
 
     def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
-        """Return the pattern, with or without the condition that a word begins there."""
+        """Return the pattern, optionally restricted to the start of a word."""
         before = r"(?<![A-Za-z0-9])" if word and self.word else ""
         return re.compile((before + self.pattern).encode())
 
@@ -81,7 +81,7 @@ KINDS: Final = (
     SecretKind("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY", (b"private key",)),
     SecretKind(
         "an AWS account",
-        # The numbers of documentation, and those that `placeholders` writes, are no accounts.
+        # Example numbers from documentation, and those that `placeholders` writes, are not accounts.
         r"arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:"
         r"(?!123456789012|111122223333|444455556666|999999999999|10{6})[0-9]{12}(?=:)",
         (b"arn:aws",),
@@ -98,14 +98,14 @@ OPAQUE: Final = frozenset({
 """JSON fields that normally contain long random words: response and call ids, signatures, images."""
 
 RANDOM_WORD: Final = "a random word"
-"""What a finding looks like that has no known form."""
+"""The description of findings that have no known form."""
 WORD: Final = re.compile(rb"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}")
 HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F-]+")
 FIELD: Final = re.compile(rb'\\?"([A-Za-z0-9_.-]{1,64})\\?"\s*:\s*\[?\s*\\?"[^"\\]*$')
 LOOKBACK: Final = 400
 """Bytes before a word that are searched for its field name."""
 LONGEST_VALUE: Final = 4096
-"""Bytes of a joined text that are compared with a pattern at the start of each piece."""
+"""Length in bytes of the joined text, from the start of each piece, that is compared with a pattern."""
 
 _IN_TEXT: Final = tuple((kind, kind.compile()) for kind in KINDS)
 _IN_PIECES: Final = tuple((kind, kind.compile(word=False)) for kind in KINDS if not kind.personal)
@@ -118,7 +118,7 @@ class SecretFinding:
     part: str
     """`request body`, `response body`, …"""
     offset: int
-    """Bytes before it in the part, or in its decoded or joined form."""
+    """Byte offset in the part, or in its decoded or joined form."""
     looks_like: str
     size: int
     field: str | None
@@ -126,7 +126,7 @@ class SecretFinding:
     fingerprint: str
     """The first 8 digits of its SHA-256."""
     how: str = ""
-    """What makes it visible: decoding, or joining the pieces of an answer; empty if it is in the clear."""
+    """The step that reveals the value: decoding, or joining the pieces of an answer; empty for plain text."""
 
     def __str__(self) -> str:
         """Return one line: location, description and fingerprint."""
@@ -143,7 +143,7 @@ def scan(
 ) -> tuple[SecretFinding, ...]:
     """Return the suspect values in `parts` (name to bytes) whose field or fingerprint is not `allowed`.
 
-    A value that several forms of a part show is reported once per part.
+    A value that appears in several forms of a part is reported once per part.
     """
     findings = (
         finding
@@ -178,9 +178,9 @@ def find_known(
 
 
 def redact(text: str) -> str:
-    """Return `text`, a message for the terminal, without keys: `x` replaces those in the clear.
+    """Return `text`, a message for the terminal, with plain-text keys replaced by `x`.
 
-    If decoding shows another one, the whole text is withheld.
+    If decoding reveals another key, the whole text is withheld.
     """
     data = text.encode("utf-8", "surrogateescape")
     for kind, pattern in _IN_TEXT:
@@ -277,7 +277,7 @@ def _make_finding(
 
 
 def _is_secret(kind: SecretKind, value: bytes) -> bool:
-    """Return whether a match of `kind` may be secret: no placeholder, and not an example's address."""
+    """Return whether a match of `kind` may be secret, which excludes placeholders and example addresses."""
     if _is_placeholder(value) or PLAIN.search(value):
         return False
     if kind.looks_like == "Basic credentials":

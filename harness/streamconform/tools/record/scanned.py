@@ -1,7 +1,7 @@
-"""The scan that everything must pass before it is written: record, listen, import, minimise, drafts.
+"""The scan that everything must pass before it is written, in record, listen, import, minimise and drafts.
 
 `scan_for_writing` is the only function that makes a `Scanned`, and `save` writes nothing else. A test lists
-every place of the harness that writes a file, so a new one cannot go around the scan unnoticed.
+every place of the harness that writes a file, so new code cannot bypass the scan unnoticed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SEAL: Final = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unscanned:
-    """What is to be written, and the secrets that are known to have been near it."""
+    """The data to write, and the known secrets of the exchange."""
 
     cassette: Cassette
     text: str
@@ -51,7 +51,7 @@ class Scanned:
     cassette: Cassette
     text: str
     notes: tuple[SecretFinding, ...]
-    """Random words that were not refused; the user should look at them."""
+    """Random words that were not rejected; the user should review them."""
     seal: object = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -65,10 +65,10 @@ def scan_for_writing(
 ) -> tuple[Scanned, ...]:
     """Return `drafts` as values that may be written.
 
-    Scanned are request, answer, twin, provenance and draft: as they are, decoded, with the pieces of the
+    The scan covers request, answer, twin, provenance and draft: unchanged, decoded, with the pieces of the
     answer joined, and as the bundled parser reads it. `allowed` are fingerprints and names of JSON fields.
     Random words may be harmless, and a capture cannot be made again without them, so `refuse_random_words`
-    says whether they are refused or only noted.
+    determines whether they are rejected or only noted.
 
     Raises:
         SecretsLeft: something is left in any of the drafts; nothing may be written then.
@@ -99,7 +99,7 @@ def find_secrets(unscanned: Unscanned, allowed: Collection[str] = ()) -> tuple[S
     answers = _parse_parts(cassette)
     draft_text = {"draft": unscanned.text.encode()}
     check_known(unscanned.where, parts | content | draft_text, answers, unscanned.secrets)
-    # The same value may be found in several forms, of which the clear one says most.
+    # The same value may be found in several forms, of which plain text is the most informative.
     found = list(scan(parts | content, ()))
     found += (f for part, values in answers.items() for f in scan_answer(part, values))
     found += scan(draft_text, random_words=False)

@@ -1,4 +1,4 @@
-"""Build requests to a live server: each scenario as the reference would send it to an API."""
+"""Build requests to a live server: the reference's request for each scenario and API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RequestSettings:
     """Sent in addition to the API's."""
     temperature: float | None = None
     key_form: Key | None = None
-    """How the key is sent, if not as the provider of the API has it."""
+    """How the key is sent, if not in the API provider's usual way."""
     host: str | None = None
     """The name of the host, on which some fields of requests depend."""
 

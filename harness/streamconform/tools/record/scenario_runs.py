@@ -1,4 +1,4 @@
-"""Record the scenarios of the suite from an endpoint, or compare what it sends today with what it sent."""
+"""Record the suite's scenarios from an endpoint, or compare its current answers with earlier recordings."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 from streamconform.tools.record.scrub import extract_secrets
 
 Mode = Literal["once", "new", "all"]
-"""What is recorded: nothing if there is any recording of the API; those that are missing; everything.
+"""Recording modes: nothing if there is any recording of the API, only missing recordings, or everything.
 
 As the record modes of vcrpy: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
 """
 AGAIN = "-again"
-"""Ends the name of the second answer to the same request."""
+"""Suffix of the name of the second answer to the same request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSettings:
-    """Where and how scenarios are recorded."""
+    """The settings for recording scenarios."""
 
     endpoint: Endpoint
     base_url: str
@@ -62,12 +62,12 @@ class PlannedRequest:
     request: LiveRequest
     max_tokens: int
     estimate: Decimal | None
-    """The most that the answer will cost in USD; None if no price is known."""
+    """The maximum cost of the answer in USD; None if no price is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedScenario:
-    """An answer that was recorded, and what it cost in USD, if that is known."""
+    """A recorded answer, and its cost in USD if known."""
 
     exchange: ScrubbedExchange
     cost: Decimal | None
@@ -75,19 +75,19 @@ class RecordedScenario:
 
 @dataclass(frozen=True, slots=True)
 class ShapeChange:
-    """A shape that the streams of an API have now and had not before, or the other way."""
+    """A shape that appeared in the streams of an API, or disappeared from them."""
 
     api: str
     shape: Shape
     is_new: bool
     example: str
-    """The first recording that has it, or had it."""
+    """The first recording that has or had the shape."""
 
 
 def plan_requests(
     settings: ScenarioSettings, apis: Sequence[str], scenarios: Sequence[Scenario]
 ) -> Iterator[PlannedRequest]:
-    """Yield the requests, API by API; what an API cannot express is left out."""
+    """Yield the requests, API by API, without scenarios that an API cannot express."""
     for api in apis:
         for scenario in scenarios:
             if scenario.possible(APIS[api].probing):
@@ -97,7 +97,7 @@ def plan_requests(
 def select_requests(
     planned: Sequence[PlannedRequest], settings: ScenarioSettings, mode: Mode
 ) -> tuple[PlannedRequest, ...]:
-    """Return the requests that `mode` records anew."""
+    """Return the requests to record in `mode`."""
     if mode == "all":
         return tuple(planned)
     recorded = {(each.api, each.name) for each in planned if _exists(settings, each)}
@@ -108,10 +108,10 @@ def select_requests(
 
 
 def record_scenario(planned: PlannedRequest, settings: ScenarioSettings) -> RecordedScenario:
-    """Send the request and return what was recorded; nothing is written.
+    """Send the request and return the recording; nothing is written.
 
     Raises:
-        RecordError: there is no answer, or another one than the scenario needs.
+        RecordError: there is no answer, or it does not fit the scenario.
 
     """
     request = planned.request
@@ -163,7 +163,7 @@ def save_scenario(recorded: RecordedScenario, planned: PlannedRequest, settings:
 
 
 def load_recorded(planned: PlannedRequest, settings: ScenarioSettings) -> Cassette | None:
-    """Return what was recorded before, or None."""
+    """Return the earlier recording, or None."""
     if not _exists(settings, planned):
         return None
     return cassettes.load(settings.folder, planned.api, planned.name)

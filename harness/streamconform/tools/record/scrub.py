@@ -39,17 +39,17 @@ CREDENTIAL_WORDS: Final = (
 )  # fmt: skip
 """Parts of names of request headers whose values are secret."""
 PUBLIC_HEADERS: Final = frozenset({":authority", "authority", "x-amz-target"})
-"""Headers whose names contain one of these words, and whose values are public."""
+"""Headers with public values, although their names contain one of these words."""
 
 STAND_INS: Final = frozenset({
     "a", "api", "auth", "bearer", "dummy", "example", "fake", "filtered", "foo", "hidden", "key", "mock",
     "my", "none", "not", "null", "placeholder", "real", "redacted", "removed", "sanitized", "scrubbed",
     "secret", "test", "testing", "the", "token", "undefined", "value", "x", "xxx", "your",
 })  # fmt: skip
-"""Words of which the values consist that tools write in place of a key."""
+"""Words that make up the values that tools write in place of a key."""
 
 NOT_SECRET: Final = re.compile(r"\bAWS4-HMAC-SHA256\b|\bSignedHeaders=[^,\s]*")
-"""The parts of an AWS signature that say how it was made: `content-type` is no secret."""
+"""The parts of an AWS signature that describe how it was made, and are not secret."""
 
 SHORTEST_SECRET = 8
 """Minimum length in bytes of a secret. Shorter values are placeholders (`none`, `x`) or common words,
@@ -64,8 +64,8 @@ def filter_headers(headers: Mapping[str, str], names: frozenset[str]) -> dict[st
 def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
     """Return the secrets in header values: every word of at least `SHORTEST_SECRET` bytes.
 
-    Words are split so that `Bearer`, which is shorter, is not a secret itself. Of Basic credentials, the user
-    and the password are secrets too.
+    Words are split so that `Bearer`, which is shorter, is not a secret itself. The user and the password of
+    Basic credentials are secrets too.
     """
     values = (NOT_SECRET.sub("", value) for value in headers.values())
     words = [word for value in values for word in re.split(r"[\s;,]+", value)]
@@ -79,8 +79,8 @@ def find_credentials(
 ) -> tuple[bytes, ...]:
     """Return the secrets of an exchange that somebody else recorded, which its bodies may repeat.
 
-    Header names are lower-case. Secrets are the values of headers whose names say so, cookies that were sent
-    or set, user and password, and query parameters. Stand-ins such as `REDACTED` are none.
+    Header names are lower-case. Secrets are the values of headers with secret names, cookies that were sent
+    or set, user and password, and query parameters. Stand-ins such as `REDACTED` are not secrets.
     """
     named = {
         name: value
@@ -110,7 +110,7 @@ def replace_key_parameters(target: str) -> str:
 
 
 COOKIE: Final = re.compile(r"(?:^|,\s*)[^=;,\s]+=([^;,\s]+)")
-"""A cookie's value; what follows it in `set-cookie` are attributes."""
+"""Matches a cookie's value; the rest of `set-cookie` consists of attributes."""
 
 
 def _iter_key_values(query: str) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _make_secrets(words: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _is_stand_in(secret: bytes) -> bool:
-    """Return whether `secret` stands for a key that a tool removed."""
+    """Return whether `secret` is a stand-in for a key that a tool removed."""
     words = re.findall(rb"[a-z]+", secret.lower())
     return not re.search(rb"[0-9]", secret) and all(word.decode() in STAND_INS for word in words)
 

@@ -1,4 +1,4 @@
-"""Sign a forwarded request of AWS again: its signature covers the host, which is another one upstream.
+"""Sign a forwarded AWS request again, because its signature covers the host, which changes.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -16,7 +16,7 @@ REPLACED: Final = frozenset({b"authorization", b"x-amz-date", b"x-amz-security-t
 
 
 def sign_again(method: str, url: str, headers: Headers, body: bytes) -> Headers:
-    """Return the headers to send to `url`: with a signature of its own if the client's request has one.
+    """Return the headers to send to `url`, with a new signature if the client's request is signed.
 
     Only the key that the client signed with is used, so that a client gets no access that it does not have.
 

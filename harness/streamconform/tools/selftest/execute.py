@@ -1,7 +1,7 @@
 """Run mutants in forked workers, and judge each distinct answer to a trial once.
 
-Most mutants answer most trials alike: they have one bug each. Judging is pure, so equal answers to one trial
-have equal verdicts. An answer is the line that a program would send, as protocol v1 has it.
+Most mutants answer most trials in the same way, because they have one bug each. Judging is pure, so equal
+answers to one trial have equal verdicts. An answer is the line that a program would send in protocol v1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Adapter = Callable[[Any], Any]
 
 REQUEST_ID: Final = "1"
 TRIALS_PER_TASK: Final = 40
-"""Trials after which a worker takes a new task; the trials of one case stay together."""
+"""Number of trials per worker task; the trials of one case stay together."""
 NO_BLAME: Final = Blame(None)
 
 
@@ -66,7 +66,7 @@ def _split_id(case_id: str) -> list[str]:
 
 
 def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[list[TrialResult]]:
-    """Return for each group the results that are no pass; `implementation` is the position in `adapters`.
+    """Return the results of each group that are not passes; `implementation` is the position in `adapters`.
 
     A mutant has `seconds` for each trial.
     """
@@ -87,9 +87,9 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
 
 
 _STATE: Final[dict[str, Sequence[Group]]] = {}
-"""In a worker: the groups, inherited and not sent."""
+"""The groups of trials; workers inherit them from the parent process."""
 _HUNG: Final[set[str]] = set()
-"""In a worker: the mutants that ran out of time. They get no other trial, which would take hours."""
+"""In a worker, the mutants that timed out; they get no more trials, because these could take hours."""
 
 
 def _start_worker(groups: Sequence[Group]) -> None:
@@ -120,7 +120,7 @@ def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
 
 
 def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[TrialResult]:
-    """Yield the results of `trial` that are no pass, of every mutant in `group`."""
+    """Yield the results of `trial` that are not passes, for every mutant in `group`."""
     events = "events" in group.plan.greeting.claims(trial.case.api) and not (
         isinstance(trial, Trial) and not trial.case.stream
     )

@@ -13,14 +13,14 @@ from streamconform.suite.select import compile_glob
 
 @dataclass(frozen=True, slots=True)
 class MutantResult:
-    """The result of one mutant: the cases that caught it, and failures that it should not have."""
+    """The result of one mutant: the cases that caught it, and unrelated failures."""
 
     name: str
     cases: tuple[str, ...]
     unexpected: tuple[str, ...]
     """Ids of failed checks that match none of the mutant's patterns."""
     faulted: int
-    """Trials without an answer: a mutant must answer wrongly, not crash."""
+    """Number of trials without an answer; a mutant must answer wrongly, not crash."""
     guarded: bool
     """Whether a case that caught it guards against the mutant's bug, if that has been reported."""
 
@@ -61,7 +61,8 @@ def make_matrix(
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
     """Return those of `cases` that catch no mutant by their own expectation.
 
-    Faults do not count: a mutant that takes the end of the bytes for the end of the answer fails every case.
+    Faults do not count, because a mutant that takes the end of the bytes for the end of the answer fails
+    every case with them.
     """
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
     return tuple(dict.fromkeys(case for case in cases if case not in catching))

@@ -80,7 +80,7 @@ def check_content(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield one problem if no stream gave any content, as with an adapter that is not filled in yet."""
     if _has_no_content(transcript):
         yield SmokeProblem(
-            "the outcome of every stream is empty; pass the stream to your library, and return what it reads"
+            "the outcome of every stream is empty; pass the stream to your library, and return its result"
         )
 
 
@@ -99,9 +99,9 @@ def check_arguments(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_reading(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield streams that are read wrongly."""
+    """Yield the streams that the adapter reads wrongly."""
     for answer in iter_answers(transcript):
-        # The repeated steps have checks of their own; one misreading is reported once.
+        # The repeated steps have separate checks, so that a misreading is reported once.
         first_time = answer.step == f"{answer.stream.api} {answer.stream.name}"
         if first_time and isinstance(answer.outcome, Mapping):
             for message in _find_misreadings(answer, read_claims(transcript.hello, answer.stream.api)):

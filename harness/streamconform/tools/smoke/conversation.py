@@ -30,9 +30,9 @@ from streamconform.tools.smoke.transcript import (
 )
 
 MAX_LINES: Final = 10_000
-"""Lines read per step; the streams are tiny."""
+"""Maximum lines read per step; the streams are tiny."""
 MAX_STARTS: Final = 3
-"""Starts of the program; after that, the remaining steps are left untried."""
+"""Maximum starts of the program; after that, the remaining steps are not tried."""
 DRAIN_SECONDS: Final = 0.3
 """How long stdout is read after the program has exited."""
 STOP_SECONDS: Final = 6.0

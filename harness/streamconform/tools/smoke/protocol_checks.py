@@ -86,7 +86,7 @@ def check_greeting(transcript: Transcript) -> Iterator[SmokeProblem]:
     if hello.get("op") != "hello":
         yield SmokeProblem(f"expected a line with `op` `hello`, got {quote_line(transcript.greeting.line)}")
         return
-    # Claims have checks of their own, with better messages than the schema's.
+    # Claims have separate checks, with better messages than the schema's.
     rest = {key: value for key, value in hello.items() if key not in ("capabilities", "apis")}
     for message in find_mismatches("protocol.v1", rest, "hello", "hello"):
         yield SmokeProblem(message)
@@ -228,7 +228,7 @@ def check_stop(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield a program that ignores `stop`, or does not exit with 0."""
     if transcript.stopped is False:
         yield SmokeProblem(
-            "still running after `stop` and the end of stdin; exit then, and end all child processes"
+            "still running after `stop` and the end of stdin; exit at that point, and end all child processes"
         )
     elif transcript.stopped and transcript.exit_code:
         yield SmokeProblem(f"exited with code {transcript.exit_code} after `stop`; exit with 0")
@@ -242,7 +242,7 @@ def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid outcome and valid events for a message: the real ones have checks of their own."""
+    """Return a valid outcome and valid events for a message: the real ones have separate checks."""
     if fields.get("op") == "event":
         return {"event": {"type": "usage"}} if "event" in fields else {}
     return {key: value for key, value in VALID_PAYLOAD.items() if key in fields}

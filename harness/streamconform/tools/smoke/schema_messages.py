@@ -40,7 +40,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "finish": "done",
     "end": "done",
 }
-"""Words of providers and libraries, with the normal form's word for each."""
+"""Values used by providers and libraries, with the corresponding values of the normal form."""
 
 
 @dataclass(frozen=True, slots=True)

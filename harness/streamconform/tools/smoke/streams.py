@@ -1,4 +1,4 @@
-"""The samples of `conform smoke`: per API a text, a tool call, the text cut off, and a document."""
+"""The samples of `conform smoke`: for each API, a text, a tool call, the truncated text, and a document."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ INPUTS: Final[tuple[Input, ...]] = get_args(Input)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleStream:
-    """A small stream of one API, and its obvious reading."""
+    """A small stream of one API, and its expected contents."""
 
     name: str
     trial: Trial
@@ -66,7 +66,7 @@ class StepRecord:
     complaints: tuple[str, ...] = ()
     """The replay server's complaints about the requests, over HTTP."""
     mismatches: tuple[str, ...] = ()
-    """Why requests got no stream: they select another kind of answer than the recorded one."""
+    """Why requests got no stream: the kind of answer that they request is not the recorded one."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:

@@ -9,13 +9,13 @@ Undocumented behavior, and differences between servers:
 - Blocks are keyed by `index`; `content` reads their contents. llama.cpp starts blocks before it
   stops earlier ones, omits `input` from the start of a tool call and may omit `message_start`;
   proxies skip indices and reuse them.
-- A delta that does not match its block's type is ignored, as in the official SDKs. Text and thinking
-  for an index that never started start a block of their own.
+- A delta that does not match its block's type is ignored, as in the official SDKs. Text and thinking for an
+  index that never started start a new block.
 - `message_delta.usage` is cumulative: a field replaces the earlier value, unless it is null or absent.
 - `usage.iterations` of type `compaction` are billed but not in the totals: they count in the cost,
   under `other`, and not in the buckets. Advisor iterations have another model's price and are left out.
-- A second `message_start` before `message_stop` is a new answer spliced in. Finished blocks of the
-  first answer stay, its open blocks never end, and usage, model and id are the second one's.
+- A second `message_start` before `message_stop` is a new answer spliced in. Finished blocks of the first
+  answer stay, its open blocks never end, and usage, model and id are those of the second answer.
 - Everything after `message_stop` or an error is ignored, for example a second recording in one file.
 """
 
@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import read_count, read_text, require_object
+from streamconform_reference.decoding.fields import read_count, read_index, read_text, require_object
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
@@ -102,7 +102,7 @@ def on_message_delta(message: Assembler, payload: Payload) -> None:
 
 
 def on_message_stop(message: Assembler, _payload: Payload) -> None:
-    """Complete the answer: this is the terminal event, whatever the stop reason."""
+    """Complete the answer: this is the terminal event, regardless of the stop reason."""
     message.complete()
 
 
@@ -176,8 +176,8 @@ def read_counts(usage: Payload) -> dict[str, int | None]:
 
 
 def _read_index(payload: Payload) -> int:
-    index = payload.get("index")
-    if not isinstance(index, int):
+    index = read_index(payload, "index")
+    if index is None:
         problem = f"`{payload['type']}` has no `index`"
         raise BrokenPayloadError(problem)
     return index

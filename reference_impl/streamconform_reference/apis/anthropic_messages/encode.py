@@ -61,7 +61,7 @@ _PROSE: Final[Mapping[ProseKind, tuple[Json, str, str]]] = {
     "refusal": ({"type": "text", "text": ""}, "text_delta", "text"),
     "thinking": ({"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking"),
 }
-"""For each kind of prose: the start of its block, the type of its deltas and their field."""
+"""For each kind of prose, the start of its block, the type of its deltas, and the deltas' field."""
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _MCP_ID: Final = "mcptoolu_"
 _NO_STOP: Final[Json] = {"stop_reason": None, "stop_sequence": None}

@@ -33,7 +33,7 @@ DELTAS: Final[Mapping[str, tuple[str, tuple[str, ...] | None]]] = {
     "signature_delta": ("signature", ("thinking",)),
     "compaction_delta": ("content", ("compaction",)),
 }
-"""Delta type to: its field, and the types of blocks that it may belong to."""
+"""Maps a delta type to its field and the types of blocks that it may belong to."""
 STARTS: Final[Mapping[str, Mapping[str, type]]] = {
     "text": {"text": str},
     "thinking": {"thinking": str, "signature": str},

@@ -157,7 +157,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "empty-prose",
-        "a block of text or thinking without text, signature and citation",
+        "a block of text or thinking without text, signature or citation",
         "omitted, because the API does not accept such a block back",
         keep_blocks(_has_content),
     ),

@@ -4,7 +4,7 @@ Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Conv
 for the exceptions and their HTTP status, and botocore 1.44.5 for the headers.
 
 - A message of type `exception` names the exception in `:exception-type`; its payload has the message.
-  One of type `error` has everything in its headers; its payload may be empty.
+  A message of type `error` has everything in its headers; its payload may be empty.
 - `modelStreamErrorException` may have only `originalMessage`, the message of the model's own server.
 - A failed response names its type in the header `x-amzn-errortype`, or in the document's `__type`,
   with a URL after it or a namespace before it.

@@ -8,7 +8,8 @@ tool use, reasoning and prompt caching, and the service model of botocore 1.44.5
 - Reasoning goes back at its position, with its signature, or as encrypted data. Unsigned reasoning is
   omitted: Claude rejects it.
 - A result is text, JSON if it is an object (other JSON values are rejected, so they become text), or an
-  image. Its status says whether the tool failed. Content must not be blank, so an empty result says so.
+  image. Its status says whether the tool failed. Content must not be blank, so an empty result gets a text
+  that says it is empty.
 - There is no option for "no tool" and none for "one call at most". Without tools nothing can be called, but
   a history with calls requires `toolConfig`: it keeps the tools, or names the called ones if there are no
   others (langgenius/dify#17545, vxcontrol/pentagi#196).

@@ -10,7 +10,7 @@ Undocumented behavior, and differences between models:
 - `message_stop` has the service's own counts (`amazon-bedrock-invocationMetrics`). In recordings they
   differ from Anthropic's `usage` after tool calls, so they are used only for counts that `usage` lacks.
   It may have a `usage` too, with the cache counts (BerriAI/litellm#36878).
-- A guardrail that intervened says so in any event, beside the stop reason of the model.
+- An intervening guardrail is reported in any event, beside the model's stop reason.
 - Errors are messages of type `exception` or `error`, as in Converse, or an `error` event in a chunk.
 """
 

@@ -1,4 +1,4 @@
-"""Citations of both versions: one citation on the wire names a list of sources.
+"""Citations of both versions: in the stream, one citation has a list of sources.
 
 Source: https://docs.cohere.com/docs/retrieval-augmented-generation-rag, https://docs.cohere.com/v1/reference/chat
 """
@@ -32,19 +32,19 @@ def read_citations(data: Payload) -> Iterator[Citation]:
 
 
 def list_sources(data: Payload) -> Sequence[Any]:
-    """Return the sources of a citation; one without any counts as one that is unknown."""
+    """Return the sources of a citation; a citation without sources gets one unknown source."""
     return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
 
 
 class CitationWriter:
-    """Finds the citations to write: the normal form repeats one for each of its sources."""
+    """Finds the citations to write, because the normal form repeats a citation for each of its sources."""
 
     def __init__(self) -> None:
         """Start before the first citation."""
         self._repetitions = 0
 
     def is_next(self, citation: Citation) -> bool:
-        """Return whether this is the first of the citations that one on the wire became."""
+        """Return whether this is the first of the citations made from one citation in the stream."""
         if self._repetitions:
             self._repetitions -= 1
             return False

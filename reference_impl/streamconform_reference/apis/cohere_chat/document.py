@@ -15,7 +15,7 @@ _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the events of v2, the end event of v1 with the whole answer, or an error as it is.
+    """Yield the events of v2, the end event of v1 with the whole answer, or an error unchanged.
 
     Raises:
         BrokenPayloadError: the document has no message.

@@ -2,7 +2,7 @@
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 
-- All text is one block, wherever it occurs. Thinking is not written.
+- All text is one block, regardless of its position. Thinking is not written.
 - Calls are written at the end, in one event, because pieces of them have no end, and no arguments except
   objects. They have no ids. A call with other arguments makes the answer fail.
 - The last event repeats the whole answer.

@@ -58,7 +58,7 @@ STOP_WORDS: Final = StopReasons(
         "refusal": "ERROR_TOXIC",
     },
 )
-"""Version 2 has no reason for filtered content; that of version 1 is at least never read as success."""
+"""Version 2 has no reason for filtered content; clients at least never read version 1's reason as success."""
 FAILED: Final = "ERROR"
 _TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
@@ -77,7 +77,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def encode_usage(usage: Usage | None) -> Usage:
-    """Return the usage as it is billed: cache reads and writes count as input."""
+    """Return the billed usage: cache reads and writes count as input."""
     usage = usage or Usage()
     total = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     return Usage(
@@ -222,7 +222,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_contradiction_row(),
     Loss(
         "arguments-null",
-        "the value `null` as arguments, which this API's clients read as none",
+        "the value `null` as arguments, which this API's clients read as no arguments",
         "malformed arguments: the text as invalid JSON, so that no client runs the call",
         map_calls(_break_null),
     ),

@@ -11,8 +11,8 @@ Undocumented behavior, and differences between servers:
 - `tool_plan` is the model's reasoning before it calls tools, a field next to the content. It becomes
   thinking: Cohere calls it a reflection, and it is not an answer to the user.
 - A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
-- A citation belongs to the text that started last, also after its end. One with several sources is several
-  in the normal form.
+- A citation belongs to the text that started last, also after its end. A citation with several sources
+  becomes several in the normal form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .terminal import end_answer, read_counts, set_stop
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
 _NO_ARGUMENTS: Final = "null"
 _NOT_OF_TEXT: Final = frozenset({"THINKING_CONTENT", "PLAN"})
-"""The types of citations whose positions are in the thinking or in the plan."""
+"""The types of citations whose positions refer to the thinking or the plan."""
 
 
 class V2Stream:

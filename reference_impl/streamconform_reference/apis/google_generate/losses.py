@@ -55,7 +55,7 @@ STOP_WORDS: Final = StopReasons(
 )
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
 _BLOCKED: Final = frozenset({"JAILBREAK", "OTHER"})
-"""Block reasons of prompts that mean something else, or nothing, as finish reasons."""
+"""Prompt block reasons that have a different meaning, or none, as finish reasons."""
 _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 

@@ -2,9 +2,9 @@
 
 Adjacent deltas of one kind form one block; a delta of the other kind, or any other part, ends it.
 
-Any part may have a signature, which the client must return on the same part, and a part that has one must
-not be merged with a part that has none. So signed text is a block of its own, often an empty one. Thinking
-arrives in pieces whose last one is signed: the signature ends the block.
+Any part may have a signature, which the client must return on the same part, and a part that has one must not
+be merged with a part that has none. So signed text is a separate block, often an empty one. Thinking arrives
+in pieces whose last one is signed: the signature ends the block.
 
 An image or another part without a common form cannot carry a signature in the normal form. Its signature
 goes to the thinking before it, else to thinking without text.

@@ -61,7 +61,8 @@ def read_enum(value: Any, key: str) -> str:
     Raises:
         BrokenPayloadError: it is neither; the key is for the error message.
     """
-    if isinstance(value, (str, int)):
+    # `type`, because `True` is an `int`.
+    if isinstance(value, str) or type(value) is int:
         return str(value)
     problem = f"`{key}` is not text"
     raise BrokenPayloadError(problem)

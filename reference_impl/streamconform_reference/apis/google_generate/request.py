@@ -55,7 +55,7 @@ from .decode import METADATA
 API: Final = "google-generate"
 _PLACEHOLDER_SIGNATURE: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
-"""Gemini 3 and later, and names without a number, which are those of the newest."""
+"""Matches Gemini 3 and later, and names without a number, which refer to the newest models."""
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _LEVELS: Final = {"max": "HIGH"}
 _NO_PARTS: Final = (*METADATA, "citation")
@@ -99,7 +99,7 @@ def _build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tool choice: a named tool is any of that one."""
+    """Return the tool choice: a named tool is ANY with only that tool."""
     if isinstance(requested, Mapping):
         return {"mode": "ANY", "allowedFunctionNames": [requested["name"]]}
     return {"mode": _MODES[requested]}

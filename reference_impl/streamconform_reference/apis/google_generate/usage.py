@@ -44,11 +44,11 @@ _DETAILS: Final = {
     "cacheTokensDetails": "cache_read",
     "candidatesTokensDetails": "output",
 }
-"""Fields with tokens by modality, and what they are part of. Those of tools are text in every recording."""
+"""Fields with tokens by modality, and the count that each is part of. Tool tokens are always text."""
 
 
 def read_billing(usage: Payload) -> Billing:
-    """Return what `usageMetadata` says about the price."""
+    """Return the fields of `usageMetadata` that affect the price."""
     tier = usage.get("serviceTier")
     return Billing(
         service_tier=tier if isinstance(tier, str) else None,

@@ -9,10 +9,10 @@ Undocumented behavior, and differences between servers:
   alone does not.
 - Until June 2026 the events had other names (`content.start`), which emulating servers still send.
 - Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as totals so
-  far. `step_usage` is that of one step, and is left out.
-- A refused request may end a stream that has begun with a JSON document on a line of its own
+  far. `step_usage` covers only one step, and is ignored.
+- A refused request may end a stream that has begun with a JSON document on a separate line
   (googleapis/js-genai#1973).
-- `failed` and an `error` event make the answer an error, also with a code that says it was blocked.
+- `failed` and an `error` event make the answer an error, even with a code that says it was blocked.
 - The first id and the first model that are not empty win.
 """
 

@@ -12,7 +12,7 @@ from streamconform_reference.decoding.fields import read_objects
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield each step, whole in its start, and the end; an error as it is.
+    """Yield each step, with all of its content in its start, and the end; an error is unchanged.
 
     Raises:
         BrokenPayloadError: the document has no steps.

@@ -39,7 +39,7 @@ DELTAS: Final[Mapping[str, tuple[str, tuple[str, ...] | None]]] = {
     "thought_summary": ("content", ("thought",)),
     "thought_signature": ("signature", ("thought",)),
 }
-"""Delta type to: its field, and the types of steps that it may belong to, None for any."""
+"""Maps a delta type to its field and the types of steps that it may belong to (None for any)."""
 FINAL: Final = frozenset(
     [
         "completed",

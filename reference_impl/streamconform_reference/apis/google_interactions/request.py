@@ -6,9 +6,9 @@ https://ai.google.dev/gemini-api/docs/interactions, and the types of the `google
 - `store` is true by default, so it is always sent. The history is then in `input`, as steps.
 - Thought steps go back with summary and signature, in their place: without them a call that is sent back is
   rejected (allenhutchison/obsidian-gemini#1269).
-- A result is a step after the calls. Its value is sent as it is if it is one JSON object, else as text, or as
-  contents if it has images.
-- Calls of Google's tools and their results go back as the steps that they were.
+- A result is a step after the calls. Its value is sent unchanged if it is one JSON object, else as text, or
+  as contents if it has images.
+- Calls of Google's tools and their results go back as the same steps.
 - There is no option for "one call at most", and thinking cannot be switched off.
 """
 
@@ -59,9 +59,9 @@ HOSTED: Final = frozenset(
         "url_context",
     ]
 )
-"""Google's tools by name; any other tool that the provider ran is one of an MCP server."""
+"""Google's tools by name; any other tool that the provider ran belongs to an MCP server."""
 _WITHOUT_ARGUMENTS: Final = frozenset(["file_search", "processing"])
-"""Google's tools whose calls have an id and a signature only."""
+"""Google's tools whose calls have only an id and a signature."""
 
 
 def build_request(conversation: Conversation) -> Request:
@@ -100,7 +100,7 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice: a named tool is any of that one."""
+    """Return the tool choice: a named tool is `any` with only that tool."""
     if isinstance(requested, Mapping):
         return {"allowed_tools": {"mode": "any", "tools": [requested["name"]]}}
     return _MODES[requested]

@@ -146,7 +146,7 @@ class Steps:
             add_medium(self, step, content)
 
     def _merge(self, step: Step, delta: Payload) -> None:
-        """Add what the delta of a tool of Google's repeats or adds; it has the type of its step."""
+        """Add the data in the delta of one of Google's tools; the delta has the type of its step."""
         if step.kind.endswith(_CALL):
             if delta.get("arguments") is not None:
                 self.message.settle_arguments(step, delta["arguments"])
@@ -216,7 +216,7 @@ DELTAS: Final[Mapping[tuple[str, str], DeltaHandler]] = {
     ("thought", "thought_signature"): _add_signature,
     ("", "arguments_delta"): _add_arguments,
 }
-"""The type of a step and that of a delta to what the delta does; without the former, in any step."""
+"""Maps step type and delta type to the delta's handler; a key without a step type applies to any step."""
 _STARTED_BY: Final = {
     "text": "model_output",
     "thought_summary": "thought",

@@ -29,7 +29,7 @@ _MODALITIES: Final = {
     "cached_tokens_by_modality": "cache_read",
     "output_tokens_by_modality": "output",
 }
-"""Fields with tokens by modality, and what they are part of."""
+"""Fields with tokens by modality, and the count that each is part of."""
 
 
 def read_usage_modalities(usage: Payload) -> dict[str, dict[str, int]]:

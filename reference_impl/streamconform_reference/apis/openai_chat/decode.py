@@ -5,8 +5,8 @@ package 3.54.0, and recorded streams of the vendors that speak it.
 
 Undocumented behavior, and differences between servers:
 
-- The answer is complete with a `finish_reason`, regardless of `[DONE]`: without a reason that
-  mark leaves it incomplete, as the end of the body does.
+- The answer is complete with a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
+  incomplete after `[DONE]`, as it is at the end of the body.
 - The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter
   repeats the reason there, some servers send more content and another reason. So the answer stays open
   until `[DONE]` or the end of the body; the last of several reasons wins.

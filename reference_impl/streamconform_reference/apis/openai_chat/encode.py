@@ -4,8 +4,9 @@ Source: https://platform.openai.com/docs/api-reference/chat-streaming and
 https://platform.openai.com/docs/api-reference/chat/object
 
 - The first chunk has the role. The first fragment of a call has its id, type and name, and no arguments.
-- There are no blocks: pieces are written at once, except calls that the provider ran, because a client
-  would run them. A call that must not run but parses is made unparseable at the end (`arguments_text`).
+- There are no blocks: pieces are written immediately, except calls that the provider ran, which are omitted
+  because a client would run them. A call that must not run but parses is made unparseable at the end
+  (`arguments_text`).
 - Citations are in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
   deltas do so by an index, which citations lack.
 - The usage is in a separate chunk after the finish reason, for clients that request it: for others, the

@@ -107,7 +107,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "cited-text",
         "the text that a citation belongs to, if there are several",
-        "the first one that is not empty; none without text",
+        "only the first one that is not empty; no citations if all texts are empty",
         _move_citations_to_first_text,
     ),
     EMPTY_PROSE,
@@ -130,7 +130,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "usage",
-        "web searches, cache writes of an hour, unknown input or output counts, and the usage of an answer "
+        "web searches, one-hour cache writes, unknown input or output counts, and the usage of an answer "
         "that failed or was cut off",
         "omitted; 0 for input and output",
         map_usage(encode_usage),

@@ -4,9 +4,9 @@ None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot us
 OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning_text`. Some servers
 send the same text under two names, so only the first name with text counts.
 
-OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the
-signatures and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is such a
-signature, of the reasoning before it.
+OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the signatures
+and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is the signature of
+the reasoning before it.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.fields import read_index
 
 TEXT_KEYS: Final = ("reasoning_content", "reasoning", "reasoning_text")
 DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")
@@ -81,7 +82,6 @@ def _read_details(details: list[Any], *, texts: bool) -> Iterator[Reasoning]:
         text = _read_text(detail.get(form.text)) if form.text and texts else ""
         signature = _read_text(detail.get(form.signature)) if form.signature else ""
         if text or signature:
-            index = detail.get("index")
             family = _read_text(detail.get("format")) or (
                 _REDACTING_FORMAT if kind == "redacted_thinking" else ""
             )
@@ -89,7 +89,7 @@ def _read_details(details: list[Any], *, texts: bool) -> Iterator[Reasoning]:
                 text,
                 signature,
                 redacted=form.hidden and family.startswith(_REDACTING_FORMAT),
-                part=(kind, index if isinstance(index, int) else 0),
+                part=(kind, read_index(detail, "index") or 0),
             )
 
 

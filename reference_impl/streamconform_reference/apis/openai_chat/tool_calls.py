@@ -8,7 +8,7 @@ index for all calls, or several for one; they send id and name with every fragme
 2. A different id under a known index identifies its own call, if the fragment has a name too; without
    one, the server makes a new id for every fragment. So does a different name, once the arguments of
    the first call have started, and any name without an id once that call has ended.
-3. Ids are never joined: the first one stays. A repeated name is one name; different pieces of a name are
+3. Ids are never joined: the first id is kept. A repeated name is one name; different pieces of a name are
    joined until the arguments start, and only then is the start of the call emitted.
 4. A known id under another index is the same call, unless the name differs, or the arguments differ
    while those of the call are already whole: then two calls share one id, and the second gets a new
@@ -52,9 +52,9 @@ class WireCall:
     text_so_far: str | None = ""
     """The last fragment of the arguments, as long as each one starts with the one before; else None."""
     repeats: bool = False
-    """Whether a fragment was longer than the one before and started with it."""
+    """Whether a fragment was longer than the previous one and started with it."""
     free_text: bool = False
-    """Whether the arguments are not JSON, so that a cut cannot be seen in them."""
+    """Whether the arguments are not JSON, so that a cut is not visible in them."""
     ended: bool = False
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
@@ -104,7 +104,7 @@ class ToolCalls:
 
     @property
     def listed(self) -> bool:
-        """Whether any call has come in `tool_calls`."""
+        """Whether any call has arrived in `tool_calls`."""
         return self.begun and LEGACY_INDEX not in self._by_index
 
     def take(self, fragment: Fragment) -> None:
@@ -216,7 +216,7 @@ class ToolCalls:
         return call
 
     def _resolve_twin(self, original: WireCall, fragment: Fragment) -> WireCall | None:
-        """Return the call of the arguments under a repeated id; None if there are none or they repeat."""
+        """Return the call for arguments under a repeated id; None if the arguments are empty or repeated."""
         differs = bool(fragment.name and original.name) and fragment.name != original.name
         if not differs:
             arguments = fragment.arguments

@@ -100,7 +100,7 @@ def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def _list_part_indexes(item: Item, count: int) -> list[int]:
-    """Return the indexes that `count` parts of a finished item had in the events.
+    """Return the indexes in the events of the `count` parts of a finished item.
 
     Some servers count from 1 if reasoning came before, so an index that is too high for the finished item
     means that the parts are matched by their order.

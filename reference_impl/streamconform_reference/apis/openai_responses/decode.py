@@ -186,7 +186,7 @@ def on_arguments_delta(answer: ResponseState, payload: Payload) -> None:
 def on_arguments_done(answer: ResponseState, payload: Payload, key: str) -> None:
     """Read the whole arguments, and end the call, unless they are free text.
 
-    The end of a text that was cut looks like any other: only the status of the finished item tells.
+    The end of a text that was cut looks like any other; only the status of the finished item shows the cut.
     """
     item = answer.items.find_for_event(payload, "call")
     if item is None:

@@ -3,10 +3,11 @@
 Source: https://platform.openai.com/docs/api-reference/responses-streaming,
 https://platform.openai.com/docs/api-reference/responses/object
 
-- Every block of text, refusal and thinking, and every call, is a separate item. Several items may be open,
-  so none of them waits. Thinking is a part of the summary, its signature the `encrypted_content`.
-- A call has its arguments as text: a value becomes one fragment, `{}` too. A call whose text is the
-  arguments themselves is one of a custom tool.
+- Every block of text, refusal and thinking, and every call, is a separate item. Several items may be open, so
+  their pieces are written immediately. Thinking is a part of the summary, its signature the
+  `encrypted_content`.
+- A call has its arguments as text: a value becomes one fragment, `{}` too. A call whose text is the arguments
+  themselves belongs to a custom tool.
 - A call of a hosted tool waits for its result: one item contains both, in the API's own form. Other whole
   items wait until no prose is open, because OpenAI's servers never start one inside another.
 - A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never

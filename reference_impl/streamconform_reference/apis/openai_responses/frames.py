@@ -33,7 +33,7 @@ DELTAS: Final[Mapping[str, tuple[str | None, frozenset[str], frozenset[str] | No
     "response.function_call_arguments.delta": (None, frozenset({"function_call"}), None),
     "response.custom_tool_call_input.delta": (None, frozenset({"custom_tool_call"}), None),
 }
-"""Delta type to: key of its part's index (None if it has none), types of its item, types of its part."""
+"""Maps a delta type to the key of its part's index or None, its item types, and its part types."""
 DONES: Final[Mapping[str, tuple[str, str]]] = {
     "response.output_text.done": ("text", "response.output_text.delta"),
     "response.refusal.done": ("refusal", "response.refusal.delta"),
@@ -42,14 +42,14 @@ DONES: Final[Mapping[str, tuple[str, str]]] = {
     "response.function_call_arguments.done": ("arguments", "response.function_call_arguments.delta"),
     "response.custom_tool_call_input.done": ("input", "response.custom_tool_call_input.delta"),
 }
-"""Type of an event with a whole text to: the field of that text, and the deltas that it repeats."""
+"""Maps the type of an event with a complete text to the field of that text and the deltas that it repeats."""
 PARTS: Final[Mapping[str, tuple[str, bool]]] = {
     "response.content_part.added": ("content_index", False),
     "response.content_part.done": ("content_index", True),
     "response.reasoning_summary_part.added": ("summary_index", False),
     "response.reasoning_summary_part.done": ("summary_index", True),
 }
-"""Type of a part event to: the key of the part's index, and whether the part ends."""
+"""Maps the type of a part event to the key of the part's index and whether the part ends."""
 
 _NUMBERED: Final = needs("count", "sequence_number")
 _RESPONSE: Final = (

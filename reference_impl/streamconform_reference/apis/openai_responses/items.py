@@ -45,7 +45,7 @@ class Item:
     citations: dict[int, int] = field(default_factory=dict)
     """The number of citations so far, by content part."""
     thinking: list[ThinkingPart] = field(default_factory=list)
-    """The parts of the reasoning that have text, in the order of their first text."""
+    """The parts of the reasoning that have text, in the order in which their text started."""
     thinking_from: int = 0
     """The position in the block's text, in characters, where the last of these parts starts."""
 

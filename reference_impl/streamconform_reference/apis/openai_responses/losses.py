@@ -134,7 +134,7 @@ def has_text(block: Block) -> bool:
 
 
 def _limit_to_functions(loss: Loss) -> Loss:
-    """Return a row that applies only to function calls: calls of other tools stay as they are."""
+    """Return a row that applies only to function calls: calls of other tools are unchanged."""
 
     def apply(outcome: Outcome) -> Outcome:
         changed = zip(outcome.content, loss.apply(outcome).content, strict=True)
@@ -262,7 +262,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "usage",
-        "unknown input or output counts, cache writes of an hour, and the usage of an answer that failed or "
+        "unknown input or output counts, one-hour cache writes, and the usage of an answer that failed or "
         "was cut off",
         "0; a cache write; omitted",
         _encode_outcome_usage,

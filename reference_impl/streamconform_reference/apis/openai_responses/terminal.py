@@ -1,8 +1,7 @@
-"""The finished response: what it adds to the stream, usage and stop reason.
+"""The finished response: items missing from the stream, usage and stop reason.
 
-`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing,
-on others no items came before it. So it completes known items and adds unknown ones, and nothing is
-added twice.
+`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing, on
+others no items precede it. So it completes known items and adds unknown ones, and nothing is added twice.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 from streamconform.tools.compare.inputs.partition import Partition
 
 Work = Callable[[Any, Partition, str | None], Any]
-"""A function of `work.py`: takes what to do, a partition, and the file whose presence stops it."""
+"""A function of `work.py`, which takes the job, a partition, and the file whose presence stops the work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The engine on a Dask cluster: one that runs already, or one of this machine.
+"""The engine on a Dask cluster: a running one, or a new one on this machine.
 
-Dask repeats a partition whose worker died. What it cannot know is added here: a partition whose result was
-lost together with the connection to the scheduler is submitted again.
+Dask repeats a partition whose worker died. This module adds one case that Dask cannot detect: a partition
+whose result was lost together with the connection to the scheduler is submitted again.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ RECONNECT_SECONDS: Final = 120.0
 LOCAL_CLUSTER: Final = {
     # A partition whose worker dies is repeated by the caller, who counts.
     "distributed.scheduler.allowed-failures": 0,
-    # Dask looks at the stack of each worker a hundred times a second.
+    # Dask samples the stack of each worker a hundred times per second.
     "distributed.worker.profile.enabled": False,
 }
 PER_WORKER: Final = 2
-"""Partitions submitted for each thread of a worker, so that the next one is there when one is done."""
+"""Partitions submitted per worker thread, so that the next one is ready when one is done."""
 WAIT_SECONDS: Final = 5.0
-"""How often the connection to the scheduler is looked at while nothing is done."""
+"""Interval at which the connection to the scheduler is checked while nothing happens."""
 
 
 class DaskEngine:
@@ -96,7 +96,7 @@ class DaskEngine:
         self._pending[future] = work, request, partition
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield what the workers have done."""
+        """Yield the results of the workers."""
         distributed = self._distributed
         done: list[Any] = []
         while not done:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import concurrent.futures
 import multiprocessing
+import multiprocessing.context
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from streamconform.errors import ConformError
 from streamconform.printable import escape_line
 from streamconform.tools.compare import work
 from streamconform.tools.compare.engines import Death, Work
 from streamconform.tools.compare.inputs.partition import Partition
+
+MAX_FOLDER: Final = 70
+"""Bytes of a folder's path in which a socket of multiprocessing fits; it adds about 35."""
 
 
 class InlineEngine:
@@ -43,7 +48,7 @@ class InlineEngine:
         self._queue.append((work, request, partition))
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Do what was submitted first."""
+        """Examine the partition that was submitted first."""
         function, request, partition = self._queue.popleft()
         try:
             result = function(request, partition, None)
@@ -57,13 +62,13 @@ class InlineEngine:
 class ProcessEngine:
     """Examines partitions in processes of this machine.
 
-    Each has a pool of its own: if one process of a pool ends, nobody knows which partition it had.
+    Each process has its own pool, because if a process of a larger pool ends, its partition is unknown.
     """
 
     def __init__(self, workers: int) -> None:
         """Use `workers` processes."""
         self.slots = workers
-        self._context = multiprocessing.get_context("spawn")
+        self._context = _create_context()
         self._idle: deque[concurrent.futures.ProcessPoolExecutor] = deque()
         self._pending: dict[
             concurrent.futures.Future[Any], tuple[Partition, concurrent.futures.ProcessPoolExecutor]
@@ -96,7 +101,7 @@ class ProcessEngine:
         self._pending[future] = partition, pool
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield what the processes have done."""
+        """Yield the results of the processes."""
         done, _ = concurrent.futures.wait(self._pending, return_when=concurrent.futures.FIRST_COMPLETED)
         for future in done:
             partition, pool = self._pending.pop(future)
@@ -118,6 +123,20 @@ class ProcessEngine:
         return concurrent.futures.ProcessPoolExecutor(
             1, mp_context=self._context, initializer=_prepare_worker
         )
+
+
+def _create_context() -> multiprocessing.context.BaseContext:
+    """Return how workers are started; none inherits threads or open files of this process.
+
+    On Linux they are forks of a process that imported what they need, which saves most of their start.
+    Elsewhere system libraries may not survive a fork.
+    """
+    # A fork server listens on a socket in the folder for temporary files; Linux has 108 bytes for its path.
+    if sys.platform != "linux" or len(os.fsencode(tempfile.gettempdir())) > MAX_FOLDER:
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([work.__name__])
+    return context
 
 
 def describe_exception(error: BaseException) -> Death:

@@ -59,16 +59,16 @@ class RecordingFolder:
 
 
 def split_input(url: str, size: int = PARTITION_BYTES) -> Iterator[Partition]:
-    """Yield the partitions of the input `url`; raises `UsageError` if it is none."""
+    """Yield the partitions of the input `url`; raises `UsageError` if it is not a valid input."""
     yield from READERS[find_format(url)].split(url, size)
 
 
 def find_format(url: str) -> str:
-    """Return the format of the input `url`; raises `UsageError` if it does not exist, or has no known one."""
+    """Return the format of the input `url`; raises `UsageError` if it does not exist or is unknown."""
     suffixes = {end: name for name, reader in READERS.items() for end in reader.suffixes}
     found = next((name for end, name in suffixes.items() if url.lower().endswith(end)), None)
     try:
-        # To learn that a URL is no folder, a web server is asked for the whole file.
+        # To find out that a URL is not a folder, the whole file is requested from a web server.
         if (found is None or is_local(url)) and is_folder(url):
             return "folder"
         if found is None:
@@ -82,7 +82,7 @@ def find_format(url: str) -> str:
 
 
 def read_partition(partition: Partition) -> Recordings:
-    """Yield the recordings of `partition`; a file that turns out to be broken ends with an unread one."""
+    """Yield the recordings of `partition`; a broken file ends with an unread recording."""
     if partition.unreadable is not None:
         where = f"{posixpath.basename(partition.url)}#{partition.start}-{partition.stop or 'end'}"
         yield UnreadRecording(where, UNKNOWN, partition.unreadable)
@@ -106,7 +106,7 @@ def _read_intact(partition: Partition) -> Recordings:
 
 
 def measure_input(url: str) -> int:
-    """Return the size in bytes of what `url` holds, as the sum of its partitions."""
+    """Return the size in bytes of the input `url`, as the sum of its partitions."""
     if find_format(url) == "folder":
         return sum(partition.size for partition in split_folder(url, PARTITION_BYTES))
     return measure_file(url)

@@ -97,7 +97,7 @@ def _make_entry(url: str, member: str) -> Entry:
 
 def _read_member(entry: Entry, file: IO[bytes]) -> Case | UnreadRecording:
     try:
-        # A member may unpack to anything, whatever its header says.
+        # A member may unpack to any size, regardless of its header.
         body = file.read(MAX_BODY + 1)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, tarfile.TarError) as error:
         return UnreadRecording(entry.file, entry.api, f"it cannot be unpacked: {error}")

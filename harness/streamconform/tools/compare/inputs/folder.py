@@ -28,9 +28,9 @@ from streamconform.tools.compare.inputs.storage import is_local, open_storage
 MANIFEST: Final = "manifest.jsonl"
 REQUEST: Final = ".request.json"
 MAX_ENTRIES: Final = 5_000
-"""Files in one partition, however small they are."""
+"""Maximum files in one partition, regardless of their size."""
 UNKNOWN_SIZE: Final = 8 * 1024
-"""The size in bytes of a file that only a manifest names: to ask for each one would cost a request."""
+"""Assumed bytes of a file named in a manifest: finding the real size would cost a request per file."""
 
 
 def split_folder(url: str, size: int) -> Iterator[Partition]:
@@ -50,6 +50,8 @@ def split_folder(url: str, size: int) -> Iterator[Partition]:
 def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
     """Yield the recordings of `partition`."""
     for entry in partition.entries:
+        if partition.only is not None and entry.file not in partition.only:
+            continue
         try:
             yield _read_entry(partition.url, entry)
         except UnreadableRecordingError as error:
@@ -72,7 +74,7 @@ def parse_manifest_line(line: bytes) -> Entry:
 
 
 def is_recording(name: str) -> bool:
-    """Return whether a file of this name is a recording, not what is known of one."""
+    """Return whether a file of this name is a recording, and not a recording's metadata."""
     aside = name.endswith((REQUEST, ".twin.json")) or name.startswith(".")
     return posixpath.splitext(name)[1] in SUFFIXES and not aside
 
@@ -117,7 +119,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
         folder, found = Path(url), Path(url) / entry.file
         outside = outside or not found.resolve().is_relative_to(folder.resolve())
         if not outside and entry.sha256 is None and found.with_suffix(".yaml").is_file():
-            # Our own cassettes: their metadata says more.
+            # Our own cassettes have more metadata.
             try:
                 return wrap_cassette(entry, cassettes.load(folder, found.parent.name, found.stem))
             except SourceError as error:
@@ -148,7 +150,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
 
 
 def _read_request(storage: Any, path: str) -> dict[str, Any]:
-    """Return the body of the request that was recorded beside a body; empty if none was."""
+    """Return the body of the request that was recorded with a response body; empty if there is none."""
     try:
         with storage.open(path, "rb") as file:
             value = json.loads(file.read(cassettes.MAX_BODY))

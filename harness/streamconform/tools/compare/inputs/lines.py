@@ -1,7 +1,7 @@
 """JSON lines: one recording per line, plain or compressed with gzip or zstandard.
 
 A line is `{"api", "body"}`, with `body_base64` instead of `body` for binary frames; `status`, `content_type`
-and `request` may follow. A recording's name has the byte at which its line starts.
+and `request` may follow. A recording's name contains the byte offset of its line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from streamconform.tools.compare.inputs.recording import (
 from streamconform.tools.compare.inputs.storage import measure_file, open_file
 
 MAX_LINE: Final = 2 * MAX_BODY
-"""Bytes of a line: escapes and base64 need more than the body itself."""
+"""Maximum bytes of a line: escapes and base64 need more space than the body itself."""
 UNKNOWN: Final = "unknown"
 
 
@@ -56,7 +56,7 @@ def read_lines(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def build_entry(file: str, given: Mapping[str, Any]) -> Entry:
-    """Return what a row or a line says of a recording, without the body."""
+    """Return the metadata of a recording in a row or a line, without the body."""
     media_type, request = given.get("content_type"), given.get("request")
     return Entry(
         file=file,
@@ -123,7 +123,7 @@ def _iterate_lines(file: IO[bytes], partition: Partition) -> Iterator[tuple[int,
 
 
 def _skip_line(file: IO[bytes]) -> int:
-    """Read to the end of the line, and return how many bytes that were."""
+    """Read to the end of the line, and return the number of bytes."""
     skipped = 0
     while part := file.readline(1024 * 1024):
         skipped += len(part)

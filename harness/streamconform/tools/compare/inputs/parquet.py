@@ -36,7 +36,7 @@ def read_parquet(partition: Partition) -> Iterator[Case | UnreadRecording]:
     name = posixpath.basename(partition.url)
     with open_file(partition.url) as file:
         opened = _open(partition.url, file)
-        assert partition.stop is not None, "a partition has the numbers of its row groups"
+        assert partition.stop is not None, "a Parquet partition has the indexes of its row groups"
         known = [column for column in COLUMNS if column in opened.schema_arrow.names]
         groups = range(partition.start, partition.stop)
         row = sum(opened.metadata.row_group(number).num_rows for number in range(partition.start))

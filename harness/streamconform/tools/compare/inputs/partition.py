@@ -15,7 +15,7 @@ partition is what is repeated when a worker dies."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """Where a worker starts and stops to read, and in which input."""
+    """The input, and the positions at which a worker starts and stops reading."""
 
     url: str
     """The input: a path, or an fsspec URL."""
@@ -31,9 +31,9 @@ class Partition:
     only: frozenset[str] | None = None
     """The recordings to examine; None for all."""
     without: tuple[tuple[str, str], ...] = ()
-    """Recordings that are not examined, each with the reason: they end the worker."""
+    """Recordings that are not examined because they kill the worker, with the reason."""
     unreadable: str | None = None
-    """Why nothing of it can be examined; None for every usual partition."""
+    """The reason why the partition cannot be examined; normally None."""
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""A recording as a case without expectations, built from the bytes and whatever is known of them."""
+"""A recording as a case without expectations, built from its bytes and metadata."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class UnreadRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A recording in an input, and what is known of it before it is read."""
+    """A recording in an input, and its metadata before it is read."""
 
     file: str
-    """How reports name it: a path, or a file and the position in it."""
+    """Name in reports: a path, or a file and the position in it."""
     api: str
     status: int = 200
     media_type: str | None = None
@@ -67,7 +67,7 @@ def make_case(entry: Entry, body: bytes) -> Case:
     if len(body) > MAX_BODY:
         raise UnreadableRecordingError(f"it is larger than {MAX_BODY} bytes")
     if entry.sha256 is not None and hashlib.sha256(body).hexdigest() != entry.sha256:
-        raise UnreadableRecordingError("its bytes are not those that the manifest names")
+        raise UnreadableRecordingError("its bytes do not match the digest in the manifest")
     stripped = entry.suffix == PAYLOADS
     suffix = _SUFFIX_OF.get(APIS[entry.api].framing, ".eventstream") if stripped else entry.suffix
     if stripped:
@@ -102,7 +102,7 @@ def check_entry(entry: Entry) -> None:
 
 
 def read_case(entry: Entry, body: bytes) -> Case | UnreadRecording:
-    """Return the case for `body`, or why there is none."""
+    """Return the case for `body`, or the reason why there is none."""
     try:
         return make_case(entry, body)
     except UnreadableRecordingError as error:
@@ -110,5 +110,5 @@ def read_case(entry: Entry, body: bytes) -> Case | UnreadRecording:
 
 
 def read_status(value: object) -> int:
-    """Return an HTTP status; 200 if `value` is none."""
+    """Return an HTTP status; 200 if `value` is not a status."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 200

@@ -28,12 +28,12 @@ def open_file(url: str) -> IO[bytes]:
     if is_local(url):
         return Path(url).open("rb")
     storage, path = open_storage(url)
-    # Of remote files, `readline` has no limit.
+    # `readline` has no limit for remote files.
     return io.BufferedReader(storage.open(path, "rb"), BUFFER)
 
 
 def measure_file(url: str) -> int:
-    """Return the size of `url` in bytes, 0 if the server does not tell it; raises `OSError`."""
+    """Return the size of `url` in bytes, 0 if the server does not report it; raises `OSError`."""
     if is_local(url):
         return Path(url).stat().st_size
     storage, path = open_storage(url)
@@ -49,7 +49,7 @@ def is_folder(url: str) -> bool:
 
 
 def make_absolute(url: str) -> str:
-    """Return `url` as a worker in another folder has to call it."""
+    """Return `url` in a form that works in another folder."""
     return os.path.abspath(url) if is_local(url) else url  # noqa: PTH100 - links stay as they are
 
 

@@ -45,7 +45,7 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 if api is None:
                     continue
                 body = record.content_stream().read(MAX_BODY + 1)
-                # To tell the offset, the iterator reads to the end of the record.
+                # To find the offset, the iterator reads to the end of the record.
                 yield _make_recording(f"{name}#{records.get_record_offset()}", api, record, body)
         except (ArchiveLoadFailed, OSError, EOFError) as error:
             raise SourceError((Problem(partition.url, None, f"the archive is broken: {error}"),)) from error

@@ -40,9 +40,9 @@ class ImportedFile:
 def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
     """Return the cassettes in `data`, the contents of the file `path`.
 
-    Without `api`, the API is detected from the path of each request. If there are several cassettes, they
-    are numbered. Raises `SourceError` if the file does not have the format that its suffix says, or if
-    `api` is needed and missing.
+    Without `api`, the API is detected from the path of each request. If there are several cassettes, they are
+    numbered. Raises `SourceError` if the file does not have the format of its suffix, or if `api` is needed
+    and missing.
     """
     stem = make_slug(name or path.name.partition(".")[0])
     skipped: list[SkippedExchange] = []
@@ -116,7 +116,7 @@ def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | Skipped
     if detected is None and exchange.wants_document:
         return SkippedExchange(exchange.origin, f"not a stream: non-streaming path `{exchange.path[-100:]}`")
     if detected is None and wanted is not None and (exchange.url is None or _is_stream(exchange, wanted)):
-        # A gateway may serve an API at a path of its own; the frames decide then.
+        # A gateway may serve an API at a different path; the API is then detected from the frames.
         wrong = explain_wrong_api(wanted, exchange.status, body)
         return wanted if wrong is None else SkippedExchange(exchange.origin, wrong)
     if detected is None and exchange.url is not None:

@@ -1,7 +1,7 @@
 """Decode the content coding of a body, up to a size limit.
 
-`curl --compressed` keeps the `content-encoding` header of a body that it has decoded, and so does vcrpy
-with some HTTP libraries. The bytes therefore decide whether a body is still compressed, not the header.
+`curl --compressed` keeps the `content-encoding` header of a body that it has decoded, and so does vcrpy with
+some HTTP libraries. Therefore the bytes, not the header, determine whether a body is still compressed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tell from the frames of a body which API it is of. Pure."""
+"""Detect the API of a body from its frames. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamconform.apis.api import Api
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_FRAMES: Final = 200
-"""Frames that are looked at; the first one of any stream says what it is."""
+"""Maximum frames examined; the first frame normally identifies the API."""
 
 
 def detect_apis(status: int, body: bytes) -> tuple[str, ...]:
@@ -30,12 +30,12 @@ def detect_apis_of_payload(payload: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
-    """Return why `body` cannot be one of `api`; None if it can.
+    """Return the reason why `body` cannot be a stream of `api`, or None.
 
-    An error may come before any frame, as a frame of its own or as a document.
+    An error may precede all other frames, as a separate frame or as a document.
     """
     if status >= 400 or not body or _is_json(body):
-        return None  # a document, of which nothing but its reader can tell more
+        return None  # a document, which only its reader can examine further
     framed = APIS[api].detect_framing(status, body)
     payloads = [*_read_payloads(APIS[api], status, body)]
     if any(
@@ -60,7 +60,7 @@ def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
 
 
 def _list_names(event: str | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return everything that may say what a payload is; without its framing, its only member does."""
+    """Return all names that may identify a payload; without its framing, only its single member does."""
     wrapper = next(iter(payload)) if len(payload) == 1 else None
     return payload.get("type"), payload.get("event_type"), payload.get("object"), event, wrapper
 

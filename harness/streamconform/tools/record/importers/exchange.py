@@ -65,7 +65,7 @@ class ImportedExchange:
 
     @property
     def decoded_body(self) -> bytes:
-        """Return the body without its content coding; as it is if that cannot be removed."""
+        """Return the body without its content coding, or unchanged if the coding cannot be removed."""
         try:
             return decode_body(self.body, self.headers.get("content-encoding", "")).body
         except Undecodable:

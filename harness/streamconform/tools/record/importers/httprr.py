@@ -82,7 +82,7 @@ def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> I
 
 
 def _read_body(connection: h11.Connection) -> bytes:
-    """Return the rest of a message; one that was cut ends where it was cut."""
+    """Return the rest of a message, which may be truncated."""
     body = bytearray()
     while True:
         event = connection.next_event()

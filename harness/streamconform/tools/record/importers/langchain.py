@@ -1,7 +1,7 @@
 """Read the cassettes of LangChain's own vcrpy serializer: gzip over YAML with two lists.
 
 `requests` and `responses` belong together by position. Values of headers, and in some projects the address,
-are replaced by a mark; the request's body then tells which API of OpenAI was called.
+are replaced by a mark; the request's body then shows which API of OpenAI was called.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _decompress(path: Path, data: bytes) -> bytes:
 
 
 def _restore_request(request: Mapping[str, Any]) -> Any:
-    """Return the request with the attributes of vcrpy's, without what was removed."""
+    """Return the request with the attributes of vcrpy's, without the removed values."""
     uri, body = str(request["uri"]), request.get("body")
     if uri == REMOVED:
         sent = json.loads(body) if isinstance(body, str | bytes) else {}

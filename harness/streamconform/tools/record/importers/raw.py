@@ -24,7 +24,7 @@ MAX_HEADS: Final = 20
 def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
     """Return the exchange in `data`; raise `SourceError` if it cannot be parsed.
 
-    Of lines of payloads, the first one tells the API, unless `api` does.
+    The API of a file of payloads is detected from the first line, unless `api` is given.
     """
     first = _read_first_line(data) if path.suffix == PAYLOADS else None
     if isinstance(first, str):
@@ -47,7 +47,7 @@ def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
 
 
 def _read_first_line(data: bytes) -> Any:
-    """Return the first line that is not empty, as JSON; None if it is none."""
+    """Return the first non-empty line as JSON; None if it is not JSON."""
     try:
         return json.loads(data.lstrip().partition(b"\n")[0])
     except (ValueError, RecursionError):

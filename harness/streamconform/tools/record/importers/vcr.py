@@ -147,13 +147,13 @@ def _read_headers(recorded: Any) -> dict[str, str]:
 
 
 def find_line(error: BaseException) -> int | None:
-    """Return the line at which YAML is broken, if the error names one."""
+    """Return the line of the YAML error, if the error names it."""
     mark = getattr(error, "problem_mark", None)
     return mark.line + 1 if mark is not None else None
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the first line of what one of `BROKEN` says."""
+    """Return the first line of the message of one of `BROKEN`."""
     if isinstance(error, KeyError):
         return f"missing {error}"
     return (str(error) or type(error).__name__).partition("\n")[0].strip()[:200]
