@@ -21,6 +21,8 @@ export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenD
   for (const [bucket, name] of isGoogle ? Object.entries(GOOGLE_COUNTS) : []) {
     if (usage[bucket] === 0 && raw[name] == null) delete usage[bucket];
   }
+  // Mistral's provider leaves out a count of 0.
+  if (usage.cache_read === null && raw?.prompt_tokens_details?.cached_tokens === 0) delete usage.cache_read;
   return usage;
 }
 
