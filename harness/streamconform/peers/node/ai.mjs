@@ -2,7 +2,7 @@
 
 import { jsonSchema, streamText, tool } from "ai";
 import { MODEL_BUILDERS } from "./ai_models.mjs";
-import { readProviderError, readUsage } from "./ai_convert.mjs";
+import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -26,14 +26,17 @@ async function adapter(run, answer) {
   });
   const indexes = new Map(); // from a part's id to its block's index
   let failed = null;
+  let begin = null; // the first counts of Anthropic, for answers that do not end
   let end = {};
   try {
     for await (const part of result.stream) {
       if (part.type === "error") failed ??= part.error;
       else if (part.type === "abort") failed ??= new Error("aborted");
       else if (part.type === "finish-step") {
-        end = part;
-        answer.reportUsage(readUsage(part.usage));
+        end = { ...part, usage: part.usage.inputTokens === undefined && begin ? convertFirstUsage(begin) : readUsage(part.usage) };
+        answer.reportUsage(end.usage);
+      } else if (part.type === "custom" && part.kind === "anthropic.message_start") {
+        begin = part.providerMetadata.anthropic.usage;
       } else handlePart(part, answer, indexes);
     }
   } catch (error) {
@@ -42,12 +45,12 @@ async function adapter(run, answer) {
   const { finishReason, rawFinishReason: raw = null, response } = end;
   // the SDK invents an id with this prefix where the stream has none
   const id = response?.id?.startsWith("aitxt-") ? null : (response?.id ?? null);
-  const fields = { usage: end.usage ? readUsage(end.usage) : null, model: response?.modelId ?? null, response_id: id };
+  const fields = { usage: end.usage ?? null, model: response?.modelId ?? null, response_id: id };
   endCalls(answer, failed ? "error" : finishReason);
   if (failed) return answer.finish({ stop: { raw }, ...describeError(failed, readProviderError), ...fields });
-  // The SDK does not report a cut stream: its finish reason is `other`, without a raw one.
-  const failure = finishReason === "error" ? "error" : null;
-  const status = failure ?? (!finishReason || (raw === null && finishReason === "other") ? "incomplete" : "complete");
+  // Not all providers report a cut stream as `interrupted`; in others its finish reason is `other`, without a raw one.
+  const isCut = !finishReason || finishReason === "interrupted" || (raw === null && finishReason === "other");
+  const status = finishReason === "error" ? "error" : isCut ? "incomplete" : "complete";
   return answer.finish({ status, stop: { reason: RAW_STOP_REASONS[raw] ?? STOP_REASONS[finishReason] ?? "other", raw }, ...fields });
 }
 

@@ -1,6 +1,6 @@
 // Converts usage and errors of the AI SDK.
 
-import { APICallError, TypeValidationError } from "ai";
+import { APICallError, StreamProviderError, TypeValidationError } from "ai";
 import { parseArguments } from "./normal_form.mjs";
 
 // Google's counts, for which the SDK gives 0 if they were not reported.
@@ -21,10 +21,18 @@ export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenD
   for (const [bucket, name] of isGoogle ? Object.entries(GOOGLE_COUNTS) : []) {
     if (usage[bucket] === 0 && raw[name] == null) delete usage[bucket];
   }
+  // Mistral's provider leaves out a count of 0.
+  if (usage.cache_read === null && raw?.prompt_tokens_details?.cached_tokens === 0) delete usage.cache_read;
   return usage;
 }
 
-// An APICallError has the provider's body; an error in the stream is passed through unchanged.
+// Converts the counts of the input in Anthropic's `message_start`, which the SDK passes on unchanged. The output has no final count.
+export function convertFirstUsage(usage) {
+  const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: write } = usage;
+  return { input, cache_read: read, cache_write: write };
+}
+
+// An APICallError has the provider's body, a StreamProviderError the fields of an error in the stream.
 export function readProviderError(error) {
   if (APICallError.isInstance(error) && error.statusCode >= 400) {
     // The SDK parses errors with the provider's schema; a body that differs from it is exposed as text.
@@ -34,8 +42,9 @@ export function readProviderError(error) {
     return { type: type == null ? null : String(type), message: body?.message ?? error.message, status: error.statusCode };
   }
   if (TypeValidationError.isInstance(error)) return { type: "protocol", message: error.message.slice(0, 500) };
-  if (error instanceof Error) return null;
-  const body = typeof error === "string" ? { message: error } : (error?.error ?? error?.response?.error ?? error);
-  const type = error?.type?.startsWith("response") || body?.type === "error" ? body?.code : (body?.type ?? body?.code);
-  return { type: type == null ? null : String(type), message: body?.message ?? null };
+  if (error instanceof Error && !StreamProviderError.isInstance(error)) return null;
+  const { type, code, message = typeof error === "string" ? error : null } = error;
+  const isEvent = type === "error" || type?.startsWith("response"); // the type of the event, for the Responses API
+  const name = isEvent ? code : (type ?? code);
+  return { type: name == null ? null : String(name), message };
 }

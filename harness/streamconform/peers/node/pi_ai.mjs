@@ -7,6 +7,12 @@ import { buildModels, convertCost } from "./pi_ai_models.mjs";
 import { serve } from "./protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
+// Reasons that pi-ai has no value of its own for: it reports `stop` or, for filtered and refused answers, `error`, and passes
+// the provider's reason on as `rawStopReason`.
+const FILTER_REASONS =
+  "content_filter content_filtered guardrail_intervened SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
+const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", OTHER: "other" };
+for (const reason of FILTER_REASONS.split(" ")) RAW_STOP_REASONS[reason] = "content_filter";
 
 serve(adapter);
 
@@ -23,13 +29,15 @@ async function adapter(run, answer) {
   const message = await events.result();
   const content = message.content.map((part, index) => ({ ...answer.content[index], ...convertBlock(part, ended.has(index)) }));
   const usage = readUsage(message.usage);
-  const totalCost = run.pricing ? convertCost(message.usage.cost, run.pricing) : null;
-  answer.reportUsage(usage, totalCost);
-  const failed = message.stopReason === "error" || message.stopReason === "aborted";
+  const totalCost = usage && run.pricing ? convertCost(message.usage.cost, run.pricing) : null;
+  if (usage) answer.reportUsage(usage, totalCost);
+  // For Responses the status comes first: `incomplete.max_output_tokens`.
+  const raw = message.rawStopReason?.split(".").at(-1) ?? null;
+  const reason = RAW_STOP_REASONS[raw] ?? STOP_REASONS[message.stopReason] ?? "other";
+  const failed = reason === "error" || message.stopReason === "aborted";
   return answer.finish({
     status: failed ? "error" : "complete",
-    // For Responses the status comes first: `incomplete.max_output_tokens`.
-    stop: { reason: STOP_REASONS[message.stopReason] ?? "other", raw: message.rawStopReason?.split(".").at(-1) ?? null },
+    stop: { reason, raw },
     error: failed ? { message: message.errorMessage ?? null } : null, // every failure is reported as text
     content,
     usage,
@@ -70,8 +78,10 @@ function convertBlock(part, complete) {
   }
 }
 
-// pi-ai reports 0 for counts that did not arrive, so only `input` may be 0.
-function readUsage({ input, output: all, cacheRead: read, cacheWrite: write, cacheWrite1h: long, reasoning }) {
+// pi-ai reports 0 for counts that did not arrive, so only `input` may be 0. If all are 0, none arrived, except from Anthropic,
+// for which pi-ai sets `cacheWrite1h` with the first counts.
+function readUsage({ input, output: all, cacheRead: read, cacheWrite: write, cacheWrite1h: long, reasoning, totalTokens }) {
+  if (!totalTokens && long === undefined) return null;
   const counts = { output: all, cache_read: read, cache_write: write, cache_write_1h: long, reasoning };
   return { input, ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count)) };
 }

@@ -1,18 +1,19 @@
 // Builds pi-ai's provider and model for each API, with the prices of the trial, and reads the cost that it computes.
 
 import { createModels, createProvider } from "@earendil-works/pi-ai";
-import { anthropicMessagesApi } from "@earendil-works/pi-ai/api/anthropic-messages.lazy";
-import { bedrockConverseStreamApi } from "@earendil-works/pi-ai/api/bedrock-converse-stream.lazy";
-import { googleGenerativeAIApi } from "@earendil-works/pi-ai/api/google-generative-ai.lazy";
-import { openAICompletionsApi } from "@earendil-works/pi-ai/api/openai-completions.lazy";
-import { openAIResponsesApi } from "@earendil-works/pi-ai/api/openai-responses.lazy";
+import * as anthropicMessages from "@earendil-works/pi-ai/api/anthropic-messages";
+import * as bedrockConverse from "@earendil-works/pi-ai/api/bedrock-converse-stream";
+import * as googleGenerativeAI from "@earendil-works/pi-ai/api/google-generative-ai";
+import * as openAICompletions from "@earendil-works/pi-ai/api/openai-completions";
+import * as openAIResponses from "@earendil-works/pi-ai/api/openai-responses";
 
+// The modules themselves, not their `.lazy` wrappers: these load an SDK, for seconds, while other trials stream.
 const KINDS = {
-  "openai-chat": { api: "openai-completions", provider: "openai", path: "/v1", build: openAICompletionsApi },
-  "openai-responses": { api: "openai-responses", provider: "openai", path: "/v1", build: openAIResponsesApi },
-  "anthropic-messages": { api: "anthropic-messages", provider: "anthropic", path: "", build: anthropicMessagesApi },
-  "google-generate": { api: "google-generative-ai", provider: "google", path: "/v1beta", build: googleGenerativeAIApi },
-  "bedrock-converse": { api: "bedrock-converse-stream", provider: "amazon-bedrock", path: "", build: bedrockConverseStreamApi },
+  "openai-chat": { api: "openai-completions", provider: "openai", path: "/v1", module: openAICompletions },
+  "openai-responses": { api: "openai-responses", provider: "openai", path: "/v1", module: openAIResponses },
+  "anthropic-messages": { api: "anthropic-messages", provider: "anthropic", path: "", module: anthropicMessages },
+  "google-generate": { api: "google-generative-ai", provider: "google", path: "/v1beta", module: googleGenerativeAI },
+  "bedrock-converse": { api: "bedrock-converse-stream", provider: "amazon-bedrock", path: "", module: bedrockConverse },
 };
 
 // The AWS SDK signs requests and needs credentials, which the replay server does not check.
@@ -20,7 +21,7 @@ Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY
 
 // Returns the collection of models, and its only model.
 export function buildModels({ api: kind, url, model: id, key, pricing }) {
-  const { api, provider, path, build } = KINDS[kind];
+  const { api, provider, path, module } = KINDS[kind];
   const tiers = (pricing?.tiers ?? []).map((tier) => ({ ...readPrices({ ...pricing, ...tier }), inputTokensAbove: tier.above }));
   const model = {
     api,
@@ -36,7 +37,7 @@ export function buildModels({ api: kind, url, model: id, key, pricing }) {
   };
   const models = createModels();
   const auth = { apiKey: { name: provider, resolve: async () => ({ auth: api.startsWith("bedrock") ? {} : { apiKey: key } }) } };
-  models.setProvider(createProvider({ id: provider, auth, models: [model], api: build() }));
+  models.setProvider(createProvider({ id: provider, auth, models: [model], api: module }));
   return { models, model };
 }
 
