@@ -16,7 +16,7 @@ from streamconform_reference.pricing import Billing, Pricing
 class Meter:
     """The usage of one answer, and its cost according to a price table."""
 
-    __slots__ = ("_billing", "_counts", "_pricing", "cost")
+    __slots__ = ("_billing", "_counts", "_merged", "_pricing", "cost")
 
     def __init__(self, pricing: Pricing | None) -> None:
         """Start before the first report."""
@@ -24,6 +24,7 @@ class Meter:
         self._pricing = pricing
         self._counts: dict[str, int] = {}
         self._billing = Billing()
+        self._merged: Billing | None = None  # the last one: decoders that report often repeat it
 
     def make_empty(self) -> Meter:
         """Return an empty meter with the same price table, for another answer."""
@@ -40,8 +41,8 @@ class Meter:
         next report with counts.
         """
         known = {name: count for name, count in counts.items() if count is not None}
-        if billing:
-            self._billing = self._billing.merge(billing)
+        if billing and billing is not self._merged:
+            self._billing, self._merged = self._billing.merge(billing), billing
         if not known:
             return None
         self._counts |= known

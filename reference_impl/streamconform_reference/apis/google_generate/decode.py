@@ -37,7 +37,7 @@ from .calls import FunctionCalls
 from .framing import GoogleFraming
 from .prose import SignedProse
 from .reasons import NUMBERED_REASONS, STOP_REASONS, read_enum
-from .usage import TOOL_USE, compute_buckets, read_billing, read_counts
+from .usage import PRICED, TOOL_USE, compute_buckets, read_billing, read_counts
 
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
@@ -98,6 +98,7 @@ class GoogleGenerateDecoder(Decoder):
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
         self._billing: Billing | None = None
+        self._details: list[Any] = []  # what `_billing` was read from: it is the same in almost every chunk
         self._searched = False
         self._ran_other_tools = False
 
@@ -223,7 +224,8 @@ class GoogleGenerateDecoder(Decoder):
         counts = read_counts(usage)
         if counts:
             self.count(counts)
-            self._billing = read_billing(usage)
+            if (details := [usage.get(name) for name in PRICED]) != self._details:
+                self._details, self._billing = details, read_billing(usage)
             self._report_usage()
 
     def count(self, counts: Mapping[str, int]) -> None:
@@ -237,8 +239,9 @@ class GoogleGenerateDecoder(Decoder):
 
     def _report_usage(self) -> None:
         """Report the counts so far; what Google Search retrieved is not charged as input."""
-        is_free = self._searched and not self._ran_other_tools
-        counts = {name: n for name, n in self.counts.items() if not (is_free and name == TOOL_USE)}
+        counts = self.counts
+        if self._searched and not self._ran_other_tools:
+            counts = {name: count for name, count in counts.items() if name != TOOL_USE}
         self.message.report_usage(self.to_buckets(counts), self._billing)
 
     def _identify(self, payload: Payload) -> None:

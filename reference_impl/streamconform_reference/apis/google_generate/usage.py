@@ -46,6 +46,9 @@ _DETAILS: Final = {
 }
 """Fields with tokens by modality, and the count that each is part of. Tool tokens are always text."""
 
+PRICED: Final = ("serviceTier", *_DETAILS)
+"""The fields of `usageMetadata` that `read_billing` reads."""
+
 
 def read_billing(usage: Payload) -> Billing:
     """Return the fields of `usageMetadata` that affect the price."""
