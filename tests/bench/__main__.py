@@ -1,4 +1,4 @@
-"""Measure everything and print it; `--write` keeps it in `docs/internals/benchmarks.md`."""
+"""Measure everything and print it; `--write` keeps it in `docs/benchmarks/README.md`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from . import commands, page
 from .groups import shares
 from .measure import Timed, reference, timed
+from .peers import measure_peers
+from .plot import draw
+from .recorded import measure_recordings
 from .streams import APIS, CHUNKINGS, Kind, stream
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "internals" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "benchmarks" / "README.md"
+PLOT: Final = PAGE.with_name("peers.svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +36,25 @@ class Scale:
     runs: int
     suites: int
     """Runs of the whole suite; 0 leaves out the commands."""
+    peers: int
+    """Deltas of a stream for installed peers; 0 leaves them out."""
 
 
-FULL: Final = Scale(2000, 10_000, (50_000, 100_000, 200_000, 400_000, 800_000), runs=25, suites=2)
+FULL: Final = Scale(2000, 10_000, (50_000, 200_000, 800_000, 3_200_000), runs=9, suites=1, peers=2000)
 KINDS: Final[tuple[Kind, ...]] = ("text", "tool call")
 
 
-def tables(scale: Scale) -> Iterator[tuple[str, str]]:
-    """Yield each table with its heading, as soon as it is measured."""
+class Section(NamedTuple):
+    """One part of the page."""
+
+    heading: str
+    table: str
+    plot: str = ""
+    """An SVG; the page has one."""
+
+
+def tables(scale: Scale) -> Iterator[Section]:
+    """Yield each section as soon as it is measured."""
     deltas = {"text": scale.text, "tool call": scale.call}
     rows = [
         timed(api, kind, chunking, deltas=deltas[kind], size=page.CHARACTERS, runs=scale.runs)
@@ -47,13 +62,24 @@ def tables(scale: Scale) -> Iterator[tuple[str, str]]:
         for kind in KINDS
         for chunking in CHUNKINGS
     ]
-    yield f"Reference to floor (limit: {page.LIMIT} times)", page.streams(rows)
-    yield "Nanoseconds per delta, by size of the answer", page.sizes(list(_growing(scale)))
-    yield "Where the time goes", page.profile(_profiles(scale))
+    yield Section(f"Reference to floor (limit: {page.LIMIT} times)", page.streams(rows))
+    recorded = list(measure_recordings(scale.runs))
+    if recorded:
+        yield Section("Recordings", page.recordings(recorded))
+    yield Section("Nanoseconds per delta, by size of the answer", page.sizes(list(_growing(scale))))
+    yield Section("Where the time goes", page.profile(_profiles(scale)))
+    if scale.peers:
+        times = list(measure_peers(KINDS, deltas=scale.peers, size=page.CHARACTERS, runs=3))
+        bars = [
+            (f"{row.peer}, {row.api}", row.ratio)
+            for row in times
+            if row.kind == "text" and row.ratio is not None
+        ]
+        yield Section("Peers", page.peers(times), draw(bars, "Processor time for a text, times the floor"))
     if scale.suites:
         with tempfile.TemporaryDirectory() as folder:
             whole = commands.suite(scale.suites, Path(folder))
-        yield "Commands", page.commands(commands.help_ratio(scale.runs), whole)
+        yield Section("Commands", page.commands(commands.help_ratio(scale.runs), whole))
 
 
 def _growing(scale: Scale) -> Iterator[Timed]:
@@ -80,14 +106,17 @@ def main(words: list[str]) -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     wanted = parser.parse_args(words)
     sys.stdout.write(f"{page.machine()}\n")
-    found = {}
-    for heading, table in tables(FULL):
-        found[heading] = table
-        sys.stdout.write(f"\n{heading}\n\n{table}\n")
+    sections = []
+    for section in tables(FULL):
+        sections.append(section)
+        sys.stdout.write(f"\n{section.heading}\n\n{section.table}\n")
         sys.stdout.flush()
     if wanted.write:
         PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page.page(found), "utf-8")
+        PAGE.write_text(page.page({section.heading: section.table for section in sections}), "utf-8")
+        for section in sections:
+            if section.plot:
+                PLOT.write_text(section.plot, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""What was measured as text: tables in Markdown, for the terminal and for `docs/internals/benchmarks.md`."""
+"""What was measured as text: tables in Markdown, for the terminal and for `docs/benchmarks/README.md`."""
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import Final
 
 from .commands import Suite
 from .measure import Timed
+from .peers import PeerTime
+from .recorded import Recorded
 from .streams import APIS
 
 LIMIT: Final = 6
@@ -43,6 +46,38 @@ def sizes(rows: Sequence[Timed]) -> str:
 
 CHARACTERS: Final = 20
 """Of one delta."""
+
+
+def recordings(rows: Iterable[Recorded]) -> str:
+    """Return the table of recordings, one row for each API."""
+    cells = [
+        (
+            *(row.api, f"{row.count:,}", f"{row.size / row.count / 1024:.1f} KiB"),
+            *(f"{time / row.count / 1000:,.0f}" for time in (row.floor, row.reference)),
+            f"{row.ratio:.1f}",
+        )
+        for row in rows
+    ]
+    return _table(("API", "streams", "average size", "floor µs", "reference µs", "ratio"), cells, numbers=5)
+
+
+def peers(rows: Iterable[PeerTime]) -> str:
+    """Return the table of peers, one row for each peer and API, the fastest first."""
+    found: dict[tuple[str, str, str], dict[str, PeerTime]] = {}
+    for row in rows:
+        found.setdefault((row.peer, row.release, row.api), {})[row.kind] = row
+    kinds = ("text", "tool call")
+    cells = [
+        (*key, *(_describe_time(by_kind.get(kind)) for kind in kinds))
+        for key, by_kind in sorted(found.items(), key=lambda item: item[1]["text"].ratio or math.inf)
+    ]
+    return _table(("peer", "release", "API", *kinds), cells, numbers=len(kinds))
+
+
+def _describe_time(row: PeerTime | None) -> str:
+    if row is None or row.spent is None or row.ratio is None:
+        return "not read"
+    return f"{row.ratio:,.0f} times, {row.spent / 1e6:,.0f} ms"
 
 
 def profile(shares: Mapping[str, Mapping[str, float]]) -> str:
@@ -91,11 +126,14 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int)
 
 HEAD: Final = """# Benchmarks
 
-This page shows the speed of the reference parser and of the suite. `make bench` measures and prints these
-figures; `python -m tests.bench --write` writes this page. No test asserts these figures: times on a shared
-machine are unreliable, although ratios within one run are more stable.
+This page shows the speed of the reference parser, of installed peers and of the suite. `make bench` measures
+and prints these figures; `python -m tests.bench --write` writes this page and its plot. No test asserts these
+figures: times on a shared machine are unreliable, although ratios within one run are more stable. [The fuzz
+campaign and the load tests](load.md) have a page of their own.
 
-Measured on {machine}."""
+Measured on {machine}.
+
+![How many times the floor each peer takes for a text](peers.svg)"""
 
 METHOD: Final = f"""## Method
 
@@ -112,7 +150,14 @@ METHOD: Final = f"""## Method
 - Chunks: `whole` is one chunk, `frame by frame` one chunk per frame, `1 KiB` chunks of that size.
 - Floor and reference run in turn in one process. Each figure is the minimum of several runs, in CPU time, so
   that waiting for a core does not count. Garbage is collected before each run and not during it.
-- Limits: a ratio of at most {LIMIT}, and the same time per delta from 50 KB to 800 KB, which shows that no
+- **Recordings** are those of other projects in the folder that `STREAMCONFORM_CORPUS` names, without those
+  that the floor cannot read, in chunks of 4 KiB. Many are short, so starting and ending an answer takes a
+  larger share of the time than in the generated streams.
+- **Peers** read the same generated streams over HTTP, each in its own process (`tests/bench/peers.py`). Their
+  time is the processor time of that process: the library, its HTTP client, and what our adapter does with the
+  library's objects, minus that for an answer of two deltas. The floor has no HTTP client, so compare peers
+  with each other rather than with the reference.
+- Limits: a ratio of at most {LIMIT}, and the same time per delta from 50 KB to 3.2 MB, which shows that no
   text is joined and no JSON parsed repeatedly as it grows.
 - The suite runs with the normal command, `conform run --deliver full`, and one worker per core. Its elapsed
   time is only meaningful on an idle machine; its CPU time hardly depends on the load.

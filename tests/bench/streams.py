@@ -78,7 +78,7 @@ def anthropic_call(pieces: Iterable[str], write: Callable[[Mapping[str, Any]], b
 def _chat(deltas: Iterable[Mapping[str, Any]], reason: str) -> Frames:
     head = {"id": "chatcmpl-01", "object": "chat.completion.chunk", "created": 1_760_000_000}
     head |= {"model": "gpt-5-mini", "service_tier": "default", "system_fingerprint": None}
-    for delta in deltas:
+    for delta in ({"role": "assistant", "content": ""}, *deltas):
         yield sse(head | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}]})
     yield sse(head | {"choices": [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": reason}]})
     yield sse(head | {"choices": [], "usage": {"prompt_tokens": 25, "completion_tokens": 9}})

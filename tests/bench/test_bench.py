@@ -6,16 +6,18 @@ import gc
 import json
 
 import pytest
+from streamconform.peers.table import PEERS
 from streamconform_reference import DECODERS
 
-from . import page
+from . import page, peers
 from .__main__ import KINDS, Scale, tables
 from .floor import FLOORS
 from .groups import GROUPS
 from .measure import reference
+from .plot import draw
 from .streams import APIS, CHUNKINGS, deltas_of_call, deltas_of_text, stream
 
-TINY = Scale(text=3, call=20, sizes=(400, 800), runs=1, suites=0)
+TINY = Scale(text=3, call=20, sizes=(400, 800), runs=1, suites=0, peers=0)
 PIECES = {"text": deltas_of_text, "tool call": deltas_of_call}
 
 
@@ -41,7 +43,9 @@ def test_the_reference_reads_every_delta_of_a_stream_and_the_floor_every_frame(a
 
 def test_every_table_has_a_row_for_each_stream():
     gc.freeze()  # the bench collects garbage before every run: what other tests left takes long to look at
-    found = dict(tables(TINY))
+    found = {section.heading: section.table for section in tables(TINY)}
+    recordings = found.pop("Recordings", "")
+    assert recordings.count("\n") - 1 <= len(FLOORS)
     assert [table.count("\n") - 1 for table in found.values()] == [
         len(APIS) * len(KINDS) * len(CHUNKINGS),
         len(APIS) * len(KINDS),
@@ -49,3 +53,19 @@ def test_every_table_has_a_row_for_each_stream():
     ]
     assert all(api in table for table in found.values() for api in APIS)
     assert all(heading in page.page(found) for heading in found)
+
+
+@pytest.mark.peers
+def test_a_peer_is_measured_on_streams_that_it_reads_to_their_end(monkeypatch):
+    monkeypatch.setattr(peers, "list_installed", lambda: [PEERS["anthropic"]])
+    rows = [*peers.measure_peers(("text",), deltas=300, size=20, runs=1)]
+    assert [(row.peer, row.api, row.spent is not None) for row in rows] == [
+        ("anthropic", "anthropic-messages", True)
+    ]
+    assert "anthropic-messages" in page.peers(rows)
+
+
+def test_the_plot_has_a_bar_for_each_name_and_escapes_it():
+    drawn = draw([("slow <b>", 120.0), ("fast", 3.0)], "A title")
+    assert drawn.index("fast") < drawn.index("slow &lt;b&gt;")
+    assert drawn.count("<rect") == 2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
 import signal
 import socket
+import urllib.parse
 
 import httpx
 import pytest
@@ -105,6 +107,21 @@ def test_a_case_is_served_in_any_delivery_and_with_any_fault(own):
     assert "\x1b" not in served.log
     assert log[0] == "POST /v1/messages  15 bytes  200  anthropic-messages/mine/small"
     assert log[-1].endswith("expected `POST BASE_URL/v1/messages`")
+
+
+def test_six_hundred_connections_stay_open(own):
+    own.write()
+    with contextlib.ExitStack() as stack:
+        served = stack.enter_context(serve(own.folder, "--specs", "specs"))
+        address = urllib.parse.urlsplit(served.urls[0])
+        sockets = [
+            stack.enter_context(socket.create_connection((address.hostname, address.port), timeout=20))
+            for _ in range(600)
+        ]
+        request = f"POST {address.path}/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n"
+        for each in (sockets[0], sockets[-1]):
+            each.sendall(request.encode() + b'{"stream":true}')
+            assert each.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_the_root_lists_every_case_with_its_base_url_and_runs_nothing_that_a_title_holds(own):

@@ -25,8 +25,10 @@ from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 
-NO_TIMEOUTS: Final = ServerLimits(request_seconds=3600, idle_seconds=3600, stall_seconds=None)
-"""Limits that allow a client to pause in a debugger."""
+LIMITS: Final = ServerLimits(connections=2048, request_seconds=3600, idle_seconds=3600, stall_seconds=None)
+"""Limits that allow a client to pause in a debugger, or to be tested under load."""
+OTHER_FILES: Final = 64
+"""Files that the command itself may open, besides connections."""
 
 
 @click.command("serve")
@@ -68,15 +70,28 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
             ServedCase(id_, case.title, server.base_url(id_), _find_path(case)) for id_, case in cases.items()
         )
 
+    _raise_file_limit(LIMITS.connections + OTHER_FILES)
     server = ReplayServer(
         find_trial,
         port=port,
-        bounds=NO_TIMEOUTS,
+        bounds=LIMITS,
         time_scale=time_scale,
         watch=watch,
         make_index=make_index,
     )
     asyncio.run(_serve(server, port, cases))
+
+
+def _raise_file_limit(wanted: int) -> None:
+    """Allow `wanted` open files, or as many as the system does: shells often start with 1,024."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> None:
