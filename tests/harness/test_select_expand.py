@@ -22,6 +22,7 @@ from streamconform.suite.select import (
     parse_shard,
     select_apis,
     select_ids,
+    select_names,
     select_trials,
     split_pattern,
     suggest_cases,
@@ -54,6 +55,39 @@ PATTERNS = [
     ("Parallel", False),
     ("anthropic.messages/**", False),
 ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needed"),
+    [
+        ("**/parallel-calls", None),
+        ("parallel", None),
+        ("**@**", None),
+        ("**@bytewise", {"bytewise"}),
+        ("**@recorded", {"as-is"}),
+        ("*/*/*@un*", {"unknown-event", "unknown-field"}),
+        ("**@cut-after-frame.1*", {"cut-after-frame"}),
+        ("calls@cut-", {"cut-after-frame", "cut-inside-json", "cut-inside-utf8"}),
+        ("**@reset:usage.input", {"reset"}),
+        ("**@nothing", set()),
+    ],
+)
+def test_only_the_deliveries_that_a_pattern_may_match_are_needed(pattern, needed):
+    names = (*DELIVERIES, *FAULTS)
+    assert set(select_names(names, (pattern,))) == (set(names) if needed is None else needed)
+    assert set(select_names(names, (pattern, "**@whole"))) == (
+        set(names) if needed is None else needed | {"whole"}
+    )
+
+
+@pytest.mark.parametrize("pattern", ["**@bytewise", "**@crlf", "**@cut-after-frame.*", "as-is", "@un"])
+def test_what_is_not_needed_does_not_change_the_selection(pattern):
+    cases = load(SOURCES, [SOURCES.specs / "openai-chat" / "tool-calls.yaml"])
+    whole, some = (
+        expand(cases, DELIVERIES, "http", 0, "all", (), needed)
+        for needed in ((*DELIVERIES, *FAULTS), select_names((*DELIVERIES, *FAULTS), (pattern,)))
+    )
+    assert select_trials(some, (pattern,)) == select_trials(whole, (pattern,))
 
 
 @pytest.mark.parametrize(("pattern", "hit"), PATTERNS)

@@ -46,6 +46,7 @@ from streamconform.suite.select import (
     parse_shard,
     select_apis,
     select_ids,
+    select_names,
     select_trials,
 )
 
@@ -258,7 +259,8 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
     ]
     # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
     # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
-    expanded = expand(candidates, deliveries, "http", seed, faults, sampled)
+    needed = select_names((*DELIVERIES, *FAULTS), patterns)
+    expanded = expand(candidates, deliveries, "http", seed, faults, sampled, needed)
     feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
     may_be_empty = settings.get("shard") is not None or ids is not None
     matching = select_trials(feedable, patterns, lenient=may_be_empty)

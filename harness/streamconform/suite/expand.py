@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import derive_faults
+from streamconform.delivery.mangle import MANGLERS
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.cassette import Pulled
@@ -37,15 +38,19 @@ def expand(
     seed: int,
     faults: FaultSet = "none",
     sampled: Collection[str] = (),
+    needed: Collection[str] = (*DELIVERIES, *FAULTS),
 ) -> Iterator[AnyTrial]:
     """Yield the trials of each case: its deliveries in the order of `DELIVERIES`, then its faults.
 
     Only cases with the tag `SAMPLE_TAG` get the deliveries `sampled`. A case without bytes is a single trial,
-    regardless of `deliveries` and `faults`.
+    regardless of `deliveries` and `faults`. Deliveries and faults that are not `needed` may be missing, as
+    their bytes take time.
     """
     requested = set(deliveries)
     # The order of the table, not of the options: results and reports list trials in it.
-    names = [name for name in DELIVERIES if name in requested]
+    names = [name for name in DELIVERIES if name in requested and (name in needed or name not in MANGLERS)]
+    if not any(name in needed for name in FAULTS):
+        faults = "none"
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
