@@ -186,7 +186,7 @@ SPOILED = [
     ("marks-fall", replaced("[4, 9]", "[0, 9]"), "offsets of chunk marks must increase"),
     ("time-falls", replaced("[4, 9]", "[4, 1]"), "times must not decrease"),
     ("mark-beyond", replaced("[4, 9]", "[4000, 9]"), "after the end of the body"),
-    ("mark-is-a-float", replaced("[4, 9]", "[4.0, 9]"), "is not a integer"),
+    ("mark-is-a-float", replaced("[4, 9]", "[4.0, 9]"), "is not an integer"),
     ("mark-of-one-number", replaced("[4, 9]", "[4]"), "too short"),
     ("not-yaml", lambda path: path.write_text("{"), "invalid YAML"),
 ]

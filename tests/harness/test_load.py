@@ -291,7 +291,7 @@ MISTAKES = [
         8,
         "`3.0` is not a string; quote it",
     ),
-    ("float-count", "stop: stop", "stop: stop\n      usage: {input: 5.0}", 13, "is not a integer"),
+    ("float-count", "stop: stop", "stop: stop\n      usage: {input: 5.0}", 13, "is not an integer"),
 ]
 
 

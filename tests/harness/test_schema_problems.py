@@ -20,7 +20,7 @@ END = {"type": "text_end", "content_index": 0, "text": "a"}
         ),
         ({"content": [NO_TEXT]}, "content.0: key `text` is missing; (whole): key `status` is missing"),
         ({"status": "complete"}, "(whole): key `content` is missing"),
-        ([], "(whole): `[]` is not a object"),
+        ([], "(whole): `[]` is not an object"),
         ({"status": "complete", "content": [GOOD]}, "not in the normal form"),
         (
             {"status": "done", "content": [NO_TEXT] * 30},

@@ -108,11 +108,19 @@ def test_what_is_missing_is_said(tmp_path):
         {"outcome": {"status": "complete", "content": []}, "events": [5, {"type": "done"}]},
         {"outcome": {"status": "complete"}, "requests": 7, "traceback": ["x"]},
         {"output": "\ud800", "requests": [7, {"path": "\u202e"}]},
+        {"left_out": ["outcome"]},
+        {"left_out": {"outcome": "large"}},
     ],
 )
 def test_an_answer_may_be_anything(suite, observation):
     trials = tuple(replace(each, observation=observation) for each in WHOLE.trials)
     assert json.loads(escape_in_script(results_to_json(replace(WHOLE, trials=trials), suite)))["failures"]
+
+
+def test_what_the_results_do_not_keep_of_an_answer_is_named(suite):
+    trials = tuple(replace(each, observation={"left_out": {"events": 2_000_000}}) for each in WHOLE.trials)
+    failures = results_to_json(replace(WHOLE, trials=trials), suite)["failures"]
+    assert any("missing: `events` (2,000,000 bytes)" in failure.get("left_out", "") for failure in failures)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,8 @@ def find_problems(name: str, value: Any, definition: str | None = None) -> tuple
         return ()
     errors = _describe_errors(build_validator(name, definition).iter_errors(value))
     problems = (f"{'.'.join(map(str, path)) or '(whole)'}: {message}" for path, message in errors)
-    return tuple(problems)[:MAX_PROBLEMS]
+    # Several rules of a schema may say the same of one value.
+    return tuple(dict.fromkeys(problems))[:MAX_PROBLEMS]
 
 
 def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
@@ -217,7 +218,8 @@ def _describe_error(error: ValidationError) -> str:
             expected = error.validator_value
             types = " or ".join(expected) if isinstance(expected, list) else str(expected)
             hint = "; quote it" if "string" in types and isinstance(error.instance, int | float) else ""
-            return f"{_quote(error.instance)} is not a {types}{hint}"
+            article = "an" if types.startswith(("array", "integer", "object")) else "a"
+            return f"{_quote(error.instance)} is not {article} {types}{hint}"
         case "pattern":
             description = error.schema.get("description") if isinstance(error.schema, dict) else None
             return f"{_quote(error.instance)} does not match `{error.validator_value}`" + (

@@ -139,6 +139,12 @@ class FailureRows:
             document["requests"] = [_describe_request(request) for request in requests]
         if isinstance(observation.get("traceback"), str):
             document["traceback"] = observation["traceback"][-4000:]
+        left_out = observation.get("left_out")
+        if isinstance(left_out, dict):
+            sizes = {name: size for name, size in left_out.items() if type(size) is int}
+            names = " and ".join(f"`{name}` ({size:,} bytes)" for name, size in sizes.items())
+            if names:
+                document["left_out"] = f"The answer is too large for the results; missing: {names}."
         if trial is None or "outcome" not in observation:
             return document
         events = observation.get("events")

@@ -103,6 +103,7 @@ function makeFailureSections(failure, about) {
       failure.traceback && el("pre", { class: "box" }, failure.traceback.split("\n").map((line) => [...escapeNodes(line), "\n"])),
       makeDifferences(failure.checks || [], wire),
       failure.more && el("p", { class: "dim" }, `and ${failure.more} more failed checks`),
+      failure.left_out && el("p", { class: "note" }, escapeNodes(failure.left_out)),
       !failure.checks && [el("pre", { class: "words" }, failure.lines.map((line) => [...escapeNodes(line), "\n"])), el("p", { class: "note" }, "The values are left out to keep the page small.")],
       failure.requests?.length > 0 && el("p", { class: "dim" }, "Requests from the client: ", joinNodes(failure.requests.slice(0, 8).map((request) => el("code", {}, request)))),
       also && el("p", { class: "dim" }, also),
