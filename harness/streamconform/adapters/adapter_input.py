@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +24,8 @@ class Chunks:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the remaining chunks, letting other tasks run before each one."""
+        import asyncio  # only asynchronous adapters need it
+
         for chunk in self:
             # A network read would suspend here. Without it, an adapter with a separate consumer task would
             # read the whole body before that task runs once.

@@ -6,9 +6,7 @@ also runs in a peer's environment, so it imports nothing but the standard librar
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import http.client
 import inspect
 import os
 import sys
@@ -25,7 +23,8 @@ TRANSPORTS: Final = frozenset(
     {"aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"}
 )
 """HTTP libraries. Their frames show only that a read failed, so the caller's nearest frame is shown."""
-NETWORK_ERRORS: Final = (OSError, http.client.HTTPException, asyncio.IncompleteReadError)
+NETWORK_ERRORS: Final = (("http.client", "HTTPException"), ("asyncio", "IncompleteReadError"))
+"""Module and name of the standard library's network errors, besides `OSError`."""
 FILE_ERRORS: Final = (
     FileExistsError,
     FileNotFoundError,
@@ -41,6 +40,12 @@ _LIBRARY_FOLDERS: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_pat
 
 Frame = tuple[FrameType, int]
 """A frame and its line number."""
+
+
+def _list_network_errors() -> tuple[type[BaseException], ...]:
+    # Whoever raised one of them has imported its module; importing it here would slow every start.
+    known = ((sys.modules.get(module), name) for module, name in NETWORK_ERRORS)
+    return (OSError, *(getattr(module, name) for module, name in known if module is not None))
 
 
 def find_library_exception(
@@ -60,7 +65,7 @@ def find_library_exception(
         frames = _list_frames_after_adapter(current, own_file)
         if any(_is_library(frame) for frame, _ in frames) or _is_class_of_library(current, adapter):
             return current
-        if over_http and isinstance(current, NETWORK_ERRORS) and not isinstance(current, FILE_ERRORS):
+        if over_http and isinstance(current, _list_network_errors()) and not isinstance(current, FILE_ERRORS):
             return current
         # Only an explicit `from`. `__context__` is also set where an adapter fails while it handles an
         # exception.

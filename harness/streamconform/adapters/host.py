@@ -7,7 +7,6 @@ in the group `streamconform`, else `package.conform:adapter`.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.util
 import inspect
@@ -16,20 +15,21 @@ import os
 import sys
 import traceback
 from binascii import a2b_base64
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from streamconform.adapters import exception_origin, json_line
 from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
 from streamconform.adapters.deferred_certificates import defer_certificate_loading
 from streamconform.adapters.non_json import replace_non_json
 from streamconform.model.capability import CALLED, OF_STREAMS
-from streamconform.model.trial import Input
 from streamconform.suggestions import suggest
+
+if TYPE_CHECKING:
+    from streamconform.model.trial import Input
 
 GROUP: Final = "streamconform"
 INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
@@ -102,6 +102,8 @@ def load_adapter(target: str) -> Callable[[BytesInput], Any]:
     if ":" in target:
         module, _, name = target.rpartition(":")
         return _load_attribute(_import_file(module) if module.endswith(".py") else module, name)
+    from importlib.metadata import entry_points  # only this form of a target needs it
+
     for point in entry_points(group=GROUP):
         if point.name == target:
             return _load_attribute(point.module, point.attr)
@@ -115,9 +117,9 @@ def call_adapter(
     result = AdapterResult(send_event=send_event)
     value = adapter(run)
     if inspect.isasyncgen(value) or hasattr(value, "__aiter__"):
-        asyncio.run(_collect_async(value, run, result))
+        _run_async(_collect_async(value, run, result))
     elif inspect.isawaitable(value):
-        result.finish(asyncio.run(_await_value(value)))
+        result.finish(_run_async(_await_value(value)))
     elif inspect.isgenerator(value) or isinstance(value, Iterator):
         for item in value:
             result.add_item(item, run)
@@ -312,7 +314,7 @@ def build_call_result(adapter: Callable[[Any], Any], message: Mapping[str, Any])
     if not callable(getattr(adapter, function, None)):
         return {"skipped": {"reason": f"the adapter has no `{function}`"}}
     value = getattr(adapter, function)(message.get("api"), message["input"])
-    return {"output": asyncio.run(_await_value(value)) if inspect.isawaitable(value) else value}
+    return {"output": _run_async(_await_value(value)) if inspect.isawaitable(value) else value}
 
 
 def encode_result(
@@ -353,6 +355,13 @@ def _describe_exception(
 
 async def _await_value(value: Awaitable[Any]) -> Any:
     return await value
+
+
+def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
+    # A program starts for every worker of every run, and few adapters are asynchronous.
+    import asyncio
+
+    return asyncio.run(work)
 
 
 async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: AdapterResult) -> None:

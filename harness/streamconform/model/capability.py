@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from streamconform.model.case import Function, Kind
+if TYPE_CHECKING:  # the program that hosts adapters needs only the names below, and starts often
+    from streamconform.model.case import Function, Kind
 
 Capability = Literal[
     "tool_calls",
