@@ -62,19 +62,20 @@ class Decoder(ABC):
         """Decode the next bytes of the body, cut anywhere; return the resulting events."""
         if self.message.ended:
             return []
-        if not self._framed and len(self._head) < _BODY_HEAD:
+        if not self._framed:
             self._head += data[: _BODY_HEAD - len(self._head)]
-        # An error document can be read only when it is complete, at the end.
-        if self.failed:
-            return []
-        frames = self.framing.receive(data)
+            # An error document can be read only when it is complete, at the end.
+            if self.failed:
+                return []
+        framing = self.framing
+        frames = framing.receive(data)
         # Most chunks of a body that arrives byte by byte end no frame.
-        if self.framing.fault is None and not frames:
+        if not frames and framing.fault is None:
             return []
         for frame in frames:
             self.receive_frame(frame)
-        if self.framing.fault is not None:
-            self.message.fail(protocol_error(self.framing.fault))
+        if framing.fault is not None:
+            self.message.fail(protocol_error(framing.fault))
         return self.message.take_events()
 
     def receive_eof(self) -> list[Event]:

@@ -83,6 +83,9 @@ class EventStreamFraming:
         if self.fault or not self.recognised:
             return []
         self._buffer += data
+        # Most chunks, if they are very small, end neither a prelude nor a message.
+        if len(self._buffer) < (self._lengths[0] if self._lengths else _PRELUDE.size):
+            return []
         frames: list[Frame] = []
         # Released before the deletion: a bytearray cannot shrink while there is a view of it.
         with memoryview(self._buffer) as view:

@@ -41,12 +41,14 @@ class NdjsonFraming:
         """Add the next bytes; return the frames whose line end they contain."""
         if self.fault or not data or (self._seen_line and not self.recognised):
             return []
-        lines = data.split(b"\n")
-        unended = lines.pop()
-        if lines and self._line:
+        frames: list[Frame] = []
+        unended = data
+        if b"\n" in data:  # most chunks, if they are very small, end no line
+            lines = data.split(b"\n")
+            unended = lines.pop()
             lines[0] = bytes(self._line) + lines[0]
             self._line.clear()
-        frames = self._read(lines) if lines else []
+            frames = self._read(lines)
         self._line += unended
         if len(self._line) > self._max:
             self._overflow()

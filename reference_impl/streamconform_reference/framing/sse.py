@@ -96,8 +96,8 @@ class SseFraming:
     def _receive_events(self, data: bytes) -> list[Frame]:
         """Read whole events with LF line ends, without the blank line of the last one.
 
-        Framing line by line is the largest part of the parser's time for Anthropic and Cohere (`make bench`), so
-        the two forms that providers send are read at once: one data line, after an event line or alone.
+        Reading lines takes most of the parser's time for Anthropic and Cohere (`make bench`), so the two
+        forms that providers send are read at once: one data line, after an event line or alone.
         """
         frames: list[Frame] = []
         offset = self._offset
