@@ -34,7 +34,7 @@ from ..reference.exchange import Answer, assert_event_rules
 
 STREAMS: Final = frozenset({".sse", ".ndjson", ".eventstream"})
 """Suffixes of cassettes that are streams."""
-LONGEST: Final = 4096
+LONGEST: Final = 2048
 """Bytes of a stream: longer ones have more frames of the same kinds, and leave time for fewer streams."""
 CUTS: Final = 15
 """Further executions of each stream, each with other chunks."""
