@@ -266,5 +266,5 @@ def _reject_foreign_origin(request: web.Request) -> None:
         host = None
     if host is None or not LOOPBACK.fullmatch(host):
         raise RequestError(
-            403, "permission_error", "requests from web pages of other machines are not allowed"
+            403, "permission_error", "requests from web pages on other machines are not allowed"
         )

@@ -413,7 +413,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (
         OPENAI,
         {"messages": [{"role": "tool", "tool_call_id": "c9", "content": "1"}]},
-        "messages.0.tool_call_id: no call before has the id `c9`",
+        "messages.0.tool_call_id: no earlier call has the id `c9`",
     ),
     (OPENAI, {"n": 2}, "n: more than one answer"),
     (OPENAI, {"tools": [{"type": "custom"}]}, "tools.0.type: a tool of type `custom`"),

@@ -33,14 +33,15 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}
     "case_",
     required=True,
     metavar="CASE",
-    help="The case that the outcome answers; add @DELIVERY if it was not `as-is`.",
+    help="The case that produced the outcome; add @DELIVERY if the delivery was not `as-is`.",
 )
 @click.option(
     "-c",
     "--capability",
     multiple=True,
     type=commands.Choice(sorted(CAPABILITIES)),
-    help="Judge only the values of this capability. Repeatable. [default: all; events if there are any]",
+    help="Judge only the values of this capability. Repeatable. [default: all, including events if there are"
+    " any]",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)

@@ -21,7 +21,7 @@ class Group(click.Group):
         """Return the name, the command and its arguments; exits with code 2 for an unknown verb."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            ctx.fail(f"no verb `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
+            ctx.fail(f"no command `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
         return super().resolve_command(ctx, args)
 
 

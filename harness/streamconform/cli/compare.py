@@ -69,7 +69,7 @@ DEFAULT_EXAMPLES: Final = 3
     show_default=True,
     help="Deliveries or sets of them (fast, standard, full), separated by commas.",
 )
-@click.option("--sample", type=click.IntRange(min=1), help="Examine this many recordings only.")
+@click.option("--sample", type=click.IntRange(min=1), help="Examine only this many recordings.")
 @click.option(
     "--by",
     type=commands.Choice(["random", "shape"]),
@@ -82,7 +82,7 @@ DEFAULT_EXAMPLES: Final = 3
     type=click.IntRange(min=0),
     default=DEFAULT_EXAMPLES,
     show_default=True,
-    help="Number of recordings listed per cause, smallest first.",
+    help="Number of recordings to list per cause, smallest first.",
 )
 @click.option(
     "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."

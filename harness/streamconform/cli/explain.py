@@ -97,8 +97,8 @@ async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) ->
         greeting = await program.start(seconds)
         if isinstance(trial, RoundTrip) and "http" not in greeting.inputs:
             raise SelectionError(
-                f"`{trial.case.id}` is a round trip, which takes place over HTTP; `{connection.impl}` cannot"
-                " send requests: name one that can with -i, such as `-i peer:anthropic`"
+                f"`{trial.case.id}` is a round trip, which needs HTTP, and `{connection.impl}` cannot send"
+                " requests; pass an implementation that can, such as `-i peer:anthropic`"
             )
         judged = plan_implementation(
             0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None

@@ -79,7 +79,7 @@ class Found:
     type=commands.Choice(("generated", "differential")),
     default="generated",
     show_default=True,
-    help="Compare with the generated answer, or the implementations with each other.",
+    help="Compare each implementation with the generated answer, or the implementations with each other.",
 )
 @click.option("--corpus", metavar="PATH", help="With differential: recordings to mutate, instead of answers.")
 @click.option(
@@ -94,7 +94,11 @@ class Found:
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
 @click.option(
-    "--out", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Folder for what is found."
+    "--out",
+    metavar="DIR",
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    help="Folder for the streams that fail.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:

@@ -51,7 +51,7 @@ PROFILE: Final = "core"
     "--api",
     multiple=True,
     type=commands.Choice(list(APIS)),
-    help=f"API that the library reads. [default: {TEMPLATE_API}, as the template] Repeatable.",
+    help=f"API that the library reads. [default: {TEMPLATE_API}, as in the template] Repeatable.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be written.")
@@ -128,10 +128,10 @@ def _list_next_steps(folder: Path, target: AdapterTarget, *, dry_run: bool) -> l
         first = f"`{target.first}`, then " if target.first else ""
         smoke, run = f"conform smoke {target.arguments}", f"conform run --profile {PROFILE}"
         lines += [
-            f"next: {first}`{smoke}` checks the adapter; it reads {TEMPLATE_API} already",
-            f"      put your library into {target.adapter}, where it says FILL IN",
+            f"next: {first}`{smoke}` checks the adapter, which already reads {TEMPLATE_API}",
+            f"      replace the code at FILL IN in {target.adapter} with your library",
             f"      `{run}` tests it in less than a minute for most clients",
-            f"      `{run} --update-known-failures` lists what fails, so that CI passes",
+            f"      `{run} --update-known-failures` lists the failures, so that CI passes",
         ]
     return lines
 

@@ -78,8 +78,8 @@ def known_failures_options(command: F) -> F:
         type=click.Path(),
         metavar="PATH",
         multiple=True,
-        help="File of known failures, or a folder of *.yaml files. Known failures do not fail the run; "
-        "entries that are out of date do. A file may be about one implementation. Repeatable.",
+        help="File of known failures, or a folder of *.yaml files. Known failures do not fail the run;"
+        " entries that are out of date do. A file may apply to one implementation. Repeatable.",
     )(command)
 
 
@@ -220,11 +220,11 @@ def _make_new_files(
             path = folders[0] / f"{stem}.yaml"
             name = _display_path(path)
             if path.exists():
-                raise UsageError(f"`{name}` is not about `{impl}`; fix its key `implementation`")
+                raise UsageError(f"`{name}` does not apply to `{impl}`; fix its key `implementation`")
             yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
         elif not known_files:
             raise UsageError(
-                f"`--update-known-failures`: no file is about `{impl}`; pass a folder, or a file about it"
+                f"`--update-known-failures`: no file applies only to `{impl}`; pass a folder, or such a file"
             )
 
 

@@ -18,9 +18,9 @@ from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.tools.record.committed import list_files, start_scan
 
 GROUNDS: Final = {
-    "seen": "have only what real streams have",
-    "documented": "also what the provider's types describe",
-    "explained": "also what specs/shapes explains",
+    "seen": "match real streams",
+    "documented": "also need the provider's types",
+    "explained": "also need an explanation in specs/shapes",
 }
 
 

@@ -266,9 +266,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         trial for trial in matching if is_at_least(trial.level, level) and (ids is None or trial.id in ids)
     )
     if not (selected or may_be_empty):
-        raise SelectionError(
-            "no trial is left after --api, --profile, --level and --deliver; loosen one of them"
-        )
+        raise SelectionError("--api, --profile, --level and --deliver leave no trial; relax one of them")
     return Selection(catalog, selected, profile)
 
 
@@ -282,7 +280,7 @@ def select_heads(settings: dict[str, Any]) -> tuple[CaseHead, ...]:
     level = settings.get("level", "may")
     heads = tuple(head for head in catalog.load_heads(case_ids) if is_at_least(head.level, level))
     if not (heads or settings.get("shard")):
-        raise SelectionError("no case is left after --api, --profile and --level; loosen one of them")
+        raise SelectionError("--api, --profile and --level leave no case; relax one of them")
     return heads
 
 

@@ -135,7 +135,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
     type=click.Path(file_okay=False),
     default="docs/matrix/history",
     show_default=True,
-    help="Folder of the files NAME.yaml; releases that they list are not tested again.",
+    help="Folder of the NAME.yaml files; releases that are listed in them are not tested again.",
 )
 @click.option(
     "--releases", type=click.IntRange(min=1), default=60, show_default=True, help="Installations at most."

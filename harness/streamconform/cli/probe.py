@@ -32,9 +32,7 @@ RESULTS: Final = CONFORM / "probe.jsonl"
 
 @click.command("probe")
 @click.argument("url")
-@click.option(
-    "--api", required=True, type=commands.Choice(list(APIS)), help="The wire format that it speaks."
-)
+@click.option("--api", required=True, type=commands.Choice(list(APIS)), help="The server's wire format.")
 @click.option("--model", metavar="NAME", help="The model to request. [default: `default`]")
 @click.option(
     "-k",

@@ -53,7 +53,7 @@ NO_VARIABLE: Final = ""
     type=click.IntRange(min=1),
     default=256,
     show_default=True,
-    help="Streams at the same time.",
+    help="Maximum number of concurrent streams.",
 )
 @click.option(
     "--timeout",

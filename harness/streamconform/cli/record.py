@@ -77,7 +77,10 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 )
 @click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and their estimated cost.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before scenarios cost more."
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop before the scenarios cost more than this.",
 )
 @click.option("--name", help="Name of the cassette and the case. [with --listen: overheard-1, …]")
 @click.option("--topic", default="recorded", show_default=True, help="Spec to which the draft case is added.")

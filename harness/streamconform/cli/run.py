@@ -128,7 +128,7 @@ SECTIONS: Final = {
 )
 @options.baseline_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Print every cause, and every case of it.")
+@click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:

@@ -23,7 +23,7 @@ SECONDS_PER_TRIAL: Final = 10.0
 
 
 @click.command("selftest")
-@click.option("--list", "listed", is_flag=True, help="List the mutants with bug and issues, and exit.")
+@click.option("--list", "listed", is_flag=True, help="List the mutants with their bugs and issues, and exit.")
 @click.option(
     "--mutant",
     multiple=True,

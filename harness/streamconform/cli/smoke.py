@@ -105,7 +105,7 @@ def _format_last_line(transcript: Transcript, results: tuple[SmokeResult, ...]) 
         return f"Adapter OK. Next: {run}"
     line = f"{sum(fixes.values())} to fix"
     if set(fixes) == {"reading"}:
-        line += f"; if the adapter passes on what the library returns, the library is wrong: {run}"
+        line += f"; if the adapter passes on the library's result unchanged, the library is wrong: {run}"
     return line
 
 

@@ -187,7 +187,7 @@ def _check_statuses(
         yield "too-wide", f"fails in only {matched} of {matched + passing} trials: narrow the pattern"
     elif not matched and mismatched:
         failure = f"`{entry.verdict}`" + (" with this message" if entry.message else "")
-        yield "stale", f"no longer has {failure}, but fails in another way: update or remove the entry"
+        yield "stale", f"no longer has {failure}, but fails in a different way: update or remove the entry"
     elif not matched and (passing or statuses["inconclusive"]):
         count = passing + statuses["inconclusive"]
         trials = "its trial passes" if count == 1 else f"all {count} trials pass"

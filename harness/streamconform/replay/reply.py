@@ -122,8 +122,8 @@ def encode_chunk(chunk: bytes, transfer: Transfer) -> bytes:
 
 
 STREAM_REQUESTED: Final = (
-    "the client requested a stream, but this trial is an answer without streaming: its run has"
-    " `stream: false`, so the adapter must call the function of the client that does not stream"
+    "the client requested a stream, but this trial is an answer without streaming: its run has `stream:"
+    " false`, so the adapter must call the client's non-streaming function"
 )
 """The complaint about a request for a stream in a trial of an answer without streaming."""
 LAST_CHUNK: Final = b"0\r\n\r\n"

@@ -175,7 +175,7 @@ def _describe_error(connection: ClientConnection, data: bytes, error: h11.Remote
     if connection.is_mid_request and not data:
         return PARTIAL_REQUEST
     if data.startswith(_TLS_HANDSHAKE):
-        return "a TLS handshake; the base URL begins with `http:`, do not change that"
+        return "a TLS handshake; the base URL begins with `http:`, and must not be changed"
     if error.error_status_hint == 431:
         return f"headers of more than {connection.bounds.head_bytes} bytes"
     return f"something that is not an HTTP/1.1 request ({str(error).partition(':')[0]})"

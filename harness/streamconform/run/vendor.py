@@ -28,7 +28,7 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
     """Return why a client of `vendor` is not judged on `case`, or None if the vendor may send its stream."""
     vendors = sorted(tag.removeprefix(_TAG) for tag in case.tags if tag.startswith(_TAG))
     if vendors and vendor not in vendors:
-        return f"a stream of {', '.join(vendors)}, not of {vendor}"
+        return f"a stream from {', '.join(vendors)}, not from {vendor}"
     if case.api is None or not isinstance(case, Case) or case.unavailable is not None:
         return None
     is_error = case.cassette.status >= 400

@@ -136,7 +136,9 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
         for trial in expand((case,), (name,), "http", seed):
             if isinstance(trial, Trial):
                 return trial
-        raise SelectionError(f"`{case.id}` has no `{name}`: its body has no such form, or the case skips it")
+        raise SelectionError(
+            f"`{case.id}` has no `{name}`: its body cannot be delivered that way, or the case skips it"
+        )
     trials = [
         trial
         for trial in expand((case,), (), "http", seed, "all" if numbered else "one")

@@ -119,7 +119,9 @@ def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
             texts = (block.fields.get("text"), following.fields.get("text"))
             can_join = block.type == following.type and block.type in ("text", "refusal")
             if can_join and not all(isinstance(text, Literally | Digest) for text in texts):
-                yield _report(case, f"neighboring {block.type} blocks may be joined; use no matchers in them")
+                yield _report(
+                    case, f"adjacent {block.type} blocks may be joined; do not use matchers in them"
+                )
         for block in content:
             # Without the claim `signatures`, the text alone decides whether the block is compared at all.
             signed = block.type == "thinking" and "signature" in block.fields
@@ -214,7 +216,7 @@ def _check_case_evidence(case: AnyCase, evidence: Evidence) -> Iterator[Problem]
 def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Problem]:
     for bug in case.guards:
         if bug not in evidence.threads:
-            message = f"`{bug}` is not in `threads` of `evidence/{api}.yaml`; look the bug up"
+            message = f"`{bug}` is not in `threads` of `evidence/{api}.yaml`; read the thread and add it"
             yield _report(case, message)
 
 
@@ -227,7 +229,7 @@ def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
             yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
         if case.level == "must" and not case.evidence:
             message = (
-                "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"
+                "a `must` without `evidence`; cite the facts that support it, or lower its level to `should`"
             )
             yield _report(case, message)
         elif not (case.sources or case.evidence):

@@ -93,9 +93,9 @@ def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iter
     left_out = value["left"]
     if any(left_out.values()):
         yield (
-            f"To keep the page small, of {len(value['failures']):,} failures {left_out['wires']:,} are shown "
-            f"without the wire and {left_out['details'] + left_out['failures']:,} without values. Every "
-            "cause is listed, and each case names the command that shows it in full."
+            f"To keep the page small, {left_out['wires']:,} of {len(value['failures']):,} failures are shown"
+            f" without the wire and {left_out['details'] + left_out['failures']:,} without values. Every"
+            " cause is listed, and each case names the command that shows it in full."
         )
 
 

@@ -72,8 +72,8 @@ def _blocks(
     if unknown:
         verb = "is" if len(unknown) == 1 else "are"
         yield (
-            f"> {format_count(len(unknown), 'case')} {verb} not in this version of the suite, and so in no"
-            " capability's column."
+            f"> {format_count(len(unknown), 'case')} {verb} not in this version of the suite, and therefore"
+            " not in any capability's column."
         )
     yield LEGEND
     yield "## Summary"

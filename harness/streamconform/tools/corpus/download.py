@@ -124,8 +124,8 @@ def _explain_failure(source: Source, said: str) -> str:
             )
         newest = ", ".join(versions[-3:])
         return (
-            f"pip finds {source.distribution}, but not its version {source.version} as a source distribution "
-            f"(it offers {len(versions)} versions, the last are {newest}); ask an index that has it"
+            f"pip finds {source.distribution}, but not its version {source.version} as a source distribution"
+            f" (it offers {len(versions)} versions, the last are {newest}); use an index that has it"
         )
     lines = list(_iter_last_lines(said))
     return "\n".join([f"pip cannot fetch {requirement}:", *(f"  {each}" for each in lines)])
@@ -133,12 +133,10 @@ def _explain_failure(source: Source, said: str) -> str:
 
 def _describe_wrong_digest(source: Source, got: str) -> str:
     return (
-        f"the archive of {source.distribution} {source.version} is not the one that was reviewed; "
-        "it was not read\n"
-        f"  expected SHA-256 {source.sha256}\n"
-        f"  got      SHA-256 {got}\n"
-        "  A released archive never changes: look where your index or proxy has it from (`pip config list`), "
-        "and clear pip's own cache (`pip cache purge`)"
+        f"the archive of {source.distribution} {source.version} is not the one that was reviewed; it was not"
+        f" read\n  expected SHA-256 {source.sha256}\n  got      SHA-256 {got}\n  A released archive never"
+        " changes, so check which index or proxy pip uses (`pip config list`), and clear pip's own cache"
+        " (`pip cache purge`)"
     )
 
 

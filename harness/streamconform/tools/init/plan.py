@@ -22,13 +22,13 @@ KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
 RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
 _PANICS: Final = (
-    "An error or a panic of the library is a result: the code below sends it as `raised`, and it is judged\n"
+    "An error or panic in the library is a result: the code below sends it as `raised`, and it is judged\n"
     "  as an error that the library reports."
 )
 RAISING: Final[Mapping[Language, str]] = {
     "python": "Do not catch exceptions. One raised inside the library is recorded and judged as an error\n"
     "  that the library reports; one raised in this file is an adapter error.",
-    "node": "An exception of the library is a result: the code below sends it as `raised`, and it is judged\n"
+    "node": "An exception in the library is a result: the code below sends it as `raised`, and it is judged\n"
     "  as an error that the library reports. An exception in this file is an adapter error, `errored`.",
     "go": _PANICS,
     "rust": _PANICS,

@@ -166,6 +166,7 @@ def _find_line(data: bytes, finding: SecretFinding) -> int:
 def _describe(finding: SecretFinding) -> str:
     how = f", after {finding.how}" if finding.how else ""
     return (
-        f"{finding.size} bytes look like {finding.looks_like}{how}; replace them in every file by as many "
-        f"bytes, and revoke a real key, or pass `--allow {finding.fingerprint}` if they are harmless"
+        f"{finding.size} bytes look like {finding.looks_like}{how}; replace them in every file with the same"
+        f" number of bytes and revoke the key if it is real, or pass `--allow {finding.fingerprint}` if they"
+        " are harmless"
     )

@@ -48,8 +48,8 @@ def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
     path = find_spec(specs, cassette, topic)
     if path.name.startswith(pulled.PREFIX):
         raise DraftRefused(
-            f"`{path.stem}`: topics that begin with `{pulled.PREFIX}` are those of pulled recordings; "
-            "pass another --topic"
+            f"`{path.stem}`: topics that begin with `{pulled.PREFIX}` are reserved for pulled recordings;"
+            " pass another --topic"
         )
     before, known = _read_spec(path)
     if cassette.name in known:

@@ -47,7 +47,7 @@ def skip_without_outcomes(transcript: Transcript) -> str | None:
 def skip_without_whole_streams(transcript: Transcript) -> str | None:
     """Return the reason to skip a check that needs the outcome of a whole stream, or None."""
     whole = any(map(_is_whole, iter_answers(transcript)))
-    return skip_without_outcomes(transcript) or (None if whole else "no outcome of a whole stream")
+    return skip_without_outcomes(transcript) or (None if whole else "no outcome for a complete stream")
 
 
 def skip_without_content(transcript: Transcript) -> str | None:

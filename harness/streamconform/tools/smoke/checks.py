@@ -60,7 +60,9 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
     ),
     "content": SmokeCheck("returns content", answers.check_content, answers.skip_without_whole_streams),
     "reading": SmokeCheck(
-        "reads a text, a tool call and a cut stream", answers.check_reading, answers.skip_without_content
+        "reads a text answer, a tool call and a cut stream",
+        answers.check_reading,
+        answers.skip_without_content,
     ),
     "events": SmokeCheck(
         "events are in the normal form", answers.check_event_form, answers.skip_without_events

@@ -185,7 +185,8 @@ def check_adapter_errors(transcript: Transcript) -> Iterator[SmokeProblem]:
             elif isinstance(skipped, Mapping) and "outcome" not in result:
                 reason = _escape(str(skipped.get("reason")))
                 yield SmokeProblem(
-                    f"skipped a run that its claims include ({reason}); claim less in `apis`, or answer",
+                    f"skipped a run that its claims include ({reason}); narrow the claims in `apis`, or"
+                    " answer",
                     record.step,
                 )
 

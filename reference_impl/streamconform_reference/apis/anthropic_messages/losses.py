@@ -167,7 +167,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "stop",
         "foreign stop reasons, and `content_filter`",
-        "the API's reason; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
+        "the API's reason; `refusal`; otherwise `tool_use` if there is a call for the client, or `end_turn`",
         map_stop(encode_stop),
     ),
     Loss(

@@ -177,7 +177,7 @@ def read_result(block: Json, parent: str, names: Mapping[str, str]) -> Json:
     call = require_field(block, "tool_use_id", "text", parent)
     if call not in names:
         raise invalid_request(
-            f"{join_path(parent, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`"
+            f"{join_path(parent, 'tool_use_id')}: no earlier `tool_use` has the id `{call[:64]}`"
         )
     content: Any = block.get("content") or ""
     if not isinstance(content, str):

@@ -126,7 +126,7 @@ class DaskEngine:
         try:
             return future.result()
         except distributed.KilledWorker:
-            return Death("it ended the worker")
+            return Death("it killed the worker")
         except (OSError, asyncio.CancelledError, distributed.CancelledError) as error:
             return Death(f"the connection was lost: {escape_line(str(error), 100)}", counts=False)
         except ConformError:

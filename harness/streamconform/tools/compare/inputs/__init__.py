@@ -73,7 +73,7 @@ def find_format(url: str) -> str:
             return "folder"
         if found is None:
             raise UsageError(
-                f"`{url}` is no folder, and no file with one of the suffixes {', '.join(suffixes)}"
+                f"`{url}` is neither a folder nor a file with one of the suffixes {', '.join(suffixes)}"
             )
         measure_file(url)
     except (OSError, ImportError, ValueError) as error:
@@ -139,4 +139,4 @@ def read(location: str | Path, apis: Collection[str] = (), limit: int | None = N
 def describe_nothing(url: str, apis: Collection[str]) -> str:
     """Return the message for an input without recordings."""
     wanted = f" of {', '.join(apis)}" if apis else ""
-    return f"`{url}` holds no recording{wanted}; expected `manifest.jsonl`, or <api>/<name>.sse in it"
+    return f"`{url}` contains no recording{wanted}; expected `manifest.jsonl`, or <api>/<name>.sse in it"

@@ -61,7 +61,7 @@ def _open(url: str, file: Any) -> Any:
     try:
         opened = ParquetFile(file)
     except (ArrowException, OSError) as error:
-        raise SourceError((Problem(url, None, f"it is no Parquet file: {error}"),)) from error
+        raise SourceError((Problem(url, None, f"it is not a Parquet file: {error}"),)) from error
     if not {"api", "body"} <= set(opened.schema_arrow.names):
         columns = ", ".join(opened.schema_arrow.names)
         message = f"expected the columns `api` and `body`, found {columns}"

@@ -56,7 +56,7 @@ def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> I
     server.receive_data(HTTP2.sub(b"HTTP/1.1", request_bytes, count=1))
     request = server.next_event()
     if not isinstance(request, h11.Request):
-        raise h11.RemoteProtocolError("the request ends in its headers")
+        raise h11.RemoteProtocolError("the request ends inside its headers")
     sent = _read_body(server)
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
     client.send(h11.Request(method=request.method, target=request.target, headers=[("host", "recorded")]))
@@ -67,7 +67,7 @@ def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> I
     while isinstance(response, h11.InformationalResponse):
         response = client.next_event()
     if not isinstance(response, h11.Response):
-        raise h11.RemoteProtocolError("the response ends in its headers")
+        raise h11.RemoteProtocolError("the response ends inside its headers")
     return ImportedExchange(
         origin=where,
         recipe=RECIPE,

@@ -39,7 +39,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
         document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
         pairs = list(zip(document["requests"], document["responses"], strict=True))
     except vcr.BROKEN as error:
-        message = f"not a cassette of LangChain: {vcr.describe_error(error)}"
+        message = f"not a LangChain cassette: {vcr.describe_error(error)}"
         raise SourceError((Problem(str(path), vcr.find_line(error), message),)) from error
     for number, (request, response) in enumerate(pairs, start=1):
         where = f"{path.name}, interaction {number} of {len(pairs)}"

@@ -38,7 +38,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
         try:
             yield _read_flow(where, flow)
         except BROKEN as error:
-            yield SkippedExchange(where, f"not a flow of mitmproxy: {error}")
+            yield SkippedExchange(where, f"not a mitmproxy flow: {error}")
 
 
 def _read_flow(where: str, flow: Mapping[str, Any]) -> ImportedExchange | SkippedExchange:
