@@ -59,9 +59,9 @@ def command(
 ) -> None:
     """Judge the outcome in OUTCOME.json (- is stdin) as an answer to CASE.
 
-    The file holds an outcome in the normal form, or an object with `outcome`, `events` and `raised` as in a
-    result of the protocol. For a function's case, it holds the function's output. `conform serve` serves the
-    streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
+    The file contains an outcome in the normal form, or an object with `outcome`, `events` and `raised` as in
+    a result of the protocol. For a function's case, it contains the function's output. `conform serve` serves
+    the streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
     """
     settings = options.merge_settings(arguments)
     case = options.find_case(case_, settings)
@@ -100,7 +100,7 @@ def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
 
 
 def _read_answer(file: str, trial: AnyTrial) -> Answer:
-    """Return the answer in `file`; raises `UsageError` if it holds none."""
+    """Return the answer in `file`; raises `UsageError` if it contains none."""
     try:
         with click.open_file(file, "rb") as stream:
             data = stream.read(protocol.MAX_LINE + 1)

@@ -105,9 +105,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations on generated answers.
 
     Legal answers of each API are generated from a seed: thinking, text, calls, usage. They are encoded in
-    random pieces and delivered like recordings in a run, also with unknown fields and events, and broken. The
-    generated answer is the expectation. For each cause of failures the stream is made smaller and written to
-    --out as a cassette and a spec, for `conform run`.
+    random pieces and delivered like recordings in a run, including with unknown fields and events, and
+    broken. The generated answer is the expectation. For each cause of failures the stream is made smaller and
+    written to --out as a cassette and a spec, for `conform run`.
 
     \b
     conform fuzz -i mypkg
@@ -158,7 +158,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
         wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
         kept = {result.id for result in wrong}
         words = f"--seed {seed} --examples {size}"
-        # Only those that failed: with `--time-limit`, the others would fill the memory.
+        # Only failures are kept, because with `--time-limit` all results would fill the memory.
         trials |= {trial.id: GeneratedTrial(trial, words) for trial in generated if trial.id in kept}
         failed += wrong
         judged += sum(result.verdict != "skipped" for result in results.trials)
@@ -175,7 +175,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
 
 
 def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
-    """Yield seed and size of each round: as many as the examples need, or until the time is up."""
+    """Yield the seed and size of each round: as many rounds as the examples need, or until the time is up."""
     for number in count():
         done = number * ROUND
         if limit is None and done >= examples:

@@ -115,7 +115,7 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
     elif exists:
         write_atomically(path, file.text.encode())
     else:
-        # Exclusive, so that a file which appeared in the meantime is not overwritten.
+        # Exclusive, so that a file created in the meantime is not overwritten.
         with path.open("xb") as stream:
             stream.write(file.text.encode())
 
@@ -137,6 +137,6 @@ def _list_next_steps(folder: Path, target: AdapterTarget, *, dry_run: bool) -> l
 
 
 def _is_inside_repository(folder: Path) -> bool:
-    """Return whether `folder` is below the root of a repository."""
+    """Return whether `folder` is below a repository's root."""
     resolved = folder.resolve()
     return not (resolved / ".git").exists() and any((parent / ".git").exists() for parent in resolved.parents)

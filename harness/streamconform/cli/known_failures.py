@@ -37,7 +37,7 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""Options that exclude trials, so the run cannot check entries about them."""
+"""Options that exclude trials, so that the run cannot check entries about those trials."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
 """A path that does not exist is created as a file if it has one of these suffixes, else as a folder."""
@@ -52,7 +52,7 @@ class KnownFailuresFile:
     data: bytes
     listed: KnownFailuresContext
     is_new: bool
-    """Whether `--update-known-failures` creates it."""
+    """Whether `--update-known-failures` creates the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def known_failures_options(command: F) -> F:
 def read_known_failures(
     settings: dict[str, Any], impls: Sequence[str], find_unmatched: FindUnmatched
 ) -> tuple[KnownFailuresFile, ...]:
-    """Return the files that `settings` name and that are about one of `impls`, the values of `--impl`.
+    """Return the files that `settings` name and that apply to one of `impls`, the values of `--impl`.
 
     Raises `SourceError` with every problem of every file, and `UsageError` if the files are to be updated and
     it is ambiguous which file gets which failure.
@@ -192,7 +192,7 @@ def _plan_changes(
 
 
 def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
-    """Return the number of the file that gets new failures of `impl`, preferably a file about it alone."""
+    """Return the number of the file that gets new failures of `impl`, preferably one only for `impl`."""
     candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 

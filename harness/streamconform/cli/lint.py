@@ -63,7 +63,7 @@ def command(
     if shapes:
         _lint_shapes(ctx, sources, paths)
         return
-    # Begun first: many files are scanned by another process, while this one lints.
+    # Started first: another process scans the files while this one lints.
     wait_for_secrets = start_scan(list_files(paths, sources), settings.get("allow", ()))
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)

@@ -95,7 +95,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     headers = parse_headers(arguments["headers"])
     settings = {name: value for name, value in arguments.items() if value not in (None, ())}
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    check_update_options(arguments | {"api": None}, settings)  # here --api is required, and not a filter
+    check_update_options(arguments | {"api": None}, settings)  # here --api is required, and is not a filter
     files = read_known_failures(settings, [base_url], lambda entries: find_unmatched(entries, api))
     plan = ProbePlan(
         base_url=base_url,

@@ -40,7 +40,7 @@ T = TypeVar("T")
 ALL: Final = "all"
 WIDTH: Final = 400
 MAX_CHANGES: Final = 200
-"""Changes of shape that are listed."""
+"""The maximum number of shape changes that are listed."""
 
 
 def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
@@ -120,7 +120,7 @@ def _send_all(
     budget: _Budget,
     keep: Callable[[RecordedScenario, PlannedRequest, ScenarioSettings], None],
 ) -> list[RecordedScenario]:
-    """Send one request after the other, and return what was kept; a failure ends only its own scenario."""
+    """Send the requests in turn, and return the cassettes kept; a failure ends only its own scenario."""
     recorded = []
     for number, planned in enumerate(chosen):
         if not budget.allows(planned):
@@ -154,7 +154,7 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
 ) -> int:
-    """Record again what was recorded before, write nothing, and print which shapes changed."""
+    """Record the existing recordings again, write nothing, and print which shapes have changed."""
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
     chosen = [request for request in planned if before[request.api, request.name] is not None]
     if not chosen:

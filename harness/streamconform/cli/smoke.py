@@ -47,8 +47,8 @@ class SmokeCommand(click.Command):
 def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shape: str) -> None:
     """Check the adapter IMPL before you blame the library.
 
-    The adapter is started, greeted and given a few small streams; every message is checked. Each line says
-    `ok`, or `FIX` and what to do. Exit codes: 0 adapter OK, 1 something to fix, 3 the adapter cannot be
+    The adapter is started, greeted and given a few small streams; every message is checked. Each line begins
+    with `ok`, or with `FIX` and advice. Exit codes: 0 adapter OK, 1 something to fix, 3 the adapter cannot be
     started.
 
     \b

@@ -56,7 +56,7 @@ def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tup
 def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
     """Return the path of every check that a round trip may have."""
     answers = {"first": trial.first, "outcome": trial.second}
-    # The comparison with an empty outcome has every check that any outcome can have.
+    # The comparison with an empty outcome yields every check that any outcome can have.
     answer_paths = (
         check.path
         for name, answer in answers.items()

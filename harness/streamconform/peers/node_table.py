@@ -119,7 +119,8 @@ NODE_PEERS: Final = (
             "raw_stop",
             *EVENTS,
         ),
-        # It keeps Gemini's signatures on the text or call they came with, so signatures are not claimed.
+        # It keeps Gemini's signatures on the text or call with which they arrived, so signatures are not
+        # claimed.
         claims_by_api={
             "google-generate": (
                 "tool_calls",

@@ -1,4 +1,4 @@
-"""Snippets: how each peer's library is called, `snippets/<peer>.yaml`, for programs that show a finding."""
+"""Snippets (`snippets/<peer>.yaml`) that call each peer's library, for programs that show a finding."""
 
 from __future__ import annotations
 
