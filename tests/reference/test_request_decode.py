@@ -378,7 +378,11 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
         {"messages": [user({"type": "document", "source": {"type": "base64", "data": "JVBERi0="}})]},
         "messages.0.content.0.source.type: the document of a source of type `base64`, not `text`",
     ),
-    (ANTHROPIC, {"messages": [user(came())]}, "messages.0.content.0.tool_use_id: no `tool_use` before"),
+    (
+        ANTHROPIC,
+        {"messages": [user(came())]},
+        "messages.0.content.0.tool_use_id: no earlier `tool_use` has the id",
+    ),
     (
         ANTHROPIC,
         {"messages": [answer({**USE, "input": "{}"})]},

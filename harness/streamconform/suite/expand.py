@@ -1,4 +1,4 @@
-"""Expand cases into trials: each applicable delivery and fault, at the lower of both levels; or one call."""
+"""Expand cases into trials: one per delivery and fault, at the lower of the two levels; or one call."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def expand(
     faults: FaultSet = "none",
     sampled: Collection[str] = (),
 ) -> Iterator[AnyTrial]:
-    """Yield the trials of each case: its deliveries in the order of `DELIVERIES`, then its faults.
+    """Yield the trials of each case: first its deliveries, in the order of `DELIVERIES`, then its faults.
 
-    Only cases with the tag `SAMPLE_TAG` get the deliveries `sampled`. A case without bytes is a single trial,
-    regardless of `deliveries` and `faults`.
+    Only cases with the tag `SAMPLE_TAG` get the deliveries in `sampled`. A case without bytes is a single
+    trial, regardless of `deliveries` and `faults`.
     """
     requested = set(deliveries)
-    # The order of the table, not of the options: results and reports list trials in it.
+    # Use the order of the table, not of the options, because results and reports list trials in it.
     names = [name for name in DELIVERIES if name in requested]
     for case in cases:
         if isinstance(case, CallCase):
@@ -76,9 +76,11 @@ def _expand_deliveries(
         delivery = DELIVERIES[name]
         if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
             continue
-        # With the case's id, so that a case is cut in the same places regardless of the selection.
+        # The seed includes the case's id, so that a case is cut in the same places regardless of the
+        # selection.
         chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
-        # A delivery with the same chunks as an earlier one would be the same trial; gzip differs on the way.
+        # A delivery with the same chunks as an earlier one would be the same trial; gzip differs only in
+        # transit.
         key = name == "gzip", chunks
         if key not in seen:
             seen.add(key)
@@ -152,7 +154,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
 
 
 def find_delivery_level(api: str, name: str) -> Level:
-    """Return the level of a delivery: the API's for unknown events and fields, else that in `DELIVERIES`."""
+    """Return a delivery's level: the API's for unknown events and fields, otherwise that in `DELIVERIES`."""
     extensions = APIS[api].extensions
     match name:
         case "unknown-event":

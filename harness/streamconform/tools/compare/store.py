@@ -64,12 +64,12 @@ class PartWriter:
 
 
 def prepare(job: Job, *, resume: bool) -> None:
-    """Make the results folder; raises `UsageError` if it holds results and `resume` is not set."""
+    """Make the results folder; raises `UsageError` if it contains results and `resume` is not set."""
     assert job.results is not None, "the job keeps its findings"
     import_arrow()
     storage, folder = open_storage(job.results)
     storage.makedirs(folder, exist_ok=True)
-    # In a bucket, a folder exists only once there is something in it.
+    # In a storage bucket, a folder exists only if it contains something.
     names = storage.ls(folder, detail=False) if storage.exists(folder) else ()
     if not resume and any(name.endswith(".parquet") for name in names):
         raise UsageError(f"`{job.results}` already contains results; `--resume` continues that run")
@@ -78,7 +78,7 @@ def prepare(job: Job, *, resume: bool) -> None:
 def read_part(job: Job, partition: str) -> Part | None:
     """Return the part that an earlier run of `job` wrote, or None.
 
-    Raises `SourceError` if it is broken, or of a run with other implementations or settings.
+    Raises `SourceError` if the file is damaged, or from a run with different implementations or settings.
     """
     assert job.results is not None, "the job keeps its findings"
     arrow, parquet = import_arrow()

@@ -1,4 +1,4 @@
-"""Format the result of a search: frames, expected and actual values, and how to reproduce it. Pure."""
+"""Format the result of a search: frames, expected and actual values, and commands to reproduce it. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamconform.tools.minimise.write import WrittenFiles
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_PAYLOAD = 20_000
-"""Characters printed per payload."""
+"""The number of characters printed per payload."""
 
 
 def render_text(
