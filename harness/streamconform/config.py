@@ -1,6 +1,6 @@
 """The config file: `conform.toml`, or `[tool.conform]` in `pyproject.toml`, nearest to the current folder.
 
-Every key is also a command-line option of the same name, and the command line wins.
+Every key is also a command-line option of the same name, and the command line takes precedence.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
 * examining recordings in workers that die: `WorkerError`
 * writing reports: `ReportError`
 
-Each class has the exit code of its kind (`exit_code`). Any other exception that escapes is a bug of
+Each class has the exit code of its kind (`exit_code`). Any other exception that escapes is a bug in
 streamconform and ends with exit code 4. A message states the problem, its location, the expected and actual
 value, and the fix; code and file names are in backticks.
 """

@@ -6,8 +6,8 @@
     >>> results = run_suite("mypkg", select=["openai-chat/**"], deliver="fast")   # doctest: +SKIP
     >>> write_report("html", "report.html", results)                              # doctest: +SKIP
 
-These four functions, the values that they return and the exceptions in `streamconform.errors` follow
-semantic versioning: within a major version they only grow. Every other module is internal.
+These four functions, the values that they return and the exceptions in `streamconform.errors` follow semantic
+versioning: within a major version, they only gain members. Every other module is internal.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def judge_outcome(
     events: Sequence[Mapping[str, Any]] | None = None,
     delivery: str = AS_IS,
 ) -> Judgement:
-    """Return the checks and the verdict for an outcome that was made elsewhere.
+    """Return the checks and the verdict for an outcome that was produced elsewhere.
 
     `outcome` and `events` are in the normal form (docs/outcome.md), as JSON values; for a case of a function,
     `outcome` is its output. Raises `SelectionError` for a round trip, which only a run over HTTP can judge.

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Final
 
 LINE_WIDTH: Final = 60
-"""Characters of a value that a report shows on one line by default."""
+"""The number of characters of a value that a report shows on one line by default."""
 _TAIL_WIDTH: Final = 10
 """Characters kept from the end of a shortened text, because long texts often differ only there."""
 
 
 def escape_unprintable(text: str) -> str:
-    """Return `text` with every character escaped that Unicode does not class as graphic, except the space."""
+    """Return `text` with every character escaped that Unicode does not classify as graphic, except spaces."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

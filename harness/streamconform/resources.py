@@ -1,4 +1,4 @@
-"""Find the bundled specs, cassettes and findings: in the wheel, or in the checkout of an editable install."""
+"""Find the bundled specs, cassettes and findings in the wheel, or in the checkout of an editable install."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = Literal["specs", "cassettes", "findings", "known", "history"]
 
 def find_bundled(kind: Kind) -> Path:
     """Return the folder of the bundled files of a kind; raises `UsageError` if it is missing."""
-    # The checkout comes first: an editable install copies the files once, and the copy goes out of date.
+    # The checkout comes first: an editable install copies the files only once, so its copy becomes outdated.
     checkout = _PACKAGE.parents[1] / _IN_CHECKOUT[kind]
     if (_PACKAGE.parents[1] / "pyproject.toml").is_file() and checkout.is_dir():
         return checkout

@@ -1,4 +1,4 @@
-"""The end of a message about an unknown name: the known names that are closest to it. Pure."""
+"""Suggest the closest known names at the end of a message about an unknown name. Pure."""
 
 from __future__ import annotations
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 VARIABLE: Final = "CONFORM_CACHE"
-"""Environment variable that names the folder."""
+"""The environment variable that names the folder."""
 
 CORPUS: Final = "corpus"
 """The folder of pulled recordings in it."""
 
 
 def find_user_cache(folder: str | None) -> Path:
-    """Return `folder`, else `CONFORM_CACHE`, else `streamconform` in the user's cache folder."""
+    """Return `folder`, or `CONFORM_CACHE`, or `streamconform` in the user's cache folder."""
     folder = folder or os.environ.get(VARIABLE)
     if folder:
         return Path(folder).expanduser().absolute()

@@ -1,4 +1,4 @@
-"""Let vcrpy and pytest-recording replay cassettes of this format, with their usual marks.
+"""Let vcrpy and pytest-recording replay our cassettes, with their usual marks.
 
     import vcr
     from streamconform.vcr import Persister
@@ -29,7 +29,7 @@ class Persister:
     """Reads streamconform's cassettes, bundled or in the user's folder, and vcrpy's cassettes as usual."""
 
     def __init__(self, base_url: str | None = None) -> None:
-        """Match requests to `base_url`, by default the provider's."""
+        """Match requests to `base_url`, which defaults to the provider's."""
         self._base_url = base_url
 
     def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:

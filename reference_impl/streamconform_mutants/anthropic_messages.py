@@ -61,7 +61,7 @@ def arguments_repaired(message: Json) -> None:
     "cache-split-ignored",
     "handlers",
     "message_start",
-    "message_delta",  # gateways send the split here
+    "message_delta",  # gateways report the breakdown here
     issues=("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
     fails=("**:usage.cache_write_1h", "**:cost.cache_write", "**:cost.total"),
 )
@@ -98,7 +98,7 @@ def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
     fails=CONTENT,
 )
 def citations_lost(message: Assembler, payload: Payload) -> None:
-    """Reads the text of a block, and no citation that comes in a delta."""
+    """Reads the text of a block, but ignores citations that come in deltas."""
     if object_at(payload, "delta").get("type") != "citations_delta":
         on_content_block_delta(message, payload)
 
@@ -125,7 +125,7 @@ def cost_from_floats(message: Json) -> None:
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def cut_call_executable(message: Json) -> None:
-    """Hands out a call that was cut as executable, with empty arguments."""
+    """Returns a truncated call as executable, with empty arguments."""
     for block in _ended_blocks(message):
         if block.get("complete") is False:
             block["arguments"] = {}
@@ -134,7 +134,7 @@ def cut_call_executable(message: Json) -> None:
 
 @mutants.document("document-first-block-only", issues=(), fails=CONTENT)
 def document_first_block_only(document: Payload) -> Iterator[Payload]:
-    """Reads only the first block of an answer without streaming."""
+    """Reads only the first block of a non-streaming answer."""
     content = document.get("content")
     yield from to_payloads({**document, "content": content[:1] if isinstance(content, list) else content})
 
@@ -149,7 +149,7 @@ def document_first_block_only(document: Payload) -> Iterator[Payload]:
     fails=ARGUMENTS,
 )
 def empty_arguments_dropped(message: Json) -> None:
-    """Fails to parse empty arguments text and reports no arguments instead of `{}`."""
+    """Fails to parse empty argument text, and reports no arguments instead of `{}`."""
     for block in _ended_blocks(message):
         if block.get("arguments") == {} and not (block["arguments_text"] or "").strip():
             block["arguments"] = None
@@ -179,7 +179,7 @@ class EofAsSuccess(AnthropicMessagesDecoder):
     fails=(*ERROR, *COMPLETE),
 )
 def error_frame_swallowed(message: Assembler, _: Payload) -> None:
-    """Treats an error in mid-stream as the end of a complete answer."""
+    """Treats a mid-stream error as the end of a complete answer."""
     message.complete()
 
 
@@ -189,7 +189,7 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
     fails=GIVES_UP,
 )
 class FallbackBlockFatal(AnthropicMessagesDecoder):
-    """Gives up at a block that hands the answer over to another model."""
+    """Gives up at a block in which another model takes over the answer."""
 
     def read(self, payload: Payload) -> None:
         if object_at(payload, "content_block").get("type") == "fallback":
@@ -205,7 +205,7 @@ class FallbackBlockFatal(AnthropicMessagesDecoder):
     fails=("**:cost.**",),
 )
 def fast_mode_at_the_standard_price(message: Assembler, payload: Payload) -> None:
-    """Ignores the speed that the usage names, so fast mode costs too little."""
+    """Ignores the speed reported in the usage, so fast mode costs too little."""
     start = object_at(payload, "message")
     usage = {key: value for key, value in object_at(start, "usage").items() if key != "speed"}
     changed = {"message": {**start, "usage": usage}} if usage else {}
@@ -285,7 +285,7 @@ def pause_turn_as_stop(message: Assembler, payload: Payload) -> None:
     fails=ARGUMENTS,
 )
 def prefilled_input_lost(message: Assembler, payload: Payload) -> None:
-    """Drops the arguments in the start of a call, although no fragment follows."""
+    """Drops the arguments in a call's start event, although no fragment follows."""
     block = {key: value for key, value in object_at(payload, "content_block").items() if key != "input"}
     on_content_block_start(message, {**payload, "content_block": block})
 

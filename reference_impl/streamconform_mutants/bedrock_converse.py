@@ -30,7 +30,7 @@ _COUNTS_WITHOUT_CACHE: Final = ("inputTokens", "outputTokens", "totalTokens")
     fails=(*CONTENT, "**:invariant.**"),
 )
 class BlockIndexIgnored(BedrockConverseDecoder):
-    """Joins the input of parallel calls as if there were one block."""
+    """Joins the input of parallel calls as if they were a single block."""
 
     first: Any = None
 
@@ -125,7 +125,7 @@ class FlatReasoningLost(BedrockConverseDecoder):
     fails=("**:stop.**",),
 )
 def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """Takes an assessment in the trace for an intervention, even if the guardrail let the answer pass."""
+    """Mistakes any assessment in the trace for an intervention, even if the guardrail let the answer pass."""
     on_metadata(answer, payload)
     guardrail = object_at(object_at(payload, "trace"), "guardrail")
     if any(guardrail.get(key) for key in ("inputAssessment", "outputAssessments")):

@@ -47,7 +47,7 @@ class Base64AsLatin1(BedrockInvokeDecoder):
     fails=GIVES_UP,
 )
 class ChecksumsUnchecked(EventStreamFraming):
-    """Trusts the lengths of a message, and never compares its checksums."""
+    """Trusts a message's lengths, and never verifies its checksums."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class ChecksumsUnchecked(EventStreamFraming):
     fails=ERROR,
 )
 def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
-    """Takes an error inside a chunk for one more event of the message."""
+    """Treats an error inside a chunk as one more event of the message."""
 
 
 @mutants.decoder(
@@ -88,7 +88,7 @@ def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
     fails=ERROR,
 )
 class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
-    """Skips every message whose payload has no `bytes`, exceptions among them."""
+    """Skips every message whose payload has no `bytes`, including exceptions."""
 
     def take_failure(self, frame: Frame) -> None:
         pass
@@ -115,7 +115,7 @@ def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
     fails=CONTENT,
 )
 def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
-    """Looks for the signature in `thinking_delta`, where it never is."""
+    """Looks for the signature in `thinking_delta`, where it never occurs."""
     if object_at(payload, "delta").get("type") != "signature_delta":
         on_content_block_delta(message, payload)
 
@@ -144,7 +144,7 @@ def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
     fails=USAGE,
 )
 class MetricsAsUsage(BedrockInvokeDecoder):
-    """Replaces the counts of the model by those of the service."""
+    """Replaces the model's counts with the service's."""
 
     def read_metrics(self, metrics: Any) -> None:
         if isinstance(metrics, dict):
@@ -158,7 +158,7 @@ class MetricsAsUsage(BedrockInvokeDecoder):
     fails=USAGE,
 )
 class MetricsWithoutCache(BedrockInvokeDecoder):
-    """Takes only input and output from the counts of the service."""
+    """Takes only input and output tokens from the service's counts."""
 
     def read_metrics(self, metrics: Any) -> None:
         if isinstance(metrics, dict):
@@ -173,7 +173,7 @@ class MetricsWithoutCache(BedrockInvokeDecoder):
     fails=GIVES_UP,
 )
 class ReadAsMessage(EventStreamFraming):
-    """Expects whole messages in every network read, and drops the part of one at its end."""
+    """Expects complete messages in every network read, and drops an incomplete one at its end."""
 
     def receive(self, data: bytes) -> list[Frame]:
         framing = EventStreamFraming()
@@ -201,7 +201,7 @@ def stop_sequence_lost(message: Assembler, payload: Payload) -> None:
     fails=(*STATUS, *COMPLETE),
 )
 class TruncatedTailAccepted(BedrockInvokeDecoder):
-    """Takes the end of the body for the end of the answer, even inside a message."""
+    """Treats the end of the body as the end of the answer, even inside a message."""
 
     def end_of_body(self) -> None:
         self.message.complete()
@@ -213,7 +213,7 @@ class TruncatedTailAccepted(BedrockInvokeDecoder):
     fails=(*ERROR, *CONTENT, *USAGE),
 )
 class UndecodableChunkSkipped(BedrockInvokeDecoder):
-    """Skips a chunk whose `bytes` is not base64, and says nothing."""
+    """Silently skips a chunk whose `bytes` is not base64."""
 
     def unwrap(self, frame: Frame) -> Frame:
         try:

@@ -27,7 +27,7 @@ _FAILURES: Final = ("ERROR", "TIMEOUT")
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 def argument_fragments_lost(_stream: v2.V2Stream, _payload: Payload) -> None:
-    """Reads the start and the end of a tool call and ignores all fragments of its arguments."""
+    """Reads the start and end of a tool call, but ignores all fragments of its arguments."""
 
 
 @mutants.decoder(
@@ -71,7 +71,7 @@ class BilledUnitsIgnored(CohereChatDecoder):
     fails=("**:content.*.text.citations",),
 )
 def citations_ignored(_stream: v2.V2Stream, _payload: Payload) -> None:
-    """Skips the events of citations, so an answer has no sources."""
+    """Skips citation events, so an answer has no sources."""
 
 
 @mutants.replace(
@@ -125,7 +125,7 @@ class FailedEndAsStop(CohereChatDecoder):
     fails=CONTENT,
 )
 def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
-    """Appends the text that the end of a v1 stream repeats."""
+    """Appends the complete text, which the end of a v1 stream repeats."""
     response = object_at(payload, "response")
     text = response.get("text")
     if isinstance(text, str):

@@ -40,7 +40,7 @@ def valid_json_unescaped(value: Any) -> Json:
     fails=_HEAL,
 )
 def only_quotes_unescaped(value: Any) -> Json:
-    """Unescapes only the quotes of doubly escaped text, and no other escape."""
+    """Unescapes only the quotes in doubly escaped text, and no other escapes."""
     if not isinstance(value, str) or codec.is_json(value.encode()) or not value.strip():
         return heal_tool_arguments(value)
     try:
@@ -79,7 +79,7 @@ def non_object_arguments_passed(value: Any) -> Any:
     "malformed-arguments-emptied", "heal", issues=("brightwave-inc/tidebreak#1129",), fails=_HEAL
 )
 def malformed_arguments_emptied(value: Any) -> Json:
-    """Replaces text that is not JSON by an empty object, so the tool runs without arguments."""
+    """Replaces text that is not JSON with an empty object, so the tool runs without arguments."""
     healed = heal_tool_arguments(value)
     return {} if healed == {"raw": value} and isinstance(value, str) else healed
 
@@ -169,7 +169,7 @@ def assembled_by_name(value: Any) -> Any:
 
 @mutants.function("open-calls-handed-out", "assemble", issues=(), fails=_ASSEMBLE)
 def open_calls_handed_out(value: Any) -> Any:
-    """Gives calls that have not ended an empty object as arguments."""
+    """Reports an empty object as the arguments of calls that have not ended."""
     return [
         call if call["arguments"] is not None else {**call, "arguments": {}} for call in assemble(None, value)
     ]

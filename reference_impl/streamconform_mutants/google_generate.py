@@ -154,7 +154,7 @@ class FirstReasonEnds(GoogleGenerateDecoder):
     fails=("**:cost.**",),
 )
 class ModalitiesAtOnePrice(GoogleGenerateDecoder):
-    """Ignores the counts by modality, so audio and pictures have the price of text."""
+    """Ignores the counts by modality, so audio and pictures are priced like text."""
 
     def read_usage(self, usage: Payload) -> None:
         super().read_usage({name: value for name, value in usage.items() if not name.endswith("Details")})
@@ -182,7 +182,7 @@ class PartialNullDropped(FunctionCalls):
     fails=("**:usage.input", "**:cost.input", "**:cost.total"),
 )
 class SearchResultsBilled(GoogleGenerateDecoder):
-    """Bills what Google Search retrieved as input, which the price list does not charge."""
+    """Bills the content retrieved by Google Search as input, although it is free."""
 
     def read_candidate(self, candidate: Payload) -> None:
         super().read_candidate(candidate)
@@ -251,7 +251,7 @@ def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
     fails=STOP_REASON,
 )
 class UnknownReasonAsStop(GoogleGenerateDecoder):
-    """Treats a finish reason that is newer than its table as a normal end."""
+    """Treats a finish reason that is missing from its table as a normal end."""
 
     def read_finish(self, finish: Any, finish_message: Any) -> None:
         super().read_finish(finish, finish_message)

@@ -78,7 +78,7 @@ class FirstSignatureWins(Steps):
     fails=CONTENT,
 )
 class ThoughtsShownAsText(Steps):
-    """Shows the summary of a thought as the answer's text."""
+    """Reports the summary of a thought as the answer's text."""
 
     def start(self, index: int | None, data: Payload) -> None:
         super().start(index, {"type": "model_output"} if data.get("type") == "thought" else data)
@@ -96,7 +96,7 @@ class ThoughtsShownAsText(Steps):
     fails=(*ARGUMENTS, *CONTENT),
 )
 class LastArgumentFragmentWins(Steps):
-    """Takes each fragment for the whole arguments, so that the last one wins."""
+    """Treats each fragment as the complete arguments, so the last one wins."""
 
     def add(self, index: int | None, delta: Payload) -> None:
         step = self._find(index)
@@ -155,7 +155,7 @@ class AnyStatusAsCompleted(GoogleInteractionsDecoder):
     fails=USAGE,
 )
 class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
-    """Reads input, output and total only, although thoughts are billed as output."""
+    """Reads only input, output and total, although thoughts are billed as output."""
 
     def report(self, usage: object, tier: str | None = None) -> None:
         if isinstance(usage, dict):
@@ -174,7 +174,7 @@ class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
     fails=CONTENT,
 )
 class AnnotationsIgnored(Steps):
-    """Ignores the deltas with annotations, so nobody knows where the text comes from."""
+    """Ignores deltas with annotations, so the sources of the text are lost."""
 
     def add(self, index: int | None, delta: Payload) -> None:
         if delta.get("type") != "text_annotation_delta":
@@ -187,7 +187,7 @@ class AnnotationsIgnored(Steps):
     fails=("**:continuation",),
 )
 class CheckpointAsContinuation(GoogleInteractionsDecoder):
-    """Keeps the first continuation token, which would repeat what came after it."""
+    """Keeps the first continuation token, so content after it would be sent again."""
 
     @cached_property
     def tokens(self) -> list[str]:

@@ -16,7 +16,7 @@ def object_at(holder: Json, key: str) -> Json:
 
 
 def drop_key(value: Any, key: str) -> Any:
-    """Return the JSON value without the members of this name, at any depth."""
+    """Return the JSON value without members of this name, at any depth."""
     if isinstance(value, dict):
         return {name: drop_key(member, key) for name, member in value.items() if name != key}
     return [drop_key(item, key) for item in value] if isinstance(value, list) else value

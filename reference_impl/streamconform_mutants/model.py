@@ -28,7 +28,7 @@ STOP_REASON: Final = ("**:stop", "**:stop.reason")
 ERROR: Final = (*STATUS, "**:error", "**:error.**")
 USAGE: Final = ("**:usage.**", "**:cost.**")
 CONTENT: Final = ("**:content.**",)
-# A parser that gives up in mid-stream loses whatever comes later, and that depends on where it gives up.
+# A parser that gives up mid-stream loses everything after that point.
 GIVES_UP: Final = (
     *ERROR,
     *USAGE,
@@ -37,7 +37,7 @@ GIVES_UP: Final = (
     "**:response_id",
     "**:invariant.**",
 )
-# `complete_calls` is checked where a fault breaks the stream after some calls have ended.
+# `complete_calls` is checked if a fault breaks the stream after some calls have ended.
 COMPLETE: Final = ("**:content.*.tool_call.complete", "**:content.complete_calls")
 ARGUMENTS: Final = ("**:content.*.tool_call.arguments",)
 ARGUMENTS_TEXT: Final = ("**:content.*.tool_call.arguments_text",)

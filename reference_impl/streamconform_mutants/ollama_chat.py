@@ -66,7 +66,7 @@ class CallsOfOneIndexJoined(OllamaChatDecoder):
     fails=(*CONTENT, "**:invariant.**"),
 )
 def content_dropped_on_error(message: Json) -> None:
-    """Drops the content that had arrived before the error record."""
+    """Drops the content that arrived before the error record."""
     outcome = object_at(message, "outcome")
     if outcome.get("status") == "error":
         outcome["content"] = []
@@ -132,7 +132,7 @@ class MissingCountFatal(OllamaChatDecoder):
     fails=GIVES_UP,
 )
 class RecordParsedByRead(NdjsonFraming):
-    """Parses each network read as whole lines, so a record split across two reads is broken."""
+    """Parses each network read as complete lines, so a record split across two reads is broken."""
 
     def receive(self, data: bytes) -> list[Frame]:
         self.recognised = True

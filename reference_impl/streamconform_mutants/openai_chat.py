@@ -137,7 +137,7 @@ class CumulativeUsageSummed(OpenaiChatDecoder):
 
 @mutants.document("document-first-call-only", issues=(), fails=CONTENT)
 def document_first_call_only(document: Payload) -> Iterator[Payload]:
-    """Reads only the first call of an answer without streaming."""
+    """Reads only the first call of a non-streaming answer."""
     for payload in to_payloads(document):
         calls = payload["choices"][0]["delta"].get("tool_calls")
         if isinstance(calls, list):
@@ -185,7 +185,7 @@ class NullUsageErases(OpenaiChatDecoder):
             self.counts.clear()
         super().read_usage(payload, choice)
 
-    # Usage is reported once, at the end: a report cannot be taken back.
+    # Usage is reported once, at the end, because a report cannot be taken back.
     def report(self) -> None:
         pass
 
@@ -217,7 +217,7 @@ class ObjectArgumentsDropped(ToolCalls):
     fails=CONTENT,
 )
 def old_call_beside_new(answer: OpenaiChatDecoder, function: Any) -> None:
-    """Takes the deprecated `function_call` for another call, although `tool_calls` has the same one."""
+    """Counts the deprecated `function_call` as another call, although `tool_calls` contains the same call."""
     answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
 
 

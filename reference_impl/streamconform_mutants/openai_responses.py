@@ -64,7 +64,7 @@ class AnnotationsDropped(OpenaiResponsesDecoder):
     fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
 )
 class ApprovalAsFunctionCall(OpenaiResponsesDecoder):
-    """Takes a request to approve a remote tool's call for a call that the client runs."""
+    """Mistakes a request to approve a remote tool's call for a call that the client must run."""
 
     def read(self, payload: Payload) -> None:
         super().read(_approve(payload))
@@ -87,7 +87,7 @@ def _approve(value: Any) -> Any:
     fails=CONTENT,
 )
 class ContentIndexTrusted(OpenaiResponsesDecoder):
-    """Takes `content_index` for the position in the finished item, so a text may come out twice."""
+    """Mistakes `content_index` for the position in the finished item, so a text may be reported twice."""
 
     def read(self, payload: Payload) -> None:
         for item in self.answer.items:
@@ -268,7 +268,7 @@ class ItemIdCorrelated(OpenaiResponsesDecoder):
     fails=CONTENT,
 )
 class PhaseGuessed(OpenaiResponsesDecoder):
-    """Calls every message the final answer, also the commentary before a call."""
+    """Reports every message as the final answer, even the commentary before a call."""
 
     def read(self, payload: Payload) -> None:
         super().read(_finish_phases(payload))

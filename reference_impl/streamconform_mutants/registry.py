@@ -73,7 +73,7 @@ class StreamMutants(Registry):
         """
 
         def make(broken: Any) -> Adapter:
-            # Without `staticmethod` a function would become a method.
+            # Without `staticmethod`, a function would become a method.
             value = (
                 {**getattr(self.base, attribute), **dict.fromkeys(keys, broken)}
                 if keys
@@ -98,9 +98,9 @@ class StreamMutants(Registry):
         return self.register(name, issues, fails, make)
 
     def document(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
-        """Read answers without streaming with the decorated function, and streams correctly.
+        """Read non-streaming answers with the decorated function, and streams correctly.
 
-        It takes the document, and returns the payloads of a stream.
+        The function takes the document, and returns the payloads of a stream.
         """
 
         def make(broken: DocumentReader) -> Adapter:
@@ -148,7 +148,7 @@ class FunctionMutants(Registry):
     def function(
         self, name: str, function: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
     ) -> Callable[[T], T]:
-        """Answer calls of `function` with the decorated function, which takes the input alone."""
+        """Answer calls of `function` with the decorated function, which takes only the input."""
 
         def make(broken: Callable[[Any], Any]) -> Adapter:
             def decode_nothing(run: Run) -> Iterator[Json]:

@@ -58,7 +58,7 @@ def _change_results(
     fails=_INPUT,
 )
 def phases_not_sent(_: Conversation, body: Body) -> None:
-    """Sends the messages of an earlier answer without their phases."""
+    """Sends an earlier answer's messages without their phases."""
     for item in body["input"]:
         item.pop("phase", None)
 
@@ -70,7 +70,7 @@ def phases_not_sent(_: Conversation, body: Body) -> None:
     fails=(*_INPUT, "**:body.input"),
 )
 def compaction_not_sent(_: Conversation, body: Body) -> None:
-    """Drops the compaction item, and with it everything that was said before."""
+    """Drops the compaction item, which stands for everything that was said before."""
     body["input"] = [item for item in body["input"] if item.get("type") != "compaction"]
 
 
@@ -174,7 +174,7 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
     fails=_CONTENTS,
 )
 def server_tools_not_sent(_: Conversation, body: Body) -> None:
-    """Drops the calls of the provider's tools and their responses when it sends an answer back."""
+    """Drops the calls of the provider's tools, and their responses, when sending an answer back."""
     for parts in _block_lists(body):
         parts[:] = [part for part in parts if part.keys().isdisjoint({"toolCall", "toolResponse"})]
 
@@ -408,7 +408,7 @@ def result_image_lost(conversation: Conversation) -> Conversation:
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def result_printed(conversation: Conversation) -> Conversation:
-    """Sends JSON results as Python prints the values, not as JSON."""
+    """Sends JSON results in Python's notation instead of JSON."""
 
     def print_values(result: Conversation) -> Conversation:
         content = result["content"]
@@ -497,7 +497,7 @@ def call_alone_respelled(conversation: Conversation, body: Body) -> None:
     fails=("**:invariant.unique-ids", *_MESSAGES),
 )
 def repeated_id_sent(conversation: Conversation, body: Body) -> None:
-    """Sends two tool calls with the same id, as the model wrote them in two turns."""
+    """Sends two tool calls with the same id, because the model used it in two turns."""
     answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
     blocks = [block for message in answers for block in message["content"]]
     ids = [block["id"] for block in blocks if block["type"] == "tool_call"]

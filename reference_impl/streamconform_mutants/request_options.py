@@ -113,7 +113,7 @@ def choice_without_tools(conversation: Conversation, body: Body) -> None:
     fails=("**:body.tool_choice",),
 )
 def choice_in_lower_case(_: Conversation, body: Body) -> None:
-    """Sends the tool choice as another API spells it."""
+    """Sends the tool choice in another API's spelling."""
     if "tool_choice" in body:
         body["tool_choice"] = body["tool_choice"].lower()
 
@@ -437,7 +437,7 @@ def schema_lost(_: Conversation, body: Body) -> None:
     fails=_FORMATS,
 )
 def schema_name_lost(conversation: Conversation, body: Body) -> None:
-    """Sends a schema that has no name without one, which the API rejects."""
+    """Sends an unnamed schema without adding a name, which the API rejects."""
     if "name" not in conversation.get("output_schema", {"name": None}):
         flat = body.get("text", {}).get("format", {})
         body.get("response_format", {}).get("json_schema", flat).pop("name", None)
@@ -450,7 +450,7 @@ def schema_name_lost(conversation: Conversation, body: Body) -> None:
     fails=_FORMATS,
 )
 def schema_as_text(_: Conversation, body: Body) -> None:
-    """Sends the schema as escaped text, which the server does not take for a schema."""
+    """Sends the schema as escaped text, which the server does not accept as a schema."""
     if isinstance(body.get("format"), dict):
         body["format"] = json.dumps(body["format"])
 

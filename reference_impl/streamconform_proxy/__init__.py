@@ -1,7 +1,7 @@
-"""Translate between APIs: a client's request to the upstream's API, and the upstream's answer back.
+"""Translate between APIs: a client's request to the upstream's API, and the upstream's answer back again.
 
-The names exported here do no I/O: bytes and values in, bytes and values out. Only `server` and the modules
-that it imports talk to the network; they need aiohttp, so they are not imported here.
+Nothing exported here does any I/O: bytes and values in, bytes and values out. Only `server` and the modules
+that it imports use the network; they need aiohttp, so they are not imported here.
 
     request = translate_request(route, body, headers)   # or raises RequestError; see `build_refusal`
     ...                                                 # POST request.content to the upstream at request.path

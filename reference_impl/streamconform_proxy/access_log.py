@@ -11,7 +11,7 @@ WriteLine = Callable[[str], None]
 """Writes one line of the log."""
 
 MAX_LINE: Final = 400
-"""Maximum characters in a line, limited because some of its text comes from clients."""
+"""The maximum length of a line, because some of its text comes from clients."""
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class AccessRecord:
     path: str
     status: int = 0
     sent: int = 0
-    """Bytes of the response's body."""
+    """The size of the response's body in bytes."""
     notes: list[str] = field(default_factory=list)
 
     def format_line(self, milliseconds: float) -> str:
@@ -38,7 +38,7 @@ def make_printable(text: str) -> str:
 
 def build_logger(write: WriteLine) -> logging.Logger:
     """Return a logger for the HTTP library that writes one line per record, without tracebacks."""
-    # Not from `getLogger`: the logger belongs to one proxy, not to the process.
+    # Not obtained from `getLogger`, because the logger belongs to one proxy, not to the process.
     logger = logging.Logger("proxy", logging.WARNING)  # noqa: LOG001
     logger.addHandler(_LineHandler(write))
     return logger

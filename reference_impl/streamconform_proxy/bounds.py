@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_HEADER_FIELD: Final = 16 * 1024
-"""Bytes in the request line, and in one header."""
+"""The maximum size of the request line and of each header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,19 +14,19 @@ class ProxyBounds:
     """Limits in bytes and seconds."""
 
     body: int = 32 * 1024 * 1024
-    """Bytes in a request's body; the limit of Anthropic's API."""
+    """The maximum size of a request's body: the limit of Anthropic's API."""
     streams: int = 256
-    """Maximum requests that are answered at the same time."""
+    """The maximum number of requests answered at the same time."""
     receive: float = 60.0
-    """Seconds to receive a request's body, and to wait for the next request on a connection."""
+    """The time limit, in seconds, for receiving a body, and for waiting for a connection's next request."""
     ping: float = 10.0
     """Seconds of silence from the upstream after which the client gets a ping."""
     stalled: float = 300.0
     """Seconds after which a client that reads nothing is disconnected."""
     longest: float = 3600.0
-    """Seconds that one answer may take."""
+    """The time limit, in seconds, for one answer."""
     grace: float = 5.0
-    """Seconds that running answers have to finish when the proxy is stopped."""
+    """The time, in seconds, that running answers have to finish when the proxy is stopped."""
 
     @property
     def summary(self) -> str:

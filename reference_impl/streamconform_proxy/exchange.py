@@ -1,7 +1,8 @@
-"""Serve one request: send it upstream, relay the answer to the client, and end it properly if anything fails.
+"""Serve one request: send it upstream, relay the answer to the client, and end it properly on failure.
 
-A failure before the client has received anything is a document with a status; a later one is the last event
-of the stream. A client that disconnects cancels the task, and thereby the upstream request.
+A failure before the client has received anything is sent as a document with a status; a later failure is sent
+as the last event of the stream. If the client disconnects, the task is cancelled, and with it the upstream
+request.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from streamconform_proxy.translate import UpstreamRequest, remove_thinking
 from streamconform_proxy.upstream import MAX_DOCUMENT, UpstreamClient, UpstreamError, UpstreamResponse
 
 MAX_REFUSAL: Final = 1024 * 1024
-"""Maximum bytes read of an upstream's error response."""
+"""The maximum number of bytes read from an upstream's error response."""
 
 
 class ClientStalledError(ConnectionError):
-    """The client read nothing for too long, and its connection is closed."""
+    """The client has read nothing for too long, so its connection is closed."""
 
 
 class ProxyExchange:
@@ -58,7 +59,7 @@ class ProxyExchange:
         self._response: web.StreamResponse | None = None
 
     async def run(self) -> web.StreamResponse:
-        """Return the response when the answer has ended.
+        """Return the response after the answer has ended.
 
         Raises:
             UpstreamError: the upstream cannot be read.
@@ -97,10 +98,11 @@ class ProxyExchange:
             return await self._relay_stream(self._relay, response)
 
     async def _relay_stream(self, relay: StreamRelay, response: UpstreamResponse) -> web.StreamResponse:
-        # The upstream may send one document in place of a stream; until it is complete the client gets
-        # nothing, so the proxy has to hold it.
+        # The upstream may send one document in place of a stream. The client gets nothing until it is
+        # complete, so the proxy has to buffer it.
         held = 0
-        # The client needs a ping even if the upstream sends comments or blank lines: those are not relayed.
+        # The client needs a ping even if the upstream sends comments or blank lines, because those are not
+        # relayed.
         ping_due = time.monotonic() + self._bounds.ping
         while not relay.ended:
             data = await response.read_chunk(max(0.0, ping_due - time.monotonic()))

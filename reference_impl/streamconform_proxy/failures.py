@@ -1,4 +1,4 @@
-"""Build responses that are one document: rejections, failures of the upstream, token counts.
+"""Build responses that are single documents: rejections, upstream failures, token counts.
 
 Source: https://docs.claude.com/en/api/errors, https://platform.openai.com/docs/guides/error-codes
 """
@@ -34,19 +34,19 @@ ERROR_TYPES: Final[Mapping[int, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The error type by status; any other status is `invalid_request_error` below 500, else `api_error`."""
+"""The error type by status; any other status is `invalid_request_error` below 500, otherwise `api_error`."""
 
 STATUS_CHANGES: Final[Mapping[str, Mapping[int, int]]] = {
     "anthropic-messages": {503: 529},
     "openai-chat": {529: 503},
 }
-"""By the client's API: upstream statuses for which that API uses another one."""
+"""By the client's API: upstream statuses for which that API uses a different status."""
 
 RETRY_HEADERS: Final = ("retry-after", "retry-after-ms", "x-should-retry")
-"""Headers of the upstream that tell a client when to retry; they are passed on."""
+"""The upstream's headers that tell a client when to retry; they are passed on."""
 
 MAX_RETRY_HEADER: Final = 100
-"""Maximum characters of such a header; longer ones are not passed on."""
+"""The maximum length of such a header; longer ones are not passed on."""
 
 ENDED_EARLY: Final = "the upstream's answer ended too early"
 _NO_REASON: Final = "the upstream failed with status {status} and gave no reason"
@@ -54,7 +54,7 @@ _NO_REASON: Final = "the upstream failed with status {status} and gave no reason
 
 @dataclass(frozen=True, slots=True)
 class DocumentResponse:
-    """A whole response to the client; `headers` has its content type."""
+    """A complete response to the client; `headers` contains its content type."""
 
     status: int
     headers: Mapping[str, str]
@@ -80,7 +80,7 @@ def build_upstream_failure(
 ) -> DocumentResponse:
     """Return the response for an upstream that answered with this status of 400 or above.
 
-    It has the upstream's status, if the client's API uses it, and its retry headers.
+    It has the upstream's status, if the client's API uses that status, and the upstream's retry headers.
     """
     error = read_error_body(body, status)
     secret = get_secret(request.route)
@@ -118,9 +118,9 @@ def get_error_type(status: int) -> str:
 
 
 def normalize_error(error: Error | None) -> Error:
-    """Return the error for a client whose upstream failed in mid-stream; None means that it ended too early.
+    """Return the error for a client whose upstream failed mid-stream; None means that it ended too early.
 
-    Its type is the upstream's if clients know that type, else the type for its status.
+    Its type is the upstream's if clients know that type, or else the type for its status.
     """
     if error is None:
         return Error("api_error", ENDED_EARLY, 502)

@@ -9,7 +9,7 @@ from streamconform_reference.outcome import Json
 
 from streamconform_proxy.translate import Route
 
-# Both APIs require a creation time for each model; the proxy knows none, so it gives a fixed one.
+# Both APIs require a creation time for each model; the proxy does not know any, so it returns a fixed one.
 CREATED: Final = "2025-01-01T00:00:00Z"
 CREATED_EPOCH: Final = 1_735_689_600
 
@@ -38,4 +38,4 @@ LOCAL_DOCUMENTS: Final[Mapping[str, Callable[[Route, int], Json]]] = {
     "/health": build_health,
     "/v1/models": build_models,
 }
-"""By path: the documents served without asking the upstream."""
+"""The documents served without asking the upstream, by path."""

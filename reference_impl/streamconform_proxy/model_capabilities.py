@@ -1,7 +1,8 @@
 """Decide which models support thinking, and handle requests for thinking from other models.
 
-Before a request is sent, only the model's name is known, so a table of name prefixes decides. Some names that
-pass it belong to models without thinking: their server rejects the request, and the proxy retries without it.
+Before a request is sent, only the model's name is known, so a table of name prefixes decides. Some of the
+accepted names belong to models without thinking: their server rejects the request, and the proxy retries
+without thinking.
 
 Source: https://docs.ollama.com/capabilities/thinking, and the messages of its server in
 https://github.com/ollama/ollama/blob/main/server/routes.go
@@ -24,13 +25,13 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     "qwen3-coder*": "the code models have no thinking mode",
     "qwen3*instruct*": "instruct models are those without thinking",
 }
-"""Patterns of names with tags that match a prefix although the model has no thinking, and the reason."""
+"""Patterns of names with tags that match a prefix although the model cannot think, with the reason."""
 
 NOT_SUPPORTED: Final = "thinking_not_supported"
 """The error type of the rejection."""
 
 CHECKED_UPSTREAMS: Final = frozenset({"ollama-chat"})
-"""The upstream APIs to whose models the table applies."""
+"""The upstream APIs whose models the table covers."""
 
 # Parts of the messages with which servers reject only the thinking option.
 _REFUSALS: Final = (

@@ -1,7 +1,7 @@
 """Remove the proxy's own key from an upstream's responses, which may repeat it in an error or in an answer.
 
-Decoded values are searched, not bytes: JSON can write a key with escapes, and a stream can send it in parts.
-A client's own key, which is passed on, is not a secret from that client, and is not searched for.
+Decoded values are searched, not bytes, because JSON can escape a key, and a stream can send it in parts. A
+client's own key, which is passed on, is no secret from that client, so it is not searched for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 MARK: Final = "[key removed]"
 MIN_LENGTH: Final = 8
-"""Minimum characters of a key that is removed; a shorter one, such as `none`, is not a secret."""
+"""The minimum length of a key that is removed; a shorter one, such as `none`, is not a secret."""
 
 
 def get_secret(route: Route) -> str | None:
@@ -50,10 +50,10 @@ def _redact(value: Any, secret: str) -> Any:
 
 
 class EventRedactor:
-    """Redacts the events of one answer. A delta that ends like the beginning of the key is held back."""
+    """Redacts the events of one answer. A delta whose end may be the beginning of the key is held back."""
 
     def __init__(self, secret: str | None) -> None:
-        """Search for `secret`; with None, events are unchanged."""
+        """Search for `secret`; if it is None, events are unchanged."""
         self._secret = secret
         self._held: dict[int, ProseDelta | ToolCallDelta] = {}
         """For each block, a delta with text that may be the beginning of the key."""
@@ -83,6 +83,6 @@ class EventRedactor:
 
 
 def _measure_overlap(text: str, secret: str) -> int:
-    """Return the length of the longest end of `text` that is a beginning of `secret`."""
+    """Return the length of the longest suffix of `text` that is a prefix of `secret`."""
     longest = min(len(text), len(secret) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(secret[:size])), 0)

@@ -1,7 +1,7 @@
 """Translate the upstream's answer to the client's API, as a stream or as one document.
 
-The client's stream starts with the upstream's first record: until then the upstream may still fail, and the
-client can get that failure as a status.
+The client's stream starts with the upstream's first record. If the upstream fails before, the client still
+gets the failure as a status.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ OBJECT_ARGUMENTS: Final = frozenset({"anthropic-messages"})
 WHOLE_CALLS: Final = frozenset({"ollama-chat"})
 """Upstream APIs that send each tool call in one piece."""
 STREAM_FRAMED_DOCUMENTS: Final = frozenset({"ollama-chat"})
-"""Upstream APIs whose answers without streaming have the framing of a stream."""
+"""Upstream APIs whose non-streaming answers have the framing of a stream."""
 EARLY_INPUT_TOKENS: Final = frozenset({"anthropic-messages"})
-"""Client APIs in which a stream starts with the number of input tokens."""
+"""Client APIs in which a stream begins with the number of input tokens."""
 OPTIONAL_USAGE: Final = frozenset({"openai-chat"})
 """Client APIs in which a stream has usage only if the request asks for it."""
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
-"""Maximum bytes of a document that is relayed as a stream; no answer is that long."""
+"""The maximum size of a document that is relayed as a stream; no answer is that long."""
 
 STREAM_HEADERS: Final[Mapping[str, str]] = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -57,10 +57,10 @@ STREAM_HEADERS: Final[Mapping[str, str]] = {
 
 
 class StreamRelay:
-    """Translates one streamed answer: the upstream's bytes in, in any chunks, the client's bytes out.
+    """Translates one streamed answer: the upstream's bytes in, in any chunks; the client's bytes out.
 
-    It is for upstream answers with a status below 400 (for others see `build_upstream_failure`). No method
-    raises. The response to the client has status 200.
+    It is meant for upstream answers with a status below 400 (for others, see `build_upstream_failure`). No
+    method raises. The response to the client has status 200.
     """
 
     headers: Mapping[str, str] = STREAM_HEADERS
@@ -95,7 +95,7 @@ class StreamRelay:
         self._started = False
 
     def receive(self, data: bytes) -> bytes:
-        """Accept the upstream's next bytes; return the client's next bytes, often none."""
+        """Accept the upstream's next bytes; return the client's next bytes, which are often none."""
         if self.ended:
             return b""
         if self._document is not None:
@@ -115,17 +115,17 @@ class StreamRelay:
         return self._encode(self._redactor.redact_events(self._decoder.receive_eof()))
 
     def break_off(self, message: str, *, type: str = "api_error") -> bytes:  # noqa: A002
-        """End the stream because the upstream cannot be read any more; return the error event."""
+        """End the stream because the upstream can no longer be read; return the error event."""
         return b"" if self.ended else self._encode([Failed("error", Error(type, message, None))])
 
     def ping(self) -> bytes:
-        """Return bytes that keep the client's stream alive, and that start it if it has not started."""
+        """Return bytes that keep the client's stream alive, and start it if it has not started yet."""
         if self.ended:
             return b""
         return self._encode_opening() or self._encoder.ping()
 
     def _encode(self, events: list[Event]) -> bytes:
-        # A first record without any event still shows that the upstream answers.
+        # Even a first record without events shows that the upstream is answering.
         has_record = self._decoder.message.model is not None
         if not (events or has_record):
             return b""
@@ -164,10 +164,10 @@ def relay_document(
     new_id: NewId = generate_hex_digits,
     created: int = 0,
 ) -> DocumentResponse:
-    """Return the answer without streaming, from the upstream's whole body: a document or a stream.
+    """Return the non-streaming answer for the upstream's complete body, which is a document or a stream.
 
     If the upstream failed with a status below 400, or its answer ended early, the response has the status
-    that the error names, else 502.
+    that the error names, or else 502.
     """
     client, upstream = request.route.client, request.route.upstream
     response_id = ID_PREFIXES[client][0] + new_id(24)
@@ -187,12 +187,12 @@ def relay_document(
 
 
 def to_events(outcome: Outcome) -> Iterable[Event]:
-    """Return the events of a whole answer; content without events cannot be expressed in another API."""
+    """Return the events of a complete answer; content without events cannot be expressed in another API."""
     return (piece for piece in to_pieces(outcome) if not isinstance(piece, (PlacedBlock, PlacedCitation)))
 
 
 def build_rules(request: UpstreamRequest, new_id: NewId) -> ShapingRules:
-    """Return the rules by which the answer to a request is shaped."""
+    """Return the rules for shaping the answer to a request."""
     client, upstream = request.route.client, request.route.upstream
     return ShapingRules(
         thinking=request.wants_thinking,
@@ -206,7 +206,7 @@ def build_rules(request: UpstreamRequest, new_id: NewId) -> ShapingRules:
 
 
 def is_document(request: UpstreamRequest, headers: Mapping[str, str]) -> bool:
-    """Return whether the upstream's body is one document, by its content type or else by the request."""
+    """Return whether the upstream's body is a single document, judging by its content type or the request."""
     if request.route.upstream in STREAM_FRAMED_DOCUMENTS:
         return False
     kind = headers.get("content-type", "")

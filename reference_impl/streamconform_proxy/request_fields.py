@@ -1,8 +1,8 @@
 """List the fields of a client's request that have no effect on the upstream's request, for the access log.
 
-A field is read, rejected with 400, or listed here: none is dropped silently. A field is rejected if ignoring
-it would give the client a different answer from the one it relies on. A field that is null equals an absent
-one.
+Every field is either read, rejected with 400, or listed here, so none is dropped silently. A field is
+rejected if ignoring it would change the answer in a way that the client relies on. A null field counts as
+absent.
 
 Source: https://platform.claude.com/docs/en/api/messages,
 https://platform.openai.com/docs/api-reference/chat/create
@@ -16,9 +16,9 @@ from typing import Any, Final
 from streamconform_reference.requests.fields import unsupported
 
 MAX_NAMED: Final = 12
-"""Fields that one log line names."""
+"""The maximum number of fields named in a log line."""
 MAX_NAME: Final = 60
-"""Maximum characters of a field's name in the log; clients choose these names."""
+"""The maximum length of a field's name in the log, because clients choose these names."""
 
 _ANTHROPIC_TOOL: Final = frozenset(
     {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}
@@ -82,8 +82,9 @@ READ_FIELDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "tools": frozenset({"type", "function"}),
     },
 }
-"""By the client's API: the fields that are read, by the object that holds them; those of `tools` are of
-each tool."""
+"""By the client's API: the fields that are read, by the object that contains them; those under `tools` apply
+to each tool.
+"""
 
 REJECTED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "anthropic-messages": {
@@ -99,8 +100,9 @@ REJECTED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "web_search_options": "a search that OpenAI runs",
     },
 }
-"""By the client's API: fields without which the answer would lack what the client relies on, and what they
-request."""
+"""By the client's API: fields that must not be ignored, because the client relies on their effect, and what
+they request.
+"""
 
 UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("anthropic-messages", "ollama-chat"): (
@@ -127,7 +129,7 @@ def list_ignored_fields(
     conversation: Mapping[str, Any],
     upstream_body: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the paths of the fields of `body` without effect on `upstream_body`."""
+    """Return the paths of the fields of `body` that have no effect on `upstream_body`."""
     found = [
         *_iterate_unread(client, body),
         *(path for path in UNEXPRESSED_FIELDS[client, upstream] if _has_field(body, path)),
@@ -156,13 +158,13 @@ def _iterate_unread(api: str, body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_rejectable(api: str, name: str) -> bool:
-    return name in REJECTED_FIELDS[api]  # with a value that requests nothing
+    return name in REJECTED_FIELDS[api]  # the value requests nothing
 
 
 def _iterate_lost_options(
     upstream: str, body: Mapping[str, Any], upstream_body: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Yield the options that only some values, models or hosts have."""
+    """Yield the options that are dropped only for some values, models or hosts."""
     effort = _get_object(body, "output_config").get("effort")
     if effort is not None and not any(key in upstream_body for key in ("reasoning_effort", "reasoning")):
         level = upstream_body.get("think")

@@ -30,16 +30,16 @@ from streamconform_proxy.translate import ENDPOINTS, Route, translate_request
 from streamconform_proxy.upstream import UpstreamClient, UpstreamError
 
 CLIENT_DISCONNECTED: Final = 499
-"""Status in the access log for a client that disconnected; nginx uses it too."""
+"""The status in the access log for a client that disconnected; nginx uses it too."""
 STOPPING: Final = "the proxy is stopping"
 DISCONNECTED: Final = "the client disconnected"
 LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 _ERROR_EVENT_SECONDS: Final = 1.0
-"""Seconds to write the error events of streams that are ended by stopping the proxy."""
+"""The time, in seconds, for writing error events to the open streams when the proxy stops."""
 
 
 class ProxyServer:
-    """Serves from `start` to `close`; call `stop` in between to let running answers finish."""
+    """Serves requests from `start` to `close`; call `stop` in between to let running answers finish."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class ProxyServer:
             record.notes.append(str(error) if isinstance(error, ClientStalledError) else DISCONNECTED)
             if request.transport is not None:
                 request.transport.abort()
-            response = web.Response(status=CLIENT_DISCONNECTED)  # for aiohttp only: it is never sent
+            response = web.Response(status=CLIENT_DISCONNECTED)  # only for aiohttp; it is never sent
         finally:
             self._write_log(record.format_line((time.monotonic() - start) * 1000))
         return response
@@ -247,7 +247,7 @@ class ProxyServer:
             raise RequestError(408, "timeout_error", message) from None
 
     def _add_client_key(self, headers: Mapping[str, str]) -> Route:
-        """Return the route; if it has no key, it gets the client's, if keys are passed on."""
+        """Return the route; if it has no key and keys are passed on, it gets the client's."""
         if self._route.key is not None or not self._pass_keys:
             return self._route
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
@@ -266,5 +266,5 @@ def _reject_foreign_origin(request: web.Request) -> None:
         host = None
     if host is None or not LOOPBACK.fullmatch(host):
         raise RequestError(
-            403, "permission_error", "requests from web pages of other machines are not allowed"
+            403, "permission_error", "requests from web pages on other machines are not allowed"
         )

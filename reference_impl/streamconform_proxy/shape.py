@@ -1,15 +1,14 @@
 """Adapt the events of an upstream's answer to a client of another API.
 
-- If the client's API requires arguments to be an object, they are held until the call is whole, healed, and
-  sent in one piece: sent text cannot be taken back, and official clients raise if it is not JSON. A client
-  that requests unchecked arguments gets the text of an object as it arrives, and any other text healed.
-- A call keeps the upstream's id. If there is none, it gets a random one: the ids that decoders generate are
-  the same in every answer.
-- Thinking that the client did not request becomes a ping; calls that the provider ran itself are dropped.
-- The provider's own stop reason is dropped, since it belongs to another API. An answer that ended early
-  becomes an error.
+- If the client's API requires arguments to be an object, they are held back until the call is complete,
+  healed, and sent in one piece, because sent text cannot be taken back, and official clients raise if it is
+  not JSON. A client that requests unchecked arguments gets the text of an object as it arrives, and any other
+  text healed. - A call keeps the upstream's id. If there is none, it gets a random one, because the ids that
+  decoders generate are the same in every answer. - Thinking that the client did not request becomes a ping.
+  Calls that the provider ran itself are dropped. - The provider's own stop reason is dropped, since it
+  belongs to another API. An answer that ended early becomes an error.
 
-Which blocks are open at a time, and which may be empty, is the encoder's concern.
+The encoder decides which blocks may be open at the same time, and which may be empty.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def generate_hex_digits(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Replaces an event that is not sent to the client, and only shows that the upstream is alive."""
+    """Replaces an event that is not sent to the client; it only shows that the upstream is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ class ShapingRules:
     heals: bool
     """Whether arguments must be an object; other values are healed."""
     eager: bool = False
-    """Whether arguments that start like an object are sent as they arrive, unchecked, in spite of `heals`."""
+    """Whether arguments that start like an object are sent as they arrive, unchecked, despite `heals`."""
     whole_calls: bool
     """Whether the upstream sends each tool call in one piece."""
     id_prefix: str
@@ -101,7 +100,7 @@ class PendingCall:
     id: str
     name: str
     live: bool | None
-    """Whether its arguments are sent as they arrive; None if that is not decided yet."""
+    """Whether the call's arguments are sent as they arrive; None if that is not decided yet."""
     text: str = ""
     ended: bool = False
 
@@ -186,7 +185,7 @@ class Shaper:
         yield ToolCallEnd(index, ended)
 
     def _end_pending_calls(self) -> Iterator[Event]:
-        """Yield the ends of whole calls that got no end event, because their text does not parse."""
+        """Yield the ends of complete calls that got no end event because their text cannot be parsed."""
         for index, call in self._calls.items():
             if not call.ended:
                 yield from self._end_call(index, build_unended_call(call))
@@ -205,7 +204,7 @@ class Shaper:
 
 
 def shape_outcome(outcome: Outcome, rules: ShapingRules) -> Outcome:
-    """Return a whole answer, shaped as its events would be."""
+    """Return a complete answer, shaped as its events would be."""
     content = tuple(
         shaped for index, block in enumerate(outcome.content) for shaped in _shape_block(index, block, rules)
     )

@@ -1,4 +1,4 @@
-"""Format the message that the proxy prints when it starts to listen."""
+"""Format the message that the proxy prints when it starts listening."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ CLIENT_VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("ANTHROPIC_BASE_URL", ""),
     "openai-chat": ("OPENAI_BASE_URL", "/v1"),
 }
-"""By API: the variable from which the provider's own clients read a base URL, and the path in that URL."""
+"""By API: the variable from which the provider's own clients read their base URL, and the path in that URL.
+"""
 
 
 def format_startup(url: str, route: Route, upstream: str, *, keys: str, bounds: str) -> Iterator[str]:
     """Yield the lines; the first starts with the proxy's address.
 
-    `keys` says whose key the upstream gets, `bounds` which limits apply.
+    `keys` says whose key the upstream gets, and `bounds` which limits apply.
     """
     yield f"{url}  {route.client} -> {route.upstream} at {upstream}"
     variable, path = CLIENT_VARIABLES[route.client]

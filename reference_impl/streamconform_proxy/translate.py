@@ -61,11 +61,11 @@ class CarriedField:
     target: str
     """A dotted path. An existing value is kept."""
     convert: Callable[[Any], Any] = lambda value: value
-    """Returns the upstream's value, None to drop the field."""
+    """A function that returns the upstream's value, or None to drop the field."""
 
 
 def read_stop(value: Any) -> Any:
-    """Return stop sequences as a list; a single one may be a string."""
+    """Return stop sequences as a list; a single one may be given as a string."""
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not all(isinstance(sequence, str) for sequence in value):
@@ -74,7 +74,7 @@ def read_stop(value: Any) -> Any:
 
 
 def read_stop_sequences(value: Any) -> Any:
-    """Return stop sequences, None for an empty list."""
+    """Return stop sequences, or None for an empty list."""
     if not all(isinstance(sequence, str) for sequence in value):
         raise invalid_request("stop_sequences: expected a list of strings")
     return value or None
@@ -106,7 +106,7 @@ CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("openai-chat", "anthropic-messages"): (
         CarriedField("stop", "any", "stop_sequences", read_stop),
         CarriedField("top_p", "number", "top_p"),
-        CarriedField("top_k", "count", "top_k"),  # not OpenAI's, but servers of open models accept it
+        CarriedField("top_k", "count", "top_k"),  # not in OpenAI's API, but accepted by other servers
         CarriedField("user", "text", "metadata.user_id"),
     ),
 }
@@ -120,11 +120,11 @@ class Route:
     client: str
     upstream: str
     models: Mapping[str, str] = field(default_factory=dict)
-    """The upstream's model by the client's; `*` applies to all others, which are otherwise unchanged."""
+    """Maps the client's model to the upstream's; `*` covers all others, which are otherwise unchanged."""
     host: str | None = None
     """The upstream's host name; some fields exist only for some hosts."""
     key: str | None = None
-    """The upstream's key; without it no key is sent."""
+    """The upstream's key; if it is None, no key is sent."""
     has_client_key: bool = False
     """Whether the key is the client's own, and not the proxy's."""
 
@@ -135,7 +135,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamRequest:
-    """A request to the upstream, and the client's wishes that affect its answer."""
+    """A request to the upstream, and the client's settings that affect the answer."""
 
     route: Route
     path: str
@@ -144,7 +144,7 @@ class UpstreamRequest:
     model: str
     """The client's name of the model, which the answer repeats."""
     stream: bool
-    """Whether client and upstream stream."""
+    """Whether the client and the upstream stream."""
     wants_thinking: bool
     """Whether the client requested thinking, and its text."""
     wants_usage: bool
@@ -152,7 +152,7 @@ class UpstreamRequest:
     wants_unchecked_arguments: bool
     """Whether the client requested arguments as they arrive, unchecked."""
     input_tokens: int
-    """An estimate, for events that are sent before the upstream reports its count."""
+    """An estimate of the input tokens, for events sent before the upstream reports its count."""
     ignored: tuple[str, ...] = ()
     """The fields of the client's request that have no effect."""
     method: str = "POST"
@@ -260,7 +260,7 @@ def wants_usage(body: Mapping[str, Any]) -> bool:
 
 
 def wants_unchecked_arguments(body: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-    """Return whether the client requested arguments at once and unchecked, by a tool or by the older header.
+    """Return whether a tool, or the older header, requests arguments immediately and unchecked.
 
     Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
     """

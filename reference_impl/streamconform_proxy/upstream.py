@@ -18,9 +18,9 @@ from typing import Final, Self
 import aiohttp
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
-"""Maximum bytes of a response that is one document; no answer is that long."""
+"""The maximum size of a response that is a single document; no answer is that long."""
 _READ_AHEAD: Final = 64 * 1024
-"""Bytes of a response that are buffered before the sender has to wait; aiohttp buffers up to twice that."""
+"""The number of bytes buffered before the sender has to wait; aiohttp buffers up to twice as much."""
 _BAD_GATEWAY: Final = 502
 _GATEWAY_TIMEOUT: Final = 504
 
@@ -31,13 +31,14 @@ class UpstreamTimeouts:
 
     connect: float = 10.0
     answer: float = 600.0
-    """Seconds until the response's headers: a local server first loads the model and reads the prompt."""
+    """The time limit, in seconds, for the headers; a local server first loads the model and reads the prompt.
+    """
     idle: float = 300.0
     """Between two chunks."""
 
 
 class UpstreamError(Exception):
-    """The upstream cannot be reached, or its response broke off."""
+    """The upstream could not be reached, or its response broke off."""
 
     def __init__(self, status: int, message: str) -> None:
         """Keep the message, and the HTTP status for a client that has received nothing yet."""
@@ -55,10 +56,10 @@ class UpstreamResponse:
     _response: aiohttp.ClientResponse
     _idle: float
     _silent: float = 0.0
-    """Seconds spent waiting since the last chunk; only time spent in a read counts."""
+    """The seconds spent waiting since the last chunk; only time spent in a read counts."""
 
     async def read_chunk(self, seconds: float | None = None) -> bytes | None:
-        """Return the next chunk, empty at the end, None if nothing arrived within `seconds`.
+        """Return the next chunk; empty at the end, None if nothing arrived within `seconds`.
 
         Raises:
             UpstreamError: the connection broke off, or the upstream was silent for too long.
@@ -81,7 +82,7 @@ class UpstreamResponse:
         return data
 
     async def read_document(self, limit: int = MAX_DOCUMENT) -> bytes:
-        """Return the whole body; raises `UpstreamError` like `read_chunk`, and above `limit` bytes."""
+        """Return the complete body; raises `UpstreamError` like `read_chunk`, or if it exceeds `limit`."""
         body = bytearray()
         while data := await self.read_chunk():
             body += data
@@ -102,7 +103,7 @@ class UpstreamClient:
     async def __aenter__(self) -> Self:
         """Create the session."""
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True),  # ProxyBounds.streams is the limit
+            connector=aiohttp.TCPConnector(limit=0, force_close=True),  # `ProxyBounds.streams` is the limit
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
             read_bufsize=_READ_AHEAD,
@@ -121,7 +122,7 @@ class UpstreamClient:
     async def post(
         self, path: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[UpstreamResponse]:
-        """Yield the response to a POST, regardless of its status; its connection is closed with the context.
+        """Yield the response to a POST, regardless of its status; leaving the context closes its connection.
 
         Raises:
             UpstreamError: there is no response.
@@ -144,7 +145,7 @@ class UpstreamClient:
             lower_headers = {name.lower(): value for name, value in response.headers.items()}
             yield UpstreamResponse(response.status, lower_headers, response, self._timeouts.idle)
         finally:
-            # Closing at once stops the upstream from generating an answer that nobody reads.
+            # Closing immediately stops the upstream from generating an answer that nobody reads.
             response.close()
 
     def _describe_no_response(self, error: Exception) -> str:
@@ -158,7 +159,7 @@ class UpstreamClient:
 
 
 def _describe_cause(error: Exception) -> str:
-    """Return the system's error text, else the exception's class name.
+    """Return the system's error text, or else the exception's class name.
 
     The exception's own text is not used: it may contain the request, which is private.
     """

@@ -1,9 +1,9 @@
 """The reference implementation as a program that speaks protocol version 1: JSON lines on stdin and stdout.
 
-This is a minimal complete example of such a program. It answers `hello` with its capabilities, and each
-`run` and `call` with one `result`; it exits at `stop` or at the end of its input. In mode `push` the
-chunks of a run arrive as separate lines, and its events are written between them as they happen. stdout
-carries only the protocol.
+This is a minimal but complete example of such a program. It answers `hello` with its capabilities, and each
+`run` and `call` with one `result`; it exits at `stop` or at the end of its input. In `push` mode, the chunks
+of a run arrive as separate lines, and its events are written between them as they happen. Nothing but the
+protocol is written to stdout.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INPUTS: Final = (*adapter.inputs, "push")
 
 @dataclass(frozen=True, slots=True)
 class BytesRun:
-    """A `run` message in the form that the adapter takes; in mode `push` it has no chunks yet."""
+    """A `run` message in the form that the adapter takes; in `push` mode it has no chunks yet."""
 
     api: str
     status: int
@@ -55,7 +55,7 @@ def build_hello() -> dict[str, Any]:
 
 
 def run_bytes(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a run with its chunks, and its events if the message wants them."""
+    """Return the outcome of a run with its chunks, and its events if the message requests them."""
     *events, last = adapter(parse_run(message))
     return {**last, "events": events} if "events" in message["want"] else last
 
@@ -76,7 +76,7 @@ def parse_run(message: Mapping[str, Any]) -> BytesRun:
 
 
 def find_skip_reason(message: Mapping[str, Any]) -> str | None:
-    """Return the reason to skip a run, None if it can be run."""
+    """Return the reason to skip a run, or None if it can be run."""
     if message["api"] not in adapter.apis:
         return f"does not support API {message['api']}"
     mode = message["input"]["mode"]
@@ -92,15 +92,15 @@ def call_function(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Session:
-    """One connection to a harness; it keeps the pushed runs that have not ended, by their id."""
+    """One connection to a harness; it stores the pushed runs that have not ended, by id."""
 
     def __init__(self) -> None:
-        """Start with no open runs."""
+        """Start without open runs."""
         self._open: dict[str, tuple[Decoder, bool]] = {}
         self._documents: dict[str, BytesRun] = {}
 
     def reply_to(self, message: Any) -> Iterator[dict[str, Any]]:
-        """Yield the lines that answer one message; a message of an unknown form has none."""
+        """Yield the lines that answer one message; there are none for a message of unknown form."""
         match message:
             case {"op": "hello"}:
                 yield build_hello()

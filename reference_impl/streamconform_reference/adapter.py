@@ -1,4 +1,4 @@
-"""The in-process interface for a harness: takes one exchange, yields its events and its outcome."""
+"""The in-process interface for a harness: it takes one exchange, and yields its events and outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tool_buffer.chunk import ADAPTERS
 VERSION: Final = "0.1.0"
 
 Function = Callable[[str | None, Any], Any]
-"""A function of the protocol's `call`: takes an API name or None, and an input; returns a JSON value."""
+"""A function for the protocol's `call`: it takes an API name or None, and an input, and returns JSON."""
 
 CAPABILITIES: Final = (
     "tool_calls",
@@ -40,7 +40,7 @@ CAPABILITIES: Final = (
 """The capabilities that every decoder has."""
 
 DOCUMENTS: Final = "documents"
-"""The capability to read answers without streaming."""
+"""The capability to read non-streaming answers."""
 
 CAPABILITY_OF_FUNCTION: Final = {
     "heal": "heal",
@@ -69,13 +69,13 @@ class Run(Protocol):
 
     @property
     def pricing(self) -> Mapping[str, Any] | None:
-        """Prices of the model as decimal strings; with None the cost is None."""
+        """The model's prices as decimal strings; if they are None, so is the cost."""
 
     @property
     def chunks(self) -> Iterable[bytes]:
         """The body, one chunk per network read."""
 
-    # A run may also have `stream`; if it is False, the body is an answer without streaming.
+    # A run may also have `stream`; if it is False, the body is a non-streaming answer.
 
 
 class Adapter(Protocol):
@@ -149,7 +149,7 @@ def adapter_for(
 ) -> Adapter:
     """Return an adapter that decodes with these classes; calling it raises KeyError for any other API.
 
-    With `documents` it also reads answers without streaming.
+    With `documents` it also reads non-streaming answers.
     """
 
     def adapter(run: Run) -> Iterator[Json]:
@@ -177,9 +177,9 @@ def describe_adapter(
     apis: Iterable[str],
     claimed: Sequence[str] = (),
 ) -> Adapter:
-    """Return the function with the attributes of an adapter, and with `functions` as attributes too.
+    """Return the function with the attributes of an adapter, and with `functions` as further attributes.
 
-    It claims the capabilities of every decoder, those of `functions`, and `claimed`.
+    It claims the capabilities of all decoders, those of `functions`, and `claimed`.
     """
     function_table = functions or {}
     vars(function).update(
@@ -203,7 +203,7 @@ def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
     """Yield the outcome after each frame number in `at`, in ascending order from 0.
 
     The end of the body is not processed, so a truncated answer stays in the state after its last frame. A
-    number beyond the last frame gives the outcome after the last frame.
+    number beyond the last frame yields the outcome after the last frame.
     """
     decoder = open_decoder(run, DECODERS)
     states = _read_frames(decoder, run)

@@ -36,7 +36,7 @@ def test_the_bug_is_two_clicks_away(opened, report):
 def test_a_case_page_can_be_linked_to_and_says_all_of_it(opened, report):
     page = opened(report, DEEP)
     text = visible_text(page)
-    assert page.locator("h1:visible").inner_text() == "Text in lines, repeated in stream-end"
+    assert page.locator("h1:visible").inner_text() == "Text in separate lines, repeated in stream-end"
     assert "A client that shows both repeats the answer." in text
     assert page.get_by_role("link", name="langchain-ai/langchain-cohere#57", exact=True).get_attribute(
         "href"

@@ -274,7 +274,7 @@ def test_an_update_amends_the_file_that_is_about_the_implementation(own):
 def test_an_update_refuses_where_no_file_is_about_the_implementation(own):
     ran = own.with_file(KNOWN, ABOUT.format("peer:other", "gone/**")).run(*UPDATE)
     assert ran.code == 2
-    assert f"no file is about `{MUTANT}`" in ran.err
+    assert f"no file applies only to `{MUTANT}`" in ran.err
 
 
 def test_the_mistakes_of_every_file_of_a_folder_are_told_at_once(own):

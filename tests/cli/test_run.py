@@ -242,7 +242,7 @@ def _children(folder):
         (("run", "--timeout", "0"), 2, "--timeout"),
         (("explain", "call-split"), 2, "no case `call-split`; did you mean"),
         (("explain", "anthropic-messages/tool-use/text-then-call@pigeon"), 2, "no delivery `pigeon`"),
-        (("fly",), 2, "no verb `fly`"),
+        (("fly",), 2, "no command `fly`"),
     ],
 )
 def test_a_users_mistake_is_one_clear_message(project, words, code, said):

@@ -373,7 +373,7 @@ def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('[{text: "a"}, {text: {matches: b}}]', "neighboring text blocks may be joined"),
+        ('[{text: "a"}, {text: {matches: b}}]', "adjacent text blocks may be joined"),
         ('[{thinking: {signature: "x"}}]', "needs a `text`"),
     ],
 )

@@ -209,8 +209,8 @@ def test_an_interrupted_run_is_continued(project, undisturbed, tmp_path):
 
 
 WRONG = {
-    "results exist": (("--results", "kept"), "holds results; `--resume` continues that run"),
-    "other settings": (("--results", "kept", "--resume", "--seed", "9"), "of a run with other"),
+    "results exist": (("--results", "kept"), "already contains results; `--resume` continues that run"),
+    "other settings": (("--results", "kept", "--resume", "--seed", "9"), "to a run with different"),
     "nothing to resume": (("--resume",), "`--resume` needs the `--results`"),
     "no engine": (("--scheduler", "tcp://127.0.0.1:1"), "`--scheduler` needs `--engine dask`"),
 }

@@ -112,7 +112,7 @@ BROKEN = {
     "a.tar": (b"no archive at all" * 100, "the archive is broken"),
     "a.zip": (b"no archive at all" * 100, "the archive is broken"),
     "a.jsonl.gz": (gzip.compress(encode_lines(STREAMS))[:-400], "it is broken after"),
-    "a.parquet": (b"PAR1 and no more", "no Parquet file"),
+    "a.parquet": (b"PAR1 and no more", "not a Parquet file"),
     "a.warc": (b"no archive", "the archive is broken"),
 }
 

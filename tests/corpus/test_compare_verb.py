@@ -202,7 +202,7 @@ def test_quiet_prints_one_line_or_none(project):
 WRONG = {
     "delivery": (("reference", "--deliver", "whole,nothing"), 2, "no delivery `nothing`"),
     "report": (("reference", "--report", "html=x"), 2, "expected KIND=PATH"),
-    "api": (("reference", "--api", "openai-chat"), 2, "holds no recording of openai-chat"),
+    "api": (("reference", "--api", "openai-chat"), 2, "contains no recording of openai-chat"),
     "implementation": (("nobody",), 3, "`nobody` cannot be used"),
 }
 

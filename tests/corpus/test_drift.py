@@ -88,7 +88,7 @@ def test_a_server_is_asked_and_its_answers_are_dated(project):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("nowhere",), 2, "`nowhere` is no folder"),
+        (("nowhere",), 2, "`nowhere` is neither a folder"),
         (("http://127.0.0.1:9",), 2, "a URL needs the server's API"),
         (("http://127.0.0.1:9", "--api", API), 3, "127.0.0.1:9"),
         (("http://127.0.0.1:9", "--api", "google-generate"), 2, "add --model NAME"),

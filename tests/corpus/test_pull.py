@@ -290,7 +290,7 @@ def test_the_body_of_a_request_tells_the_api_where_its_address_was_removed(offer
 
 NOT_LANGCHAIN = {
     "not gzip": b"requests: []",
-    "not a cassette of LangChain": gzip.compress(b"requests: []"),
+    "not a LangChain cassette": gzip.compress(b"requests: []"),
     "nested deeper than 64 levels": gzip.compress(b"- " * 100 + b"x"),
     "larger than 67108864 bytes when decompressed": gzip.compress(b" " * (64 * 1024 * 1024 + 1), 1),
 }

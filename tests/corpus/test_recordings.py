@@ -136,12 +136,12 @@ def test_payloads_that_are_none_are_not_read(tmp_path):
 
 
 def test_a_folder_without_recordings_is_a_mistake(tmp_path):
-    with pytest.raises(UsageError, match="holds no recording; expected"):
+    with pytest.raises(UsageError, match="contains no recording; expected"):
         read(tmp_path, (), None)
     place(tmp_path, {f"{ANTHROPIC}/a.sse": BODY})
-    with pytest.raises(UsageError, match="holds no recording of openai-chat"):
+    with pytest.raises(UsageError, match="contains no recording of openai-chat"):
         read(tmp_path, ("openai-chat",), None)
-    with pytest.raises(UsageError, match="is no folder, and no file with one of the suffixes"):
+    with pytest.raises(UsageError, match="is neither a folder nor a file with one of the suffixes"):
         read(tmp_path / "nowhere", (), None)
 
 

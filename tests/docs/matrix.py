@@ -60,15 +60,16 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     apis = [api for api in APIS if any(api in client.scores["apis"] for client in clients)]
     yield "# Matrix: which clients read streamed answers correctly"
     yield (
-        f"{len(clients)} clients of {len(apis)} APIs. A cell is the share of the cases that a client reads"
-        " correctly, as they were recorded; below it the number of cases. **Cut** is the share of the cases"
-        " it reads that it still reports correctly when the stream is cut, reset or ended by an error, and"
-        " **framed** when the same bytes arrive otherwise: in one piece, byte by byte, with comments."
+        f"{len(clients)} clients of {len(apis)} APIs. A cell shows the share of the cases that a client reads"
+        " correctly as they were recorded, and below it the number of cases. **Cut** is the share of the"
+        " cases it reads that it still reports correctly when the stream is cut, reset or ended by an error,"
+        " and **framed** is the share when the same bytes arrive in a different way: in one piece, byte by"
+        " byte, with comments."
     )
     yield (
-        "Known failures count as failures. What a library does not expose, and does not claim to, is not a"
-        " failure: such cases are skipped, and counted under **not exposed**. Each failure that we publish is"
-        f" [a finding]({FINDINGS}), reproduced with the library alone."
+        "Known failures count as failures. A value that a library does not expose, and does not claim to"
+        " expose, is not a failure: such cases are skipped, and counted under **not exposed**. Each failure"
+        f" that we publish is [a finding]({FINDINGS}), reproduced with the library alone."
     )
     site = f"[the website]({SITE}matrix/index.html)"
     yield f"This page is a summary: {site} has a page for each client, case and finding."

@@ -290,7 +290,7 @@ kind: tokens
 topic: tokens
 cases:
   - id: longer-text
-    title: A longer text counts more
+    title: Longer text counts more
     input: [{messages: [a]}, {messages: [a, b]}, {messages: [a, b, c]}]
     tags: [count_tokens]
     evidence: [json-text]

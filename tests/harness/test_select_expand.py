@@ -464,7 +464,11 @@ DOCUMENT = builders.case(body=b'{"type":"error"}', status=500)
             "pigeon",
             f"no delivery `pigeon`; available: {', '.join(DELIVERIES)}, and the faults {', '.join(FAULTS)}",
         ),
-        (DOCUMENT, "crlf", f"`{DOCUMENT.id}` has no `crlf`: its body has no such form, or the case skips it"),
+        (
+            DOCUMENT,
+            "crlf",
+            f"`{DOCUMENT.id}` has no `crlf`: its body cannot be delivered that way, or the case skips it",
+        ),
         (DOCUMENT, "stall", f"`{DOCUMENT.id}` has no fault `stall`; available: none"),
         (
             builders.case(body=builders.sse_body(builders.TEXT_FRAMES[:2])),

@@ -146,7 +146,7 @@ def test_what_is_no_recording_is_left_out_with_the_reason(name):
 
 
 BROKEN = {
-    "har": ("a.har", b'{"log": {"entries": {}}}', "not a HAR: `log.entries` is no list"),
+    "har": ("a.har", b'{"log": {"entries": {}}}', "not a HAR: `log.entries` is not a list"),
     "deep har": ("a.har", b'{"log": {"entries": ' + b"[" * 100_000, "not a HAR"),
     "flow that ends": ("a.flow", flow(BODY)[:-9], "flow 1 is broken: the value at byte 0 is longer"),
     "deep flow": ("a.flow", b"999999:" * 100, "flow 1 is broken"),

@@ -378,7 +378,11 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
         {"messages": [user({"type": "document", "source": {"type": "base64", "data": "JVBERi0="}})]},
         "messages.0.content.0.source.type: the document of a source of type `base64`, not `text`",
     ),
-    (ANTHROPIC, {"messages": [user(came())]}, "messages.0.content.0.tool_use_id: no `tool_use` before"),
+    (
+        ANTHROPIC,
+        {"messages": [user(came())]},
+        "messages.0.content.0.tool_use_id: no earlier `tool_use` has the id",
+    ),
     (
         ANTHROPIC,
         {"messages": [answer({**USE, "input": "{}"})]},
@@ -413,7 +417,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (
         OPENAI,
         {"messages": [{"role": "tool", "tool_call_id": "c9", "content": "1"}]},
-        "messages.0.tool_call_id: no call before has the id `c9`",
+        "messages.0.tool_call_id: no earlier call has the id `c9`",
     ),
     (OPENAI, {"n": 2}, "n: more than one answer"),
     (OPENAI, {"tools": [{"type": "custom"}]}, "tools.0.type: a tool of type `custom`"),

@@ -227,7 +227,7 @@ def test_images_follow_all_results_if_a_result_cannot_hold_them(api):
         results(result("call_a", [text("see"), IMAGE]), result("call_b")),
     )
     assert [message["role"] for message in sent] == ["user", "assistant", "tool", "tool", "user"]
-    assert sent[2]["content"] == "see\n(the images of this result follow behind the results)"
+    assert sent[2]["content"] == "see\n(the images of this result follow the results)"
     assert sent[4]["content"][1:] == [{"type": "image_url", "image_url": {"url": IMAGE_URL}}]
 
 

@@ -119,7 +119,7 @@ def test_a_wrong_path_is_told_where_documents_are():
 def test_a_client_of_another_version_of_the_api_is_not_judged():
     given = match_request(recorded_at("cohere-chat", "/v2/chat"), "POST", "/v1/chat", None, document=True)
     assert (given.kind, given.note) == (None, None)
-    assert given.mismatch == "the client requests `/v1/chat`; the recording is of `/v2/chat`"
+    assert given.mismatch == "the client requests `/v1/chat`, but the recording is from `/v2/chat`"
 
 
 def recorded_at(api, path):

@@ -111,12 +111,12 @@ BROKEN = {
     "a must without evidence": (
         ("    evidence: [objects-begin-with-a-brace, shared]\n", "    sources: [https://example.org/a]\n"),
         True,
-        "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`",
+        "a `must` without `evidence`; cite the facts that support it, or lower its level to `should`",
     ),
     "a bug that nobody looked up": (
         ("guards: [owner/repo#1, ", "guards: [owner/other#3, owner/repo#1, "),
         True,
-        "`owner/other#3` is not in `threads` of `evidence/common.yaml`; look the bug up",
+        "`owner/other#3` is not in `threads` of `evidence/common.yaml`; read the thread and add it",
     ),
     "a fact that no case names": (
         (", shared]", "]"),

@@ -103,8 +103,8 @@ CONTENTS = [
     ("not-signed", "thinking: {redacted: false}", None),
 ]
 MESSAGES = {
-    "text": "neighboring text blocks may be joined; use no matchers in them",
-    "refusal": "neighboring refusal blocks may be joined; use no matchers in them",
+    "text": "adjacent text blocks may be joined; do not use matchers in them",
+    "refusal": "adjacent refusal blocks may be joined; do not use matchers in them",
     "thinking": "a thinking block with a `signature` needs a `text`, even if empty",
 }
 
@@ -211,7 +211,7 @@ STRICT = [
     (
         "level: must",
         "",
-        ["a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"],
+        ["a `must` without `evidence`; cite the facts that support it, or lower its level to `should`"],
     ),
     ("tags: []", "", ["no `tags`"]),
     ("sources: []", "", ["neither `evidence` nor `sources` for the expectation"]),
@@ -262,7 +262,9 @@ def test_an_unknown_fact_or_bug_does_not_hide_the_next(sources):
     cites = "    evidence: [zzz, ab, a]\n    guards: [o/r#1, o/r#2]\n    expect"
     path = write(sources, (HEAD + CASE.format(id="small", content="text: a")).replace("    expect", cites))
     facts = ["no fact `zzz` in `evidence/`", "no fact `ab` in `evidence/`; did you mean `a`?"]
-    bugs = [f"`o/r#{n}` is not in `threads` of `evidence/{API}.yaml`; look the bug up" for n in (1, 2)]
+    bugs = [
+        f"`o/r#{n}` is not in `threads` of `evidence/{API}.yaml`; read the thread and add it" for n in (1, 2)
+    ]
     for strict, messages in ((False, facts), (True, facts + bugs)):
         expected = [Problem(str(path), 5, f"case `{API}/text/small`: {message}") for message in messages]
         assert lint_all(sources, strict=strict) == lint_paths([path], sources, strict=strict) == (1, expected)

@@ -232,7 +232,7 @@ def test_a_counterpart_is_a_real_stream_with_every_field(specs):
     case = replace(builders.case(), seen_in=f"{API}/recorded-source/text")
     sources = specs(read_shapes(case.cassette))
     (message,) = find_problems(sources, case)
-    assert "no case `anthropic-messages/recorded-source/text` over a real stream" in message
+    assert "no case `anthropic-messages/recorded-source/text` about a real stream" in message
     pulled = replace(case.cassette, provenance=PULLED)
     real = replace(builders.case(), id=case.seen_in, cassette=pulled)
     assert find_problems(sources, case, real) == []
@@ -326,5 +326,5 @@ def test_a_counterpart_is_real_and_of_the_same_api(specs, api, provenance):
     sources = specs(read_shapes(case.cassette))
     (sources.specs / "shapes/openai-chat.json").write_text('{"events": {}}', "utf-8")
     (sources.specs / "shapes/openai-chat.yaml").write_text(EXPLAINED, "utf-8")
-    message = f"case `{case.id}`: `seen_in`: no case `{case.seen_in}` over a real stream of {API}"
+    message = f"case `{case.id}`: `seen_in`: no case `{case.seen_in}` about a real stream of {API}"
     assert lint_shapes(sources, LoadResult(cases=[case, other])).problems == (Problem("a.yaml", 7, message),)

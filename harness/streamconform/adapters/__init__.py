@@ -1,1 +1,1 @@
-"""Reach an implementation: a program that speaks protocol v1, which may host a Python callable."""
+"""Connect to an implementation: a program that speaks protocol v1 and may host a Python callable."""

@@ -9,10 +9,10 @@ from typing import Any
 
 
 class Chunks:
-    """The body, one chunk at a time, for `for` and `async for`; counts the chunks taken."""
+    """The body, one chunk at a time, for `for` and `async for`; counts the chunks read so far."""
 
     def __init__(self, chunks: list[bytes]) -> None:
-        """Store `chunks`; none has been taken yet."""
+        """Store `chunks`; none has been read yet."""
         self.taken = 0
         self._chunks = chunks
 
@@ -27,8 +27,8 @@ class Chunks:
         import asyncio  # only asynchronous adapters need it
 
         for chunk in self:
-            # A network read would suspend here. Without it, an adapter with a separate consumer task would
-            # read the whole body before that task runs once.
+            # A real network read would suspend here. Without this, an adapter with a separate consumer task
+            # would read the whole body before that task runs once.
             await asyncio.sleep(0)
             yield chunk
 

@@ -14,8 +14,8 @@ HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The command that hosts a Python callable; the callable's name is its last argument.
 
 A Python adapter never runs in the harness's process: this program speaks protocol v1 like a parser in any
-other language. A hang, `sys.exit`, a crash or a `print` is contained in one place, and our own runs
-exercise the protocol every time.
+other language. A hang, `sys.exit`, a crash or a `print` is therefore handled in one place, and our own runs
+always exercise the protocol.
 """
 PROXY_PROGRAM: Final = "streamconform.tools.probe.proxy_program"
 """The program that acts as client and upstream of a proxy under test."""

@@ -23,7 +23,7 @@ _PENDING: Final = "_streamconform_pending_loads"
 
 
 def defer_certificate_loading() -> None:
-    """Patch `ssl.SSLContext` in this process, which hosts an adapter; a second call changes nothing."""
+    """Patch `ssl.SSLContext` in this process, which hosts an adapter; a second call has no effect."""
     if hasattr(ssl.SSLContext, _PENDING):
         return
     setattr(ssl.SSLContext, _PENDING, ())
@@ -36,7 +36,7 @@ def defer_certificate_loading() -> None:
 def _defer(load: Callable[..., None]) -> Callable[..., None]:
     @wraps(load)
     def remember(context: ssl.SSLContext, *arguments: Any, **options: Any) -> None:
-        # A missing file must raise where the client is created, as without the patch.
+        # A missing file must raise when the client is created, as it does without the patch.
         if not _is_on_disk(*arguments, **options):
             load(context, *arguments, **options)
             return
@@ -60,7 +60,7 @@ def _load_before(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_on_disk(cafile: Any = None, capath: Any = None, cadata: Any = None) -> bool:
-    """Return whether the certificates are files that exist; others are loaded at once, and may raise."""
+    """Return whether the certificates are existing files; others are loaded immediately, and may raise."""
     if cadata is not None:
         return False
     try:

@@ -34,7 +34,7 @@ FILE_ERRORS: Final = (
 )
 """Subclasses of `OSError` that connections never raise."""
 
-# With the separator: `streamconform_reference` is a library, and is installed beside this package.
+# With the separator, because `streamconform_reference` is a library in a folder next to this package.
 _PACKAGE: Final = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARY_FOLDERS: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
@@ -56,7 +56,7 @@ def find_library_exception(
     The library raised it if a frame after the last one of the adapter's file is outside the standard library.
     An exception without such a frame is the library's if the library defines its class, as extension modules
     do, or if it is a network error of the standard library and the adapter is an HTTP client. An exception
-    that the adapter raised `from` another exception belongs to the library if the other one does.
+    that the adapter raised `from` another one is the library's if the other one is.
     """
     current: BaseException | None = _unwrap_group(error)
     own_file = find_own_file(adapter)
@@ -67,7 +67,7 @@ def find_library_exception(
             return current
         if over_http and isinstance(current, _list_network_errors()) and not isinstance(current, FILE_ERRORS):
             return current
-        # Only an explicit `from`. `__context__` is also set where an adapter fails while it handles an
+        # Only an explicit `from` counts: `__context__` is also set if an adapter fails while it handles an
         # exception.
         current = current.__cause__
     return None
@@ -100,7 +100,7 @@ def find_own_file(adapter: Callable[..., Any]) -> str | None:
 
 
 def _unwrap_group(error: BaseException) -> BaseException:
-    """Return the only exception of a group: task groups wrap what a single task raised."""
+    """Return the only exception in a group, because task groups wrap the exception of a single task."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
@@ -131,7 +131,7 @@ def _is_library_file(file: str) -> bool:
     if {"site-packages", "dist-packages"} & set(path.parts):
         return True
     return not any(
-        # Resolved too: the interpreter of a virtual environment may be reached through a symbolic link.
+        # Also resolved, because a virtual environment's interpreter may be a symbolic link.
         place.is_relative_to(folder)
         for place in (path, path.resolve())
         for folder in _LIBRARY_FOLDERS
@@ -171,5 +171,5 @@ def _format_frame(frame: FrameType, line: int) -> str:
 
 
 def convert_raised(value: Any, adapter: Callable[..., Any]) -> Mapping[str, Any] | None:
-    """Return the `raised` of a result for what the adapter passed: an exception, or its description."""
+    """Return the `raised` of a result for an exception, or a description of one, from the adapter."""
     return describe_raised(value, adapter) if isinstance(value, BaseException) else value

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from streamconform.model.trial import Input
 
-# Only a client that buffers the whole body waits that long, once per trial where streaming is judged.
+# Only a client that buffers the whole body waits that long, once per trial in which streaming is judged.
 HOLD_SECONDS: Final = 1.0
 """How long the last chunk waits for the first delta."""
 

@@ -39,7 +39,7 @@ UNUSABLE: Final = 3
 TRACEBACK_FRAMES: Final = 12
 """The number of innermost frames of an adapter's exception that are sent."""
 MAX_ERRORED: Final = 4000
-"""Characters of its message and of its traceback that are sent."""
+"""The maximum number of characters of its message, and of its traceback, that are sent."""
 
 
 SendEvent = Callable[[Any], None]
@@ -55,7 +55,7 @@ class AdapterResult:
     """For a round trip: the outcome of the first answer, if the adapter returns it."""
     events: list[Any] | None = None
     taken: list[int] = field(default_factory=list)
-    """For each event, the number of chunks taken before it was yielded."""
+    """For each event, the number of chunks read before it was yielded."""
     raised: Any = None
     """The exception that the adapter caught, or its description."""
     deviations: Any = None
@@ -69,7 +69,7 @@ class AdapterResult:
         """Add one yielded item: an event, or the outcome as the last item."""
         if self.events is None and self.send_event is None:
             self.events = []
-        # An event has a `type`. One that also has a member called `outcome` is still an event.
+        # An event has a `type`, and is still an event if it also has a member called `outcome`.
         if isinstance(item, dict) and is_result(item) and "type" not in item:
             self.finish(item)
             self.deviations = item.get("deviations")
@@ -89,7 +89,7 @@ class AdapterResult:
 
 
 def is_result(value: Mapping[str, Any]) -> bool:
-    """Return whether `value` holds an outcome or an exception, and is not an outcome itself."""
+    """Return whether `value` contains an outcome or an exception, and is not itself an outcome."""
     return "outcome" in value or "raised" in value
 
 
@@ -135,7 +135,7 @@ def main(target: str) -> None:
     sys.path.insert(0, str(Path.cwd()))
     # Before the import, which may print.
     out = redirect_stdout()
-    # Before the import too, since a module may create a client at its top level.
+    # Also before the import, since a module may create a client at its top level.
     defer_certificate_loading()
     try:
         adapter = load_adapter(target)
@@ -177,14 +177,15 @@ def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
 
 
 def _import_file(path: str) -> str:
-    """Import the module in a file and return the name that it is imported under."""
+    """Import the module in a file and return the name under which it was imported."""
     file = Path(path).resolve()
     name = f"streamconform_adapter_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
         raise TargetError(f"no file `{path}`; the path is relative to the current folder")
-    # The file's folder stays off the import path: a folder of tests often has `tests/requests` and the like.
-    # Registered before it runs: `dataclasses` looks up the module of a class by name.
+    # The file's folder stays off the import path, because a folder of tests often has subfolders such as
+    # `tests/requests`. The module is registered before it runs, because `dataclasses` looks up a class's
+    # module by name.
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return name
@@ -326,8 +327,8 @@ def encode_result(
 ) -> bytes:
     """Return the result line of `message` with the members that `build` returns.
 
-    If that raises, the line has `raised` or `errored` instead, depending on who raised, and `on_exception`
-    receives the exception. Exceptions in `let_out` propagate.
+    If `build` raises, the line has `raised` or `errored` instead, depending on whether the library or the
+    adapter raised, and `on_exception` receives the exception. Exceptions in `let_out` propagate.
     """
     head = {"op": "result", "id": message["id"]}
     try:
@@ -371,7 +372,7 @@ async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: A
 
 def _encode_line(message: dict[str, Any]) -> bytes:
     try:
-        # Few results hold such values, so only those that cannot be encoded are walked in Python.
+        # Few results contain such values, so only results that cannot be encoded are walked in Python.
         text = json.dumps(message, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError):
         text = json.dumps(replace_non_json(message), separators=(",", ":"), allow_nan=False)

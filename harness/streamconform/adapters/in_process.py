@@ -1,7 +1,7 @@
 """Run a Python adapter in this process, so that a debugger can reach it.
 
-Used for `pytest --pdb` only: `breakpoint()` works in no other process. An adapter that hangs or exits is
-not contained here, and it sees the unfiltered environment.
+Used only for `pytest --pdb`, because `breakpoint()` works only in pytest's own process. There is no
+protection against an adapter that hangs or exits, and it sees the unfiltered environment.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class InProcessAdapter:
             ) from fault
         except self._let_out:
             raise
-        except BaseException as error:  # importing somebody's module can raise anything
+        except BaseException as error:  # importing a user's module can raise any exception
             text = "".join(traceback.format_exception(error, limit=-8))
             raise ImplementationError(describe_unusable(impl, "the import failed", text)) from error
 

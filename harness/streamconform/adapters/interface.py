@@ -78,7 +78,7 @@ class Observation:
     outcome: Any
     events: Any = None
     taken: tuple[int, ...] | None = None
-    """For each event, the number of chunks taken before it was emitted, if the adapter reports it."""
+    """For each event, the number of chunks read before it was emitted, if the adapter reports it."""
     deviations: tuple[tuple[str, str], ...] = ()
     """Pairs of a rule from the greeting that the stream violates, and a description of the violation."""
     first: Any = None

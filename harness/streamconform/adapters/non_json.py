@@ -14,7 +14,7 @@ from typing import Any, Final
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 
 MAX_VALUES: Final = 20
-"""Values that one result lists."""
+"""The maximum number of values listed per result."""
 MAX_TEXT: Final = 80
 """Maximum characters quoted per value."""
 BODIES: Final = ("outcome", "first", "events", "event", "output")
@@ -29,7 +29,7 @@ NonJson = list[dict[str, str]]
 
 
 class NonJsonError(ValueError):
-    """A value that JSON does not have is in a place that the adapter fills."""
+    """A value that JSON does not have is in a place that the adapter itself fills in."""
 
 
 def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
 def parse_with_nan(line: bytes) -> Any:
     """Return the JSON value in `line`, with NaN and Infinity replaced and listed if a library returned them.
 
-    Raises what `parse_strict` does, and `NonJsonError` for such a number in any other place.
+    Raises the same exceptions as `parse_strict`, and `NonJsonError` for such a number in any other place.
     """
     try:
         return parse_strict(line)

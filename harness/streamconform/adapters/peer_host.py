@@ -1,8 +1,8 @@
 """Host a peer's adapter, run by the Python of the peer's environment: `peer_host.py NAME`.
 
 Streamconform is not installed in that environment, because its dependencies could replace the versions that
-the library was installed with. Only its package is made importable, from the folder of this file; the
-modules that the host and the adapters import need nothing else.
+the library was installed with. Only the package itself is made importable, from the folder of this file; the
+modules that the host and the adapters import have no dependencies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
-# A full collection after every run took a quarter of the time of a run with peers.
+# A full collection after every run took a quarter of the total time of a run with peers.
 RUNS_PER_FULL_COLLECTION: Final = 100
 
 
@@ -60,7 +60,7 @@ def main(name: str) -> None:
 def _add_exception(
     adapter: Callable[[Any], dict[str, Any]], take_exception: Callable[[], BaseException | None]
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return the adapter wrapped so that its result has the exception that it caught, as `raised`."""
+    """Return the adapter, wrapped so that its result reports the exception that it caught as `raised`."""
 
     @functools.wraps(adapter)
     def describing_adapter(run: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _add_exception(
 
 
 def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
-    """Return the adapter wrapped so that garbage is collected only between runs.
+    """Return the adapter, wrapped so that garbage is collected only between runs.
 
     A response that a library drops without closing it is closed when it is collected. If that happens while
     the HTTP library holds its own lock, the thread deadlocks (seen with litellm on httpcore after an error in

@@ -1,4 +1,4 @@
-"""A child process with line-based stdin and stdout, killed together with everything it started.
+"""A child process with line-based stdin and stdout, killed together with every process that it started.
 
 This module does not know the protocol: it sends and receives lines and describes how the process exited.
 """
@@ -28,7 +28,7 @@ STDERR_KEPT_LINES = 60
 STDERR_LINES = 8
 """Lines of stderr that a message quotes."""
 STDERR_WIDTH = 300
-"""Characters of a line of stderr that are kept."""
+"""The number of characters kept per line of stderr."""
 ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
 """The beginning of a stderr line that states why a program ended."""
 
@@ -71,7 +71,7 @@ class Process:
             limit=max_line,
         )
         limit_process(self._process.pid, self._mark)
-        # Read from the start: a program that fills the pipe of its stderr would block.
+        # Reading begins at the start, because a program that fills its stderr pipe would block.
         self._reader = asyncio.create_task(self._read_stderr())
 
     async def send(self, line: bytes) -> None:
@@ -123,18 +123,18 @@ class Process:
         return process.returncode is not None
 
     async def kill(self) -> None:
-        """Kill it and everything it started."""
+        """Kill it and every process that it started."""
         process = self._process
         if process is None or self._is_gone:
             return
-        # Before the kill: the orphans of a dead process get another parent, so `ps` no longer shows whose
-        # they are.
+        # Before the kill, because the orphans of a dead process get a new parent, so `ps` no longer shows
+        # which process started them.
         descendants = frozenset() if HAS_PROC else list_descendants(process.pid)
         self._kill_group()
         transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
         stdout = transport.get_pipe_transport(1)
         if stdout is not None:
-            stdout.close()  # asyncio waits for the end of stdout, which never comes once nobody reads it
+            stdout.close()  # asyncio waits for the end of stdout, which is never reached if nobody reads it
         try:
             self._is_gone = await kill_marked(self._mark, group=process.pid, descendants=descendants)
         finally:
@@ -195,7 +195,7 @@ class _LineTail:
         for piece in ended:
             self._lines.append((self._last + piece)[:STDERR_WIDTH].rstrip())
             self._last = ""
-        # Cut while it grows: a program may print megabytes without a newline.
+        # Cut while the text grows, because a program may print megabytes without a newline.
         self._last = (self._last + rest)[:STDERR_WIDTH]
 
     def text(self) -> str:
@@ -204,9 +204,9 @@ class _LineTail:
 
 
 def find_error_line(stderr: str) -> str:
-    """Return the last line that names an error, else the last line, else an empty text."""
-    # The last line alone is not enough: after the error Node prints its version, Rust a note, Java and Go a
-    # stack trace.
+    """Return the last line that names an error, or else the last line, or else an empty string."""
+    # The last line alone is not enough: after the error, Node prints its version, Rust prints a note, and
+    # Java and Go print a stack trace.
     lines = [line for line in stderr.splitlines() if line.strip()]
     errors = (line for line in reversed(lines) if ERROR_LINE.match(line))
     return next(errors, lines[-1] if lines else "")

@@ -1,7 +1,7 @@
 """Kill the processes that a program started, found by two marks that they inherit.
 
-A child in its own session survives the death of its parent's process group. Every program therefore gets two
-marks, and a process with either of them is killed:
+A child in its own session survives when its parent's process group is killed. Every program therefore gets
+two marks, and every process with either of them is killed:
 
 * an environment variable with a unique name. The mark is the name, not the value, so that a harness that
   runs inside a harness passes on both marks.
@@ -28,7 +28,9 @@ from typing import Final
 
 PREFIX: Final = "CONFORM_PROGRAM_"
 ROUNDS: Final = 20
-"""Number of scans of the process table: a process may start another one before it is killed."""
+"""Number of scans of the process table; several are needed, because a process may start another one before it
+is killed.
+"""
 PAUSE: Final = 0.005
 """Seconds between two scans."""
 PS_SECONDS: Final = 5.0

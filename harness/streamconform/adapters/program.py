@@ -1,7 +1,7 @@
 """A long-lived program that speaks protocol v1: start it, exchange greetings, run trials, stop it.
 
-Every behavior of a program becomes an answer. Only `start` raises: `ImplementationError`, for a program that
-cannot be used at all.
+Whatever a program does becomes an answer. Only `start` raises, and only `ImplementationError`, for a program
+that cannot be used at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STOP_SECONDS = 2.0
 class Collateral:
     """No answer, because the program ended while several runs were in flight: retry each one alone.
 
-    It is unknown which of those runs ended it.
+    It is unknown which of those runs made it end.
     """
 
 
@@ -42,7 +42,7 @@ class PendingRun:
     future: asyncio.Future[Answer | Collateral]
     events: list[object] = field(default_factory=list)
     size: int = 0
-    """Total bytes of its event lines."""
+    """Total size of its event lines in bytes."""
     gate: Gate | None = None
     taken: list[int] = field(default_factory=list)
     """For each event, the number of chunks that had passed the gate when it arrived."""
@@ -177,7 +177,7 @@ class Program:
                 self._fail_all(self._exit_fault())
                 return
             fault = self._handle_line(line)
-            # A half line is the symptom of an exit, so report the exit.
+            # An incomplete line is a symptom of the exit, so the exit is reported.
             if fault is not None and not line.endswith(b"\n"):
                 self.dead = True
                 await self._process.wait_for_exit()
@@ -200,7 +200,7 @@ class Program:
             if pending.gate is not None:
                 pending.taken.append(pending.gate.chunks_passed)
                 pending.gate.record_event(reply.event)
-            # Bounded by bytes too: a million events of 64 KiB each would fill the memory.
+            # The bytes are limited too, because a million events of 64 KiB each would fill the memory.
             pending.size += len(line)
             if len(pending.events) > protocol.MAX_EVENTS or pending.size > protocol.MAX_LINE:
                 limit = f"{protocol.MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"
@@ -232,8 +232,8 @@ def limit_greeting(connection: Connection, seconds: float | None) -> float:
     """Return the seconds to wait for the greeting of a program whose answers may take `seconds`."""
     if seconds is None:
         return HELLO_SECONDS
-    # A hosted adapter may import large libraries. A `cmd:` program that stays silent has mostly not flushed,
-    # and its author should not wait a minute for that message.
+    # A hosted adapter may import large libraries. A `cmd:` program that stays silent usually did not flush
+    # its stdout, and its author should not have to wait a minute for that message.
     is_command = connection.impl.startswith("cmd:")
     return max(seconds, MIN_HELLO_SECONDS if is_command else HELLO_SECONDS)
 

@@ -46,13 +46,13 @@ STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
 """The key that HTTP clients are given; the replay server accepts any."""
 QUOTED_BYTES: Final = 120
-"""Bytes of a line that an error message quotes."""
+"""The number of bytes of a line that an error message quotes."""
 RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
 """The outcome of a run whose result has `raised` but no `outcome`."""
 MAX_RAISED_TYPE: Final = 200
 MAX_RAISED_MESSAGE: Final = 500
 MAX_RAISED_WHERE: Final = 300
-"""Characters kept of each text that describes an exception."""
+"""The number of characters kept of each text that describes an exception."""
 _ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
 _PACKAGE_FOLDERS: Final = re.compile(
     _ROOT
@@ -61,9 +61,9 @@ _PACKAGE_FOLDERS: Final = re.compile(
 _FOLDERS: Final = re.compile(_ROOT + r"([^()/\\:]+[/\\])*")
 MAX_REASON: Final = 1000
 MAX_TRACEBACK: Final = 4000
-"""Characters kept of an adapter's description of its own failure."""
+"""The number of characters kept of an adapter's description of its own failure."""
 MAX_PATH: Final = 200
-"""Characters kept of the path of a value that JSON does not have."""
+"""The number of characters kept of the path of a value that JSON does not have."""
 # Precomputed, since a bytewise delivery encodes each byte as a chunk.
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
@@ -117,10 +117,10 @@ def _http_input(feed: Feed) -> dict[str, Any]:
 
 
 class _CaseEncoder:
-    """Encodes the part of a run message that depends on the case only, up to its chunks.
+    """Encodes the part of a run message that depends only on the case, up to its chunks.
 
-    It keeps the last result: this part is the largest of most messages, and some twenty trials of one case
-    follow each other.
+    It keeps the last result, because this is the largest part of most messages, and about twenty trials of
+    one case run in a row.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
 
 
 def _encode_chunks(chunks: Sequence[bytes]) -> bytes:
-    """Return the chunks as the inside of a JSON list of base64 texts."""
+    """Return the chunks as base64 strings in JSON, separated by commas, without the brackets of the list."""
     # Built by hand instead of by `json`: a bytewise delivery has thousands of chunks.
     return b'"' + b'","'.join(map(_encode_base64, chunks)) + b'"' if chunks else b""
 
@@ -207,12 +207,12 @@ def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
 
 
 def parse_greeting(line: bytes, fallback: str) -> Greeting:
-    """Parse a program's `hello` line; `fallback` names a program without a name. Raises `ProtocolError`."""
+    """Parse a program's `hello` line; `fallback` is used if it has no name. Raises `ProtocolError`."""
     message = parse_object(line)
     if message.get("op") != "hello":
         error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
         raise ProtocolError("not-a-message", error)
-    # Before the schema, whose message would not mention the version.
+    # Checked before the schema, whose message would not mention the version.
     if message.get("protocol") != VERSION:
         version = json.dumps(message.get("protocol"))[:80]
         error = f"unsupported `protocol` {version}, expected {VERSION}: {quote_line(line)}"
@@ -256,7 +256,7 @@ def parse_reply(line: bytes) -> ResultLine | LiveEvent:
 def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
     """Return the JSON object in `line`; raises `ProtocolError`.
 
-    With `allow_nan`, NaN and Infinity are accepted in values that a library fills in; `not_json` lists them.
+    With `allow_nan`, NaN and Infinity are accepted in values that come from a library; `not_json` lists them.
     """
     message = parse_value(line, allow_nan=allow_nan)
     if not isinstance(message, dict):
@@ -282,7 +282,7 @@ def parse_value(line: bytes, *, allow_nan: bool = False) -> Any:
     except ValueError as error:
         hint = "print nothing else to stdout; write logs to stderr"
         raise ProtocolError("not-json", f"{_describe_syntax_error(line, error)}; {hint}") from error
-    # Counting brackets first spares most lines the walk over the value.
+    # Counting brackets first avoids walking the value for most lines.
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(value):
         raise _report_depth(line)
     return value
@@ -304,7 +304,7 @@ def _describe_syntax_error(line: bytes, error: ValueError) -> str:
     text = escape_unprintable(content[start : start + QUOTED_BYTES])
     before, after = "…" * (start > 0), "…" * (start + QUOTED_BYTES < len(content))
     reason = f"{error.msg[:1].lower()}{error.msg[1:]}".removesuffix(" at").removesuffix(" starting")
-    # Python names what it still expected there, which depends on where the line was cut.
+    # Python's message names the token that it expected next, which depends on where the line was cut.
     if error.pos >= len(content):
         reason = "the line ends too early"
     return (
@@ -339,15 +339,15 @@ def parse_raised(value: Any) -> Raised | None:
 
 
 def _shorten_paths(where: str) -> str:
-    """Return `where` without the folders of this machine: paths from the package on, else file names."""
+    """Return `where` without this machine's folders: a path begins at the package, or is only a file name."""
     # Cut before the regular expressions read it: an adapter may send a text of any length.
     return _FOLDERS.sub("", _PACKAGE_FOLDERS.sub("", where[: 4 * MAX_RAISED_WHERE]))
 
 
 def lacks_events(answer: Observation) -> bool:
     """Return whether the events that were sent as separate lines belong to `answer`."""
-    # Those of a run that an exception ended are incomplete, and judging them would repeat the exception. By
-    # identity, since a library may itself return an equal outcome.
+    # The events of a run that an exception ended are incomplete, and judging them would report the exception
+    # twice. Compared by identity, since a library may itself return an equal outcome.
     return answer.events is None and answer.outcome is not RAISED_OUTCOME
 
 

@@ -18,7 +18,7 @@ PARAMETERS: Final = (*REQUIRED, "model")
 
 @dataclass(frozen=True, slots=True)
 class ProxyAddress:
-    """A proxy, with the APIs that it translates between."""
+    """A proxy, and the APIs between which it translates."""
 
     url: str
     """The base URL for its clients, without a trailing slash."""

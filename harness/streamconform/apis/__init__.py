@@ -1,7 +1,7 @@
 """Everything the harness knows about each API: one frozen `Api` record per API, in a separate module.
 
-`APIS["openai-chat"]` is the record of an API. The other packages are functions over these records: they have
-no tables by API, and do not compare API names.
+`APIS["openai-chat"]` is the record of an API. The functions of the other packages read these records; they
+have no tables by API, and do not compare API names.
 
 To add an API to the harness:
 
@@ -46,7 +46,7 @@ APIS: Final[Mapping[str, Api]] = MappingProxyType({name: _load(name) for name in
 
 
 def find_api(name: str) -> Api | None:
-    """Return the API with this name, or with this name in a corpus; None if there is none."""
+    """Return the API that has this name, or that a corpus calls by this name; None if there is none."""
     found = APIS.get(name)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""The events, documents and requests shared by the APIs that carry Anthropic's messages. Pure."""
+"""The events, documents and requests shared by the APIs that use Anthropic's messages. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OBJECTS: Final = (
 TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
 """Matches the types of events."""
 CONTENT: Final = ("delta", "content_block")
-"""Members of an event that carry content."""
+"""Members of an event that contain content."""
 TEXT_KEYS: Final = ("text",)
 DELTA_KEYS: Final = ("thinking", "partial_json")
 CALL_IDS: Final = (("messages", "*", "content", "*", "tool_use", "id"),)
@@ -96,7 +96,7 @@ def canonical(body: Json) -> Json:
 
 
 def _join_turns(messages: Any) -> Any:
-    """Return messages with neighbours of one role joined, unless the later one has tool results."""
+    """Return messages with those of the same role in a row joined, unless the later one has tool results."""
     if not isinstance(messages, list):
         return messages
     made: list[Any] = []

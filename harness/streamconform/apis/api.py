@@ -22,7 +22,7 @@ from streamconform.wire.reframe import Writer
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
-"""The keys that lead to a value; `*` is every item of an array."""
+"""The keys that lead to a value; `*` stands for every item of an array."""
 
 CANNED_TEXT: Final = "OK"
 """The text of every canned reply."""
@@ -56,15 +56,17 @@ def never_settled(payload: Payload) -> bool:
 class Ending:
     """How a stream ends: its terminal frame, the end of a tool call, and the error frame.
 
-    The outcome of a broken stream follows from this, without any parser's help.
+    The outcome of a broken stream is derived from this, without any parser.
     """
 
     is_terminal: Callable[[Payload], bool]
     """Whether a payload is the terminal event; an error frame is one."""
     count_ended_calls: Callable[[Sequence[Payload]], int]
-    """The number of tool calls, of the client and of the provider, that have ended after these payloads."""
+    """The number of tool calls, whether the client or the provider runs them, that have ended after these
+    payloads.
+    """
     content: tuple[str, ...]
-    """Members of a payload that carry content; some servers send such payloads after the terminal event."""
+    """Members of a payload that contain content; some servers send such payloads after the terminal event."""
     text_keys: tuple[str, ...]
     """Keys, at any depth, whose values are pieces of the visible text."""
     text_types: tuple[str, ...] = ()
@@ -105,8 +107,8 @@ def keep_path(path: str) -> str:
 class Endpoints:
     """Where clients send their requests. In a path, `{x}` is one component, `{x+}` one or more.
 
-    A base URL is the provider's host, or the host and the version: clients differ in which of them they
-    append, so both are listed.
+    A base URL is the provider's host, or the host and the version. Clients differ in which one they expect,
+    so both paths are listed.
     """
 
     streams: tuple[str, ...]
@@ -127,7 +129,7 @@ class Endpoints:
 
     @property
     def names_model(self) -> bool:
-        """Return whether the path names the model."""
+        """Return whether the path contains the model."""
         return "{model" in self.usual
 
 
@@ -139,7 +141,7 @@ def match_any_target(target: Target) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CannedReply:
-    """The shortest answer in one form: it says `OK`. It only needs to be valid for every client."""
+    """The shortest answer in one form, the text `OK`. It only has to be valid for every client."""
 
     matches: Callable[[Target], bool] = match_any_target
     """Whether a request for this target gets the answer in this form."""
@@ -155,14 +157,14 @@ class CannedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestForm:
-    """The bodies of requests: equal spellings, and where the ids of tool calls are."""
+    """The bodies of requests: which forms are equivalent, and where the ids of tool calls are."""
 
     canonical: Callable[[Json], Json]
-    """Returns a body in the one form in which cases are written.
+    """Returns a body in the canonical form, in which cases are written.
 
-    Clients differ in spelling: text or a list of one part, null or absent. Only spellings that the
-    provider's documentation calls equal are unified, each with its source; user data (arguments, results,
-    schemas) is unchanged.
+    Clients write the same body in different ways: text or a list of one part, null or an absent member. Only
+    forms that the provider's documentation calls equivalent are unified, each with its source; user data
+    (arguments, results, schemas) is unchanged.
     """
     messages: str = "messages"
     """The member of a body that holds its messages."""
@@ -192,7 +194,7 @@ class Key:
 
     header: str
     prefix: str = ""
-    """Precedes the key in its header."""
+    """The text that precedes the key in its header."""
     variable: str
     """Name of the environment variable that holds the key by default."""
     addresses: Mapping[str, str] = field(default_factory=dict)
@@ -205,12 +207,12 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """How `conform record` sends a request. An API that names the model in the path has no such record."""
+    """How `conform record` sends a request. An API with the model in its path has no such record."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent unless others are given."""
+    """Headers that are sent unless others are given."""
     streaming_only: tuple[str, ...] = ()
-    """Fields of the body that the provider rejects where `stream` is false."""
+    """Fields of the body that the provider rejects if `stream` is false."""
     host: str | None = None
     """The provider's public host, which the provenance may name. Other hosts may be private."""
 
@@ -287,15 +289,16 @@ class Probing:
 class ProxyLimits:
     """The values that are lost when a proxy translates a stream of another API into this one.
 
-    Sources: the stop reasons and fields that the API documents. Only what it can express is judged.
+    Sources: the stop reasons and fields that the API documents. Only values that the API can express are
+    judged.
     """
 
     reasons: Mapping[Reason, tuple[Reason, ...]] = field(default_factory=dict)
     """Stop reasons that the API cannot express, with the reasons that pass instead."""
     usage: tuple[str, ...] = ()
-    """The usage buckets that the API has a field for."""
+    """The usage buckets for which the API has a field."""
     joins_thinking: bool = False
-    """Whether adjacent thinking blocks cannot be told apart."""
+    """Whether adjacent thinking blocks cannot be distinguished."""
     refusal_is_text: bool = False
     """Whether a refusal is sent as text."""
 
@@ -341,7 +344,7 @@ class Api:
     name: str
     """The name used in specs, cassettes and options, such as `openai-chat`."""
     title: str
-    """As in the provider's documentation."""
+    """The name in the provider's documentation."""
     extensions: Extensions
     write: Writer
     """Puts payloads back into the usual framing."""
@@ -357,10 +360,13 @@ class Api:
     proxy: ProxyLimits = field(default_factory=ProxyLimits)
     smoke: SmokeStreams
     ordered_content: bool = True
-    """Whether messages record the order of text and calls, unlike one text beside one list of calls."""
+    """Whether messages record the order of text and calls, unlike messages with one text and one list of
+    calls.
+    """
     thoughts_on_request: bool = False
-    """Whether thoughts are sent only to clients that ask for them. One without thinking never gets any, so it
-    is not judged on them."""
+    """Whether thoughts are sent only to clients that ask for them. A client without thinking never gets any,
+    so it is not judged on them.
+    """
     reducing: Reducing = field(default_factory=Reducing)
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
     """For vendors that serve the API with limits that they document: a JSON Schema of the payloads of their
@@ -374,7 +380,7 @@ class Api:
         return next(iter(self.extensions.event))
 
     def detect_framing(self, status: int, body: bytes) -> Framing:
-        """Return the framing of `body`, or `document` where it is not a stream of this API."""
+        """Return the framing of `body`, or `document` if it is not a stream of this API."""
         if status < 400:
             for framed in self.extensions.event:
                 if framings.is_stream(framed, body):
@@ -383,7 +389,7 @@ class Api:
 
     def frame_case(self, case: Case, body: bytes) -> Framing:
         """Return the framing of `body`, the bytes of `case` as they are delivered."""
-        # A document of one line is a stream of one frame too, where each line is a frame.
+        # In framings in which each line is a frame, a document of one line is also a stream of one frame.
         return self.detect_framing(case.cassette.status, body) if case.stream else "document"
 
     def requests_stream(self, request: Request) -> bool:

@@ -1,6 +1,6 @@
 """Amazon Bedrock's `InvokeModel` for Anthropic's models: `POST /model/{id}/invoke-with-response-stream`.
 
-The stream is a binary one whose messages carry Anthropic's events, without their SSE framing. Errors of the
+The stream is binary, and its messages contain Anthropic's events, without their SSE framing. Errors from the
 service are separate messages, as in Converse.
 """
 

@@ -45,7 +45,7 @@ def _find_mismatch(target: Target, recorded: Target, framed: Framing) -> str | N
     del framed
     if target.path == recorded.path:
         return None
-    return f"the client requests `{target.path}`; the recording is of `{recorded.path}`"
+    return f"the client requests `{target.path}`, but the recording is from `{recorded.path}`"
 
 
 def _canonical(body: Json) -> Json:

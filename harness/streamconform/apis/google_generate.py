@@ -1,4 +1,4 @@
-"""Gemini's `streamGenerateContent`, at Google AI and at Vertex AI: SSE with `alt=sse`, else a JSON array."""
+"""Gemini's `streamGenerateContent`, on Google AI and Vertex AI: SSE (`alt=sse`), or a JSON array."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _NO_SIGNATURE: Final = frozenset({"skip_thought_signature_validator", "context_e
 
 
 def _canonical(body: Json) -> Json:
-    """Keys are read in camel and in snake case, bytes in either base64; a schema's types in either case.
+    """Keys may be in camel or snake case, bytes in either base64 alphabet, schema types in either case.
 
     https://protobuf.dev/programming-guides/json/ and https://ai.google.dev/api/caching#Schema
     """

@@ -64,7 +64,7 @@ def _read_name(payload: bytes) -> str | None:
 def _canonical(body: Json) -> Json:
     """`input` is text, one content, contents or steps; the contents of a step are text, one or several.
 
-    Unset and null are equal. https://ai.google.dev/api/interactions-api#CreateInteraction
+    Unset and null are equivalent. https://ai.google.dev/api/interactions-api#CreateInteraction
     """
     made = drop_nulls(body)
     sent = made.get("input")

@@ -1,4 +1,4 @@
-"""The key, the host and the error document that the two APIs of OpenAI share. Pure."""
+"""The key, the host and the error document that OpenAI's two APIs share. Pure."""
 
 from __future__ import annotations
 

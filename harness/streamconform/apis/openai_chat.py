@@ -44,7 +44,7 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def _canonical(body: Json) -> Json:
-    """`content` is a string or parts, `refusal` one of them; `developer` is `system` for newer models.
+    """`content` is a string or parts, and `refusal` becomes a part; `developer` means `system`.
 
     https://platform.openai.com/docs/api-reference/chat/create
     """

@@ -1,4 +1,4 @@
-"""What the vendors of Chat Completions document about their answers: JSON Schemas of payloads, by vendor.
+"""JSON Schemas of the payloads that vendors of Chat Completions document, by vendor.
 
 Fields that a vendor does not document are allowed, except those in which other servers send content.
 """
@@ -10,9 +10,9 @@ from typing import Final
 
 from streamconform.apis.api import Json
 
-# What the schemas CompletionChunk and ChatCompletionResponse of https://docs.mistral.ai/api allow: a call has
-# its name and arguments in every piece, and a failure has no frame of its own. Fields that the schemas leave
-# out are allowed: Mistral adds some, such as `p`, which is padding.
+# These follow the schemas CompletionChunk and ChatCompletionResponse of https://docs.mistral.ai/api: a call
+# has its name and arguments in every piece, and there is no separate frame for a failure. Fields that the
+# schemas leave out are allowed: Mistral adds some, such as `p`, which is padding.
 _MISTRAL_CALL: Final[Json] = {
     "required": ["function"],
     "properties": {
@@ -100,9 +100,9 @@ def _build_message(fields: Json, call: Json) -> Json:
 
 
 def _build_answer(reasons: tuple[str, ...], *, required: tuple[str, ...], fields: Json) -> Json:
-    """Return the schema of a chunk or a whole answer; only in chunks, calls have an index.
+    """Return the schema of a chunk or a whole answer; calls have an index only in chunks.
 
-    `reasons` are the stop reasons, empty if the vendor documents no end of the list.
+    `reasons` are the stop reasons; it is empty if the vendor's list is open.
     """
     choice = {
         "type": "object",
@@ -187,4 +187,4 @@ VENDOR_PAYLOADS: Final[Mapping[str, Json]] = {
     "openrouter": _OPENROUTER_PAYLOAD,
 }
 VENDOR_ERRORS: Final[Mapping[str, Json]] = {"openrouter": _OPENROUTER_ERROR}
-"""The JSON documents of HTTP errors, of vendors that document a form of their own."""
+"""The JSON documents of HTTP errors, for vendors that document their own form."""

@@ -44,13 +44,13 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
         if (type_ == "response.output_item.done" and is_call) or (
             "_call" in type_ and type_.endswith((".done", ".completed"))
         ):
-            # a server that sends no index names the item
+            # a server that sends no index sends the item's id
             ended.add(payload.get("output_index", payload.get("item_id", item.get("id"))))
     return len(ended)
 
 
 def _canonical(body: Json) -> Json:
-    """`input` is text or items, `content` and `output` text or parts; `instructions` are a system message.
+    """`input` is text or items, `content` and `output` are text or parts; `instructions` is a system message.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """

@@ -19,10 +19,10 @@ def read_payload(payload: bytes) -> Payload:
 
 
 def as_object(value: Any) -> Payload:
-    """Return `value` if it is an object, else an empty one."""
+    """Return `value` if it is an object, otherwise an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_objects(value: Any) -> list[Payload]:
-    """Return the objects in the list `value`; nothing where it is not a list."""
+    """Return the objects in the list `value`; an empty list if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

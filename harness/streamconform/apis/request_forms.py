@@ -1,4 +1,4 @@
-"""Equal spellings that several APIs share: text or one part, a member that is null or absent. Pure."""
+"""Equivalent forms that several APIs share: text or one part, a member that is null or absent. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 def drop_nulls(body: Mapping[str, Any]) -> Json:
-    """Drop the body's null members, which mean their default; a null deeper in it may mean something else."""
+    """Drop the body's null members, which mean the default; a deeper null may mean something else."""
     return {name: value for name, value in body.items() if value is not None}
 
 

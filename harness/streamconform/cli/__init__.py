@@ -1,4 +1,4 @@
-"""The command line: `conform VERB`. A verb's module is imported when the verb is called."""
+"""The command line: `conform COMMAND`. A command's module is imported when it is called."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["VERBS", "conform", "main"]
 VERBS: Final[Mapping[str, str]] = {
     "run": "Judge implementations against the recorded streams.",
     "list": "List the cases that a run would judge.",
-    "report": "Make a report of results: HTML, JUnit, Markdown, GitHub annotations, a badge.",
-    "explain": "Show a case: frames, events, and expected beside actual values.",
+    "report": "Make a report from results: HTML, JUnit, Markdown, GitHub annotations, a badge.",
+    "explain": "Show a case: its frames and events, and expected and actual values.",
     "fuzz": "Judge implementations on generated answers.",
     "minimise": "Find the smallest stream that still fails the same check.",
-    "diff": "Compare two results: new failures, and what is fixed.",
+    "diff": "Compare two results files: new and fixed failures.",
     "serve": "Serve the recorded streams over HTTP, to debug a client.",
     "check": "Judge an outcome from a file.",
     "init": "Add an adapter, a workflow and a config to a project.",
@@ -39,25 +39,27 @@ VERBS: Final[Mapping[str, str]] = {
     "import": "Turn captured streams into cassettes and draft specs.",
     "export": "Write cassettes in the formats of other tools.",
     "compare": "Run implementations over recordings and show where they differ.",
-    "drift": "Find fields and events in streams that are new to the suite.",
-    "corpus": "Pull recordings that other projects publish, for `compare`.",
+    "drift": "Find fields and events that are new to the suite.",
+    "corpus": "Pull recordings that other projects publish.",
     "finding": "Write a finding about a library as an issue for its tracker.",
     "peers": "Install libraries that can be judged without writing an adapter.",
     "schema": "Print a published JSON Schema.",
     "selftest": "Test the suite itself with broken parsers.",
 }
-"""Every verb with its summary in `--help`; each verb has a module with a `command`."""
+"""Every command with its summary in `--help`; each has a module with a `command`."""
 
 MODULES: Final[Mapping[str, str]] = {"import": "import_"}
-"""The modules of verbs that are Python keywords."""
+"""The modules of commands whose names are Python keywords."""
 
 
 MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-"""Errors of the disk, or of the device behind stdout, which are never bugs of streamconform."""
+"""Errors of the disk, or of the device behind stdout, which are never bugs in streamconform."""
 
 
 OUTPUT_CLOSED: Final = 141
-"""The exit code of a command whose output was closed, as by `head`: that of other tools, 128 + SIGPIPE."""
+"""The exit code of a command whose output was closed, for example by `head`: 128 + SIGPIPE, as in other
+tools.
+"""
 
 
 class OutputClosed(Exception):
@@ -76,12 +78,12 @@ class Verbs(Group):
             raise OutputClosed from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order of the table."""
+        """Return the commands in the order of the table."""
         del ctx
-        return [*VERBS]  # `list` is the module of that verb here, once it is imported
+        return [*VERBS]  # once it is imported, `list` is the command's module here
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a verb, or None for an unknown verb."""
+        """Return the command with this name, or None if there is none."""
         del ctx
         if cmd_name not in VERBS:
             return None
@@ -90,7 +92,7 @@ class Verbs(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs from the table, which needs no import and keeps `--help` fast."""
+        """Write the commands from the table, which needs no import and keeps `--help` fast."""
         del ctx
         with formatter.section("Verbs"):
             formatter.write_dl([*VERBS.items()])
@@ -168,7 +170,7 @@ def _run_command() -> int:
 def _report_os_error(error: OSError) -> int:
     """Print one line about a file or stream that cannot be written, and return the exit code."""
     if not error.filename:
-        _discard_stdout()  # what is buffered would fail again, and be reported again
+        _discard_stdout()  # the buffered text would fail again, and be reported again
     name = f"`{error.filename}`" if error.filename else "the output"
     click.echo(f"error: {name} cannot be written: {error.strerror}", err=True)
     return 2

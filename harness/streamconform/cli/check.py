@@ -33,14 +33,15 @@ SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}
     "case_",
     required=True,
     metavar="CASE",
-    help="The case that the outcome answers; add @DELIVERY if it was not `as-is`.",
+    help="The case that produced the outcome; add @DELIVERY if the delivery was not `as-is`.",
 )
 @click.option(
     "-c",
     "--capability",
     multiple=True,
     type=commands.Choice(sorted(CAPABILITIES)),
-    help="Judge only the values of this capability. Repeatable. [default: all; events if there are any]",
+    help="Judge only the values of this capability. Repeatable. [default: all, including events if there are"
+    " any]",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
@@ -58,9 +59,9 @@ def command(
 ) -> None:
     """Judge the outcome in OUTCOME.json (- is stdin) as an answer to CASE.
 
-    The file holds an outcome in the normal form, or an object with `outcome`, `events` and `raised` as in a
-    result of the protocol. For a function's case, it holds the function's output. `conform serve` serves the
-    streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
+    The file contains an outcome in the normal form, or an object with `outcome`, `events` and `raised` as in
+    a result of the protocol. For a function's case, it contains the function's output. `conform serve` serves
+    the streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
     """
     settings = options.merge_settings(arguments)
     case = options.find_case(case_, settings)
@@ -99,7 +100,7 @@ def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
 
 
 def _read_answer(file: str, trial: AnyTrial) -> Answer:
-    """Return the answer in `file`; raises `UsageError` if it holds none."""
+    """Return the answer in `file`; raises `UsageError` if it contains none."""
     try:
         with click.open_file(file, "rb") as stream:
             data = stream.read(protocol.MAX_LINE + 1)

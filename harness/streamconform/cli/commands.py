@@ -13,20 +13,20 @@ REST: Final = "Other options"
 
 
 class Group(click.Group):
-    """A group that names the closest verbs if there is none of the given name."""
+    """A group that suggests the closest commands if the name is unknown."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the name, the command and its arguments; exits with code 2 for an unknown verb."""
+        """Return the name, the command and its arguments; exits with code 2 for an unknown command."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            ctx.fail(f"no verb `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
+            ctx.fail(f"no command `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
         return super().resolve_command(ctx, args)
 
 
 class Choice(click.Choice[str]):
-    """A choice that names the closest values in its error."""
+    """A choice whose error message suggests the closest values."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Return the message about a value that is not one of the choices."""
@@ -38,12 +38,12 @@ class SectionedCommand(click.Command):
     """A command whose help lists its options in sections; `sections` maps titles to names of parameters."""
 
     def __init__(self, *args: Any, sections: Mapping[str, tuple[str, ...]], **settings: Any) -> None:
-        """Take the arguments of `click.Command`, and the sections in their order."""
+        """Accept the arguments of `click.Command`, and the sections in their order."""
         super().__init__(*args, **settings)
         self.sections = sections
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by section; those of no section come last."""
+        """Write the options by section; options without a section come last."""
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self.sections, REST)}
         titles = {name: title for title, names in self.sections.items() for name in names}
         for parameter in self.get_params(ctx):

@@ -69,7 +69,7 @@ DEFAULT_EXAMPLES: Final = 3
     show_default=True,
     help="Deliveries or sets of them (fast, standard, full), separated by commas.",
 )
-@click.option("--sample", type=click.IntRange(min=1), help="Examine this many recordings only.")
+@click.option("--sample", type=click.IntRange(min=1), help="Examine only this many recordings.")
 @click.option(
     "--by",
     type=commands.Choice(["random", "shape"]),
@@ -82,7 +82,7 @@ DEFAULT_EXAMPLES: Final = 3
     type=click.IntRange(min=0),
     default=DEFAULT_EXAMPLES,
     show_default=True,
-    help="Number of recordings listed per cause, smallest first.",
+    help="Number of recordings to list per cause, smallest first.",
 )
 @click.option(
     "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."
@@ -124,9 +124,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform compare mypkg --corpus mirascope              after `conform corpus pull mirascope`
     conform compare mypkg --corpus s3://bucket/a.parquet --engine dask --scheduler tcp://host:8786
 
-    No expectation is needed: two implementations that differ cannot both be right, and one whose outcome
-    depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1 otherwise, 2
-    usage or input error, 3 implementation unusable, 130 interrupted.
+    No expectation is needed: two implementations that differ cannot both be right, and an implementation
+    whose outcome depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1
+    otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
     """
     started = time.perf_counter()
     settings = options.merge_settings({key: arguments[key] for key in ("seed", "workers", "timeout")})
@@ -255,7 +255,7 @@ def _choose_exit(comparison: Comparison) -> Exit:
 def _find_corpus(name: str, cache_folder: str | None) -> str:
     """Return the path or URL of recordings: the folder of a pulled source, else `name` itself.
 
-    A source's name wins; a folder of the same name is reached as `./NAME`.
+    A source's name takes precedence; pass a folder of the same name as `./NAME`.
     """
     if name in SOURCES:
         return str(cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name]))

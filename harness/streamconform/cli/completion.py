@@ -20,12 +20,12 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
     try:
         ids = read_catalog(options.find_sources(options.merge_settings({}))).ids
     except ConformError:
-        return []  # a shell has no place for the message
+        return []  # a shell cannot show the message
     return complete_paths(ids, incomplete)
 
 
 def complete_paths(paths: Iterable[str], incomplete: str) -> list[str]:
-    """Return the paths that start with `incomplete`, cut after the next slash where several continue it."""
+    """Return the paths that start with `incomplete`, cut after the next slash if several continue it."""
     matching = [path for path in paths if path.startswith(incomplete)]
     if len(matching) == 1:
         return matching

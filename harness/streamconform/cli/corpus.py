@@ -20,7 +20,7 @@ from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES, Source
 
 cache_option: Final = options.cache_option("pulled recordings")
-"""`--cache`, for the verbs that read or write pulled recordings."""
+"""`--cache`, for the commands that read or write pulled recordings."""
 
 
 @click.group("corpus", cls=commands.Group)
@@ -45,9 +45,11 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     """Fetch sources and import their recordings; `all` is every source.
 
     A source that is already pulled is not changed. Exit codes: 0 pulled, 2 a source cannot be fetched or has
-    another digest.
+    a different digest.
     """
-    from streamconform.tools.corpus.pull import pull  # slow: vcrpy imports every HTTP library it finds
+    from streamconform.tools.corpus.pull import (
+        pull,
+    )  # slow, because vcrpy imports every HTTP library that it finds
 
     root = cache.locate_root(where)
     chosen = SOURCES.values() if names == ("all",) else [cache.find_source(name) for name in names]

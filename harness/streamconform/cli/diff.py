@@ -1,4 +1,4 @@
-"""`conform diff BEFORE AFTER`: compare two results."""
+"""`conform diff BEFORE AFTER`: compare two results files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from streamconform.run.run_folders import get_latest_results, resolve_results
 def command(
     ctx: click.Context, /, before: str, after: str | None, form: str, verbose: int, *, exit_zero: bool
 ) -> None:
-    """Compare two results: new failures, fixed, still failing, stale, gone, and changed verdicts.
+    """Compare two results files: new, fixed, still failing, stale and gone trials, and changed verdicts.
 
     BEFORE and AFTER are results files or folders of runs, AFTER by default the latest run. Trials match by id
     and implementation; versions of the implementation and the suite may differ. Stale means listed as a known

@@ -54,8 +54,8 @@ def command(ctx: click.Context, /, target: str, quiet: bool, **arguments: Any) -
     conform drift mirascope                                   after `conform corpus pull mirascope`
     conform drift http://127.0.0.1:8080 --api openai-chat     the streams of a server; this costs tokens
 
-    Each is listed with the number of streams, their dates and an example. Exit codes: 0 nothing is new, 1
-    something is, 2 usage or input error, 3 the server cannot be reached.
+    Each finding is listed with the number of streams, their dates and an example. Exit codes: 0 nothing is
+    new, 1 something is new, 2 usage or input error, 3 the server cannot be reached.
     """
     sources = options.find_sources(options.merge_settings({}))
     targets = [_parse_report(option) for option in arguments["report"]]

@@ -1,4 +1,4 @@
-"""Show the progress of a comparison: a bar on a terminal, else occasional lines."""
+"""Show the progress of a comparison: a bar on a terminal, otherwise occasional lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINE_SECONDS: Final = 10.0
 
 
 class ExamineProgress:
-    """Prints recordings, rate, causes and the time left."""
+    """Prints the number of recordings, the rate, the causes and the time left."""
 
     def __init__(self, console: Console | None, total: int) -> None:
         """Print to `console`, if there is one; `total` is the size of the inputs in bytes."""

@@ -80,7 +80,7 @@ def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
 
 
 def _split_by_frame(trial: AnyTrial) -> AnyTrial:
-    """Return the trial with one chunk per frame, so that each event can be shown beside its frame."""
+    """Return the trial with one chunk per frame, so that each event can be shown next to its frame."""
     if not isinstance(trial, Trial):
         return trial
     frames = split(APIS[trial.case.api].frame_case(trial.case, trial.body), trial.body)
@@ -90,15 +90,16 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
 async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
     """Run the trial, and run it again with one chunk per frame if its chunks are not frames.
 
-    The verdict is that of the first run: an implementation may fail only for the cuts of this delivery.
+    The verdict is that of the first run, because an implementation may fail only with the cuts of this
+    delivery.
     """
     program = Program(connection)
     try:
         greeting = await program.start(seconds)
         if isinstance(trial, RoundTrip) and "http" not in greeting.inputs:
             raise SelectionError(
-                f"`{trial.case.id}` is a round trip, which takes place over HTTP; `{connection.impl}` cannot"
-                " send requests: name one that can with -i, such as `-i peer:anthropic`"
+                f"`{trial.case.id}` is a round trip, which needs HTTP, and `{connection.impl}` cannot send"
+                " requests; pass an implementation that can, such as `-i peer:anthropic`"
             )
         judged = plan_implementation(
             0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None

@@ -19,9 +19,11 @@ from streamconform.tools.record.export import FORMATS, find_base_url
 @click.command("export")
 @click.argument("cases", nargs=-1, required=True, metavar="CASE...", shell_complete=completion.complete_cases)
 @click.option("--to", "form", required=True, type=commands.Choice(list(FORMATS)), help="Format of the files.")
-@click.option("--out", default=".", show_default=True, metavar="FOLDER", help="Write below this folder.")
+@click.option("--out", default=".", show_default=True, metavar="FOLDER", help="Folder to write to.")
 @click.option(
-    "--base-url", metavar="URL", help="Where requests go, in har and vcr. [default: the provider's address]"
+    "--base-url",
+    metavar="URL",
+    help="Address of the requests in har and vcr. [default: the provider's address]",
 )
 @options.sources_options
 def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, **arguments: Any) -> None:

@@ -79,7 +79,7 @@ class Found:
     type=commands.Choice(("generated", "differential")),
     default="generated",
     show_default=True,
-    help="Compare with the generated answer, or the implementations with each other.",
+    help="Compare each implementation with the generated answer, or the implementations with each other.",
 )
 @click.option("--corpus", metavar="PATH", help="With differential: recordings to mutate, instead of answers.")
 @click.option(
@@ -94,16 +94,20 @@ class Found:
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
 @click.option(
-    "--out", metavar="DIR", default=DEFAULT_FOLDER, show_default=True, help="Folder for what is found."
+    "--out",
+    metavar="DIR",
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    help="Folder for the streams that fail.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations on generated answers.
 
     Legal answers of each API are generated from a seed: thinking, text, calls, usage. They are encoded in
-    random pieces and delivered like recordings in a run, also with unknown fields and events, and broken. The
-    generated answer is the expectation. For each cause of failures the stream is made smaller and written to
-    --out as a cassette and a spec, for `conform run`.
+    random pieces and delivered like recordings in a run, including with unknown fields and events, and
+    broken. The generated answer is the expectation. For each cause of failures the stream is made smaller and
+    written to --out as a cassette and a spec, for `conform run`.
 
     \b
     conform fuzz -i mypkg
@@ -154,7 +158,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
         wrong = [result for result in results.trials if result.verdict in ("fail", "hang", "faulted")]
         kept = {result.id for result in wrong}
         words = f"--seed {seed} --examples {size}"
-        # Only those that failed: with `--time-limit`, the others would fill the memory.
+        # Only failures are kept, because with `--time-limit` all results would fill the memory.
         trials |= {trial.id: GeneratedTrial(trial, words) for trial in generated if trial.id in kept}
         failed += wrong
         judged += sum(result.verdict != "skipped" for result in results.trials)
@@ -171,7 +175,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
 
 
 def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
-    """Yield seed and size of each round: as many as the examples need, or until the time is up."""
+    """Yield the seed and size of each round: as many rounds as the examples need, or until the time is up."""
     for number in count():
         done = number * ROUND
         if limit is None and done >= examples:

@@ -23,7 +23,7 @@ from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writ
 from streamconform.wire.framings import split
 
 MAX_REASON: Final = 400
-"""Characters printed of the reason why an exchange is not imported."""
+"""The number of characters printed of the reason why an exchange is not imported."""
 STDIN: Final = Path("-")
 TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -132,8 +132,8 @@ def _check_secrets(
         Unscanned(cassette=cassette, text=text, where=_get_origin(cassette), secrets=secrets)
         for cassette, text in zip(imported, drafts, strict=True)
     )
-    # A recording can be made again with another request, an imported file cannot: its random words are only
-    # noted.
+    # A recording can be repeated with a different request, but an imported file cannot, so random words in it
+    # are only noted.
     scanned = scan_for_writing(unscanned, allowed, refuse_random_words=False)
     for item in scanned:
         for note in item.notes:
@@ -146,7 +146,7 @@ def _write_cassette(scanned: Scanned, specs: Path, store: Path, topic: str) -> s
     path = save.save_cassette(store, scanned)
     spec = save.append_case(specs, scanned, topic)
     cassette = scanned.cassette
-    cassettes.load(store, cassette.api, cassette.name)  # what was written must load again
+    cassettes.load(store, cassette.api, cassette.name)  # the written files must be loadable
     framing_name = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     frames = len(split(framing_name, cassette.body))
     size = (

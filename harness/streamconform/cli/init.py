@@ -51,7 +51,7 @@ PROFILE: Final = "core"
     "--api",
     multiple=True,
     type=commands.Choice(list(APIS)),
-    help=f"API that the library reads. [default: {TEMPLATE_API}, as the template] Repeatable.",
+    help=f"API that the library reads. [default: {TEMPLATE_API}, as in the template] Repeatable.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be written.")
@@ -115,7 +115,7 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
     elif exists:
         write_atomically(path, file.text.encode())
     else:
-        # Exclusive, so that a file which appeared in the meantime is not overwritten.
+        # Exclusive, so that a file created in the meantime is not overwritten.
         with path.open("xb") as stream:
             stream.write(file.text.encode())
 
@@ -128,15 +128,15 @@ def _list_next_steps(folder: Path, target: AdapterTarget, *, dry_run: bool) -> l
         first = f"`{target.first}`, then " if target.first else ""
         smoke, run = f"conform smoke {target.arguments}", f"conform run --profile {PROFILE}"
         lines += [
-            f"next: {first}`{smoke}` checks the adapter; it reads {TEMPLATE_API} already",
-            f"      put your library into {target.adapter}, where it says FILL IN",
+            f"next: {first}`{smoke}` checks the adapter, which already reads {TEMPLATE_API}",
+            f"      replace the code at FILL IN in {target.adapter} with your library",
             f"      `{run}` tests it in less than a minute for most clients",
-            f"      `{run} --update-known-failures` lists what fails, so that CI passes",
+            f"      `{run} --update-known-failures` lists the failures, so that CI passes",
         ]
     return lines
 
 
 def _is_inside_repository(folder: Path) -> bool:
-    """Return whether `folder` is below the root of a repository."""
+    """Return whether `folder` is below a repository's root."""
     resolved = folder.resolve()
     return not (resolved / ".git").exists() and any((parent / ".git").exists() for parent in resolved.parents)

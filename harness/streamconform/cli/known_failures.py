@@ -37,7 +37,7 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""Options that exclude trials, so the run cannot check entries about them."""
+"""Options that exclude trials, so that the run cannot check entries about those trials."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
 """A path that does not exist is created as a file if it has one of these suffixes, else as a folder."""
@@ -52,7 +52,7 @@ class KnownFailuresFile:
     data: bytes
     listed: KnownFailuresContext
     is_new: bool
-    """Whether `--update-known-failures` creates it."""
+    """Whether `--update-known-failures` creates the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,15 @@ def known_failures_options(command: F) -> F:
         type=click.Path(),
         metavar="PATH",
         multiple=True,
-        help="File of known failures, or a folder of *.yaml files. Known failures do not fail the run; "
-        "entries that are out of date do. A file may be about one implementation. Repeatable.",
+        help="File of known failures, or a folder of *.yaml files. Known failures do not fail the run;"
+        " entries that are out of date do. A file may apply to one implementation. Repeatable.",
     )(command)
 
 
 def read_known_failures(
     settings: dict[str, Any], impls: Sequence[str], find_unmatched: FindUnmatched
 ) -> tuple[KnownFailuresFile, ...]:
-    """Return the files that `settings` name and that are about one of `impls`, the values of `--impl`.
+    """Return the files that `settings` name and that apply to one of `impls`, the values of `--impl`.
 
     Raises `SourceError` with every problem of every file, and `UsageError` if the files are to be updated and
     it is ambiguous which file gets which failure.
@@ -192,7 +192,7 @@ def _plan_changes(
 
 
 def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
-    """Return the number of the file that gets new failures of `impl`, preferably a file about it alone."""
+    """Return the number of the file that gets new failures of `impl`, preferably one only for `impl`."""
     candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 
@@ -220,11 +220,11 @@ def _make_new_files(
             path = folders[0] / f"{stem}.yaml"
             name = _display_path(path)
             if path.exists():
-                raise UsageError(f"`{name}` is not about `{impl}`; fix its key `implementation`")
+                raise UsageError(f"`{name}` does not apply to `{impl}`; fix its key `implementation`")
             yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
         elif not known_files:
             raise UsageError(
-                f"`--update-known-failures`: no file is about `{impl}`; pass a folder, or a file about it"
+                f"`--update-known-failures`: no file applies only to `{impl}`; pass a folder, or such a file"
             )
 
 

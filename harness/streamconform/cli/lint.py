@@ -18,9 +18,9 @@ from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.tools.record.committed import list_files, start_scan
 
 GROUNDS: Final = {
-    "seen": "have only what real streams have",
-    "documented": "also what the provider's types describe",
-    "explained": "also what specs/shapes explains",
+    "seen": "match real streams",
+    "documented": "also need the provider's types",
+    "explained": "also need an explanation in specs/shapes",
 }
 
 
@@ -63,7 +63,7 @@ def command(
     if shapes:
         _lint_shapes(ctx, sources, paths)
         return
-    # Begun first: many files are scanned by another process, while this one lints.
+    # Started first: another process scans the files while this one lints.
     wait_for_secrets = start_scan(list_files(paths, sources), settings.get("allow", ()))
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)

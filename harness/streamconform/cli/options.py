@@ -1,4 +1,4 @@
-"""Options that several verbs share, and their merge with the config file into settings."""
+"""Options that several commands share, and the function that merges them with the config file."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def baseline_option(command: F) -> F:
 
 
 def cache_option(contents: str) -> Callable[[F], F]:
-    """Return the option `--cache`, passed as `where`; `contents` is what the folder holds."""
+    """Return the option `--cache`, passed as `where`; `contents` describes what is in the folder."""
     return click.option(
         "--cache",
         "where",
@@ -189,7 +189,7 @@ def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_sources(settings: dict[str, Any]) -> Sources:
-    """Return the folders of specs and cassettes: as set, else `cassettes` beside the specs, else bundled."""
+    """Return the folders of specs and cassettes: configured, `cassettes` next to the specs, or bundled."""
     specs, cassettes = settings.get("specs"), settings.get("cassettes")
     if specs and not cassettes:
         sibling = Path(specs).resolve().parent / "cassettes"
@@ -252,13 +252,14 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    # In this case files without cases are mistakes too.
+    # In this case a file without cases is also a mistake.
     is_whole = not settings.get("api") and not patterns and case_ids == catalog.ids
     candidates = [
         case for case in catalog.load(None if is_whole else case_ids) if is_at_least(case.level, level)
     ]
-    # HTTP has all the trials that bytes have, and more. Which input mode each implementation uses is known
-    # only when it has started, so a run expands for HTTP and drops then what an implementation cannot take.
+    # HTTP has all the trials of the mode bytes, and more. Which input mode an implementation uses is known
+    # only when it has started, so a run expands the trials for HTTP and then drops those that the
+    # implementation cannot run.
     needed = select_names((*DELIVERIES, *FAULTS), patterns)
     expanded = expand(candidates, deliveries, "http", seed, faults, sampled, needed)
     feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
@@ -268,9 +269,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         trial for trial in matching if is_at_least(trial.level, level) and (ids is None or trial.id in ids)
     )
     if not (selected or may_be_empty):
-        raise SelectionError(
-            "no trial is left after --api, --profile, --level and --deliver; loosen one of them"
-        )
+        raise SelectionError("--api, --profile, --level and --deliver leave no trial; relax one of them")
     return Selection(catalog, selected, profile)
 
 
@@ -284,7 +283,7 @@ def select_heads(settings: dict[str, Any]) -> tuple[CaseHead, ...]:
     level = settings.get("level", "may")
     heads = tuple(head for head in catalog.load_heads(case_ids) if is_at_least(head.level, level))
     if not (heads or settings.get("shard")):
-        raise SelectionError("no case is left after --api, --profile and --level; loosen one of them")
+        raise SelectionError("--api, --profile and --level leave no case; relax one of them")
     return heads
 
 
@@ -304,7 +303,7 @@ def _select_case_ids(
     try:
         return _filter_case_ids(catalog.list_ids(apis, patterns), settings, profile, deliveries)
     except SelectionError:
-        # The pattern is a mistake. The message lists the closest names, which may be in any file.
+        # The pattern is wrong. The message lists the closest names, which may be in any file.
         return _filter_case_ids(catalog.ids, settings, profile, deliveries)
 
 
@@ -348,7 +347,7 @@ def _find_case_id(name: str, catalog: Catalog) -> str:
     try:
         return find_id(name, catalog.list_ids_ending(name.partition("@")[0]))
     except SelectionError:
-        return find_id(name, catalog.ids)  # with the closest names of all files in its message
+        return find_id(name, catalog.ids)  # its message lists the closest names in all files
 
 
 def find_results_path(settings: dict[str, Any]) -> Path | None:

@@ -15,7 +15,7 @@ from streamconform.peers.table import PEERS, Peer
 from streamconform.reports.describe import format_count
 
 cache_option: Final = options.cache_option("environments")
-"""`--cache`, for every verb here; `--impl peer:NAME` uses the environment variable or the default."""
+"""`--cache`, for every command here; `--impl peer:NAME` uses the environment variable or the default."""
 
 
 @click.group("peers", cls=commands.Group)
@@ -105,7 +105,8 @@ def remove_command(names: tuple[str, ...], where: str | None) -> None:
 def outdated_command(names: tuple[str, ...]) -> None:
     """List the pinned and the newest release of each library on the index, by default of every peer.
 
-    Exit codes: 0 every library is up to date, 1 some are outdated, 2 unknown peer, 3 pip or npm failed.
+    Exit codes: 0 every library is up to date, 1 at least one is outdated, 2 unknown peer, 3 pip or npm
+    failed.
     """
     from streamconform.peers.releases import Package, get_sort_key, list_packages, list_releases
 
@@ -135,7 +136,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
     type=click.Path(file_okay=False),
     default="docs/matrix/history",
     show_default=True,
-    help="Folder of the files NAME.yaml; releases that they list are not tested again.",
+    help="Folder of the NAME.yaml files; releases that are listed in them are not tested again.",
 )
 @click.option(
     "--releases", type=click.IntRange(min=1), default=60, show_default=True, help="Installations at most."
@@ -182,7 +183,7 @@ def history_command(
 
 
 def _name_others(peer: Peer) -> str:
-    """Return the other peers of the same environment, which are removed with it."""
+    """Return the other peers in the same environment, which are removed with it."""
     others = [other.name for other in PEERS.values() if other.key == peer.key and other is not peer]
     return f", with {', '.join(others)}" if others else ""
 

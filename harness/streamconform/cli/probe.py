@@ -32,9 +32,7 @@ RESULTS: Final = CONFORM / "probe.jsonl"
 
 @click.command("probe")
 @click.argument("url")
-@click.option(
-    "--api", required=True, type=commands.Choice(list(APIS)), help="The wire format that it speaks."
-)
+@click.option("--api", required=True, type=commands.Choice(list(APIS)), help="The server's wire format.")
 @click.option("--model", metavar="NAME", help="The model to request. [default: `default`]")
 @click.option(
     "-k",
@@ -97,7 +95,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     headers = parse_headers(arguments["headers"])
     settings = {name: value for name, value in arguments.items() if value not in (None, ())}
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    check_update_options(arguments | {"api": None}, settings)  # here --api is required, and not a filter
+    check_update_options(arguments | {"api": None}, settings)  # here --api is required, and is not a filter
     files = read_known_failures(settings, [base_url], lambda entries: find_unmatched(entries, api))
     plan = ProbePlan(
         base_url=base_url,

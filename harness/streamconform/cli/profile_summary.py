@@ -15,9 +15,9 @@ from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")
-"""Settings that exclude cases of a profile, so the profile's size is not that of the run."""
+"""Settings that exclude some of a profile's cases, so that the run is smaller than the profile."""
 _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
-"""Marks a spec file whose cases run over HTTP only."""
+"""Marks a spec file whose cases run only over HTTP."""
 
 
 def describe_rest(
@@ -32,7 +32,7 @@ def describe_rest(
         return None
     claimed = {api for info in header.implementations for api in info.claims or {}}
     apis = [api for api in header.selection.get("api") or APIS if api in claimed]
-    # Functions belong to no API: an adapter that claims some APIs is compared with the cases of these.
+    # Functions belong to no API, so only the cases of the APIs that the adapter claims are counted.
     included = {*apis, COMMON} if len(apis) in (0, len(APIS)) else set(apis)
     over_http = any(info.input == "http" for info in header.implementations)
     total = sum(

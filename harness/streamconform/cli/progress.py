@@ -17,7 +17,8 @@ INTERVAL: Final = 10.0
 class ProgressLines:
     """Prints the number of finished trials every `interval` seconds, from a separate thread.
 
-    A timer triggers the lines, not the results: a run whose trials hang is the one that looks stuck.
+    A timer prints the lines, because a run whose trials hang, and which therefore looks stuck, has no
+    results.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class ProgressLines:
         self._finished = self._failed = self._total = 0
 
     def __enter__(self) -> Self:
-        """Return self; the lines begin with `start`."""
+        """Return self; `start` begins the lines."""
         return self
 
     def __exit__(
@@ -45,7 +46,7 @@ class ProgressLines:
             self._thread.join()
 
     def start(self, header: Header) -> None:
-        """Begin to count the trials of `header`."""
+        """Begin counting the trials of `header`."""
         self._total = header.trials
         if self._enabled:
             self._thread.start()

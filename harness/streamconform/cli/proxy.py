@@ -53,7 +53,7 @@ NO_VARIABLE: Final = ""
     type=click.IntRange(min=1),
     default=256,
     show_default=True,
-    help="Streams at the same time.",
+    help="Maximum number of concurrent streams.",
 )
 @click.option(
     "--timeout",
@@ -114,7 +114,7 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
     from streamconform_proxy.startup import format_startup
     from streamconform_proxy.upstream import UpstreamClient, UpstreamTimeouts
 
-    signals = asyncio.Semaphore(0)  # counts: a second signal ends the answers at once
+    signals = asyncio.Semaphore(0)  # a counter, because a second signal ends the answers immediately
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, signals.release)
     bounds = ProxyBounds(streams=arguments["max_streams"], grace=arguments["grace"])
@@ -145,7 +145,7 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
 
 
 async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) -> int:
-    """Stop after running answers have finished, or at once on a second signal."""
+    """Stop after running answers have finished, or immediately on a second signal."""
     click.echo(f"stopping: running answers have {grace:g} s to finish; interrupt again to stop now", err=True)
     stopped = asyncio.ensure_future(proxy.stop())
     second_signal = asyncio.ensure_future(signals.acquire())
@@ -158,7 +158,7 @@ async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) ->
 
 
 def _parse_models(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the upstream's model by the client's, with `*` for all others; raises `UsageError`."""
+    """Map the client's models to the upstream's, with `*` for all others; raises `UsageError`."""
     models: dict[str, str] = {}
     for text in texts:
         requested, equals, model = text.rpartition("=")

@@ -42,7 +42,7 @@ OPTIONS: Final = {
         *("dry_run", "max_cost"),
     },
 }
-"""The optional options of each form, in addition to those of all forms."""
+"""The optional options of each form, in addition to those that all forms share."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -77,7 +77,10 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 )
 @click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and their estimated cost.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before scenarios cost more."
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop before the scenarios cost more than this.",
 )
 @click.option("--name", help="Name of the cassette and the case. [with --listen: overheard-1, …]")
 @click.option("--topic", default="recorded", show_default=True, help="Spec to which the draft case is added.")
@@ -117,12 +120,12 @@ def command(
         -- python my_agent.py
     conform record --scenarios all --endpoint openai --model gpt-5-mini
 
-    The second form records what a program of yours says to the server: COMMAND runs with the variables in
-    which SDKs look for their base URL. Every exchange of every API is kept. The exit code is COMMAND's, or 2
-    if an answer could not be kept or there was none.
+    The second form records the traffic between your own program and the server: COMMAND runs with the
+    variables in which SDKs look for their base URL. Every exchange of every API is kept. The exit code is
+    COMMAND's, or 2 if an answer could not be kept or no answer arrived.
 
-    The third form records conversations of the suite, from text to refusals and parallel calls, from a
-    provider, a gateway or a local engine: --dry-run shows the requests and the highest cost.
+    The third form records the suite's own conversations, such as text, refusals and parallel calls, from a
+    provider, a gateway or a local engine; --dry-run shows the requests and the maximum cost.
 
     The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR. Keys are never
     stored. Addresses, account and request ids are replaced by placeholders of the same length; if a possible
@@ -260,7 +263,7 @@ def _remove_secrets(order: RecordJob, text: str) -> str:
 
 
 class _ProgressLine:
-    """A line with counts and the last event type, on a terminal only; never text, which may hold a key."""
+    """A line with counts and the last event type, only on a terminal; never text, which may contain a key."""
 
     EVENT_TYPE: Final = re.compile(rb'"(?:type|object)": ?"([a-z][a-z_.]{2,50})"')
 

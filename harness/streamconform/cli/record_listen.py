@@ -28,7 +28,7 @@ from streamconform.tools.record.providers import HOSTS
 from streamconform.tools.record.sign import sign_again
 
 MAX_LINE: Final = 600
-"""Characters printed about one exchange."""
+"""The number of characters printed about one exchange."""
 
 
 def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Sequence[str]) -> int:
@@ -64,7 +64,7 @@ async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with proxy:
-        # With a command, stdout is the command's.
+        # With a command, stdout belongs to the command.
         click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
         if not words:
             click.echo(f"{_format_variables(proxy.url)}\nstop with Ctrl-C", err=True)
@@ -89,7 +89,7 @@ async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopp
 
 
 class _Writer:
-    """Writes exchanges in a thread, one after the other, so that none delays the streams of the others."""
+    """Writes exchanges one after the other in a separate thread, so that it does not delay any stream."""
 
     def __init__(self, settings: ListenSettings) -> None:
         self._settings = settings
@@ -111,7 +111,7 @@ class _Writer:
             raise self._error
 
     def summarise(self) -> Exit:
-        """Print how many exchanges were saved; return the exit code if that number shows a problem."""
+        """Print the number of saved exchanges; return an exit code if that number shows a problem."""
         kept, lost = self._counts["kept"], self._counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not kept" if lost else ""), err=True

@@ -40,7 +40,7 @@ T = TypeVar("T")
 ALL: Final = "all"
 WIDTH: Final = 400
 MAX_CHANGES: Final = 200
-"""Changes of shape that are listed."""
+"""The maximum number of shape changes that are listed."""
 
 
 def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
@@ -120,7 +120,7 @@ def _send_all(
     budget: _Budget,
     keep: Callable[[RecordedScenario, PlannedRequest, ScenarioSettings], None],
 ) -> list[RecordedScenario]:
-    """Send one request after the other, and return what was kept; a failure ends only its own scenario."""
+    """Send the requests in turn, and return the cassettes kept; a failure ends only its own scenario."""
     recorded = []
     for number, planned in enumerate(chosen):
         if not budget.allows(planned):
@@ -154,13 +154,11 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
 ) -> int:
-    """Record again what was recorded before, write nothing, and print which shapes changed."""
+    """Record the existing recordings again, write nothing, and print which shapes have changed."""
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
     chosen = [request for request in planned if before[request.api, request.name] is not None]
     if not chosen:
-        raise UsageError(
-            f"nothing of `{plan.endpoint.name}` was recorded in `{plan.folder}`; leave out --refresh"
-        )
+        raise UsageError(f"no recordings from `{plan.endpoint.name}` in `{plan.folder}`; leave out --refresh")
     if dry_run:
         return _show(chosen, plan)
     _check_prices(chosen, budget.limit)
@@ -189,7 +187,7 @@ def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> int:
     known = [planned.estimate for planned in chosen if planned.estimate is not None]
     cost = "" if plan.endpoint.is_local else f", at most {_format_cost(sum(known, Decimal()))}"
     if len(known) < len(chosen):
-        cost = f", no price of `{plan.model}` is known ({INSTALL})"
+        cost = f", but the price of `{plan.model}` is not known ({INSTALL})"
     click.echo(f"{format_count(len(chosen), 'request')}{cost}; nothing was sent")
     return Exit.EXPECTED
 
@@ -245,4 +243,4 @@ def _find(name: str, known: Mapping[str, T], option: str) -> T:
     similar = get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else "known are"
     rest = "" if similar else f" {', '.join(known)}"
-    raise UsageError(f"`{option} {name}`: there is none of that name; {hint}{rest}")
+    raise UsageError(f"`{option} {name}`: unknown name; {hint}{rest}")

@@ -47,7 +47,7 @@ def command(
     exit_code: bool,
     verbose: int,
 ) -> None:
-    """Make a report of RESULTS, files or folders of runs; by default the latest run.
+    """Make a report from RESULTS, files or folders of runs; by default from the latest run.
 
     \b
     conform report terminal                          what `conform run` printed
@@ -64,7 +64,7 @@ def command(
     Several RESULTS are shards of one run, or runs of several implementations; they must have the same version
     and seed, and share no trial. Results of a killed run are read up to the last finished trial; the report
     and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results; with
-    --exit-code, the run's.
+    --exit-code, the run's exit code.
     """
     kind, _, path = report.partition("=")
     kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
@@ -94,7 +94,7 @@ def command(
 
 
 def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], PageContext]:
-    """Return a function that makes the context of a page at a path; `-` is in the current folder.
+    """Return a function that creates the context of a page at a path; `-` means the current folder.
 
     Only the cases `case_ids` are loaded, and only when the function is called. A page links to specs if it is
     below the folder that holds the folder of specs.

@@ -48,7 +48,8 @@ def apply_interrupted(
     header = earlier.header
     if earlier.footer is not None and earlier.footer.complete:
         raise UsageError(f"nothing to resume: the run in `{path}` is complete")
-    # It was selected by the results of the previous run, but the last run is now this one.
+    # Its trials were selected from the results of an earlier run, but the last run is now the interrupted
+    # one.
     if header.selection.get("last_failed"):
         raise UsageError("a run with `--last-failed` cannot be resumed: start a new run")
     merged = dict(settings)
@@ -71,7 +72,7 @@ def apply_interrupted(
 
 
 def _to_plain(value: Any) -> Any:
-    """Return an option's value in the form of the results: a list for a tuple, None if it was not given."""
+    """Return an option's value in the form that results use: a list for a tuple, None if not given."""
     return (list(value) or None) if isinstance(value, tuple) else value
 
 

@@ -128,7 +128,7 @@ SECTIONS: Final = {
 )
 @options.baseline_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Print every cause, and every case of it.")
+@click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
@@ -183,7 +183,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     run_settings = _make_run_settings(settings, connections)
     recorded = settings | {"strict": run_settings.strict}
     if selection.profile is not None:
-        recorded["profile"] = selection.profile.name  # `core` is another release in a later version
+        recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
@@ -202,7 +202,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else settings.get("quiet", 0)
-    # Machine output on stdout does not exclude progress on stderr, but `-q` does.
+    # Machine-readable output on stdout does not suppress progress on stderr, but `-q` does.
     has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
@@ -234,7 +234,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
 
 
 def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
-    """Print how to run the `rest` of the suite, and how to get selected recordings that were not pulled."""
+    """Print how to run the `rest` of the suite, and how to get selected recordings that are missing."""
     if rest is not None and not quiet:
         click.echo(rest)
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
@@ -258,7 +258,7 @@ def _write_reports(
 
 @contextmanager
 def _loading_message() -> Iterator[None]:
-    """Show a status on a terminal, because the whole suite takes more than a second to load."""
+    """Show a status on a terminal, because loading the whole suite takes more than a second."""
     if not sys.stderr.isatty():
         yield
         return

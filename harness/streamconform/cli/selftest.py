@@ -19,11 +19,11 @@ from streamconform.tools.selftest.kill import MutantResult, find_idle_cases, mak
 from streamconform.tools.selftest.table import format_table
 
 SECONDS_PER_TRIAL: Final = 10.0
-"""After which a mutant has hung."""
+"""The timeout after which a mutant counts as hung."""
 
 
 @click.command("selftest")
-@click.option("--list", "listed", is_flag=True, help="List the mutants with bug and issues, and exit.")
+@click.option("--list", "listed", is_flag=True, help="List the mutants with their bugs and issues, and exit.")
 @click.option(
     "--mutant",
     multiple=True,
@@ -101,7 +101,7 @@ def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iter
     """Yield groups of mutants that read the same APIs and have the same functions, with their trials."""
     from streamconform_mutants import MUTANTS
 
-    # Mutants that get the same trials mostly give the same answers, and each distinct answer is judged once.
+    # Mutants that run the same trials mostly give the same answers, and each distinct answer is judged once.
     groups: dict[_GroupKey, dict[str, Adapter]] = {}
     for name in names:
         adapter = MUTANTS[name].adapter
@@ -115,7 +115,7 @@ def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iter
 
 
 def _is_for(case: AnyCase, key: _GroupKey) -> bool:
-    """Return whether these mutants get the case: they are broken in functions, in documents or in streams."""
+    """Return whether these mutants, broken in functions, documents or streams, run the case."""
     if case.api not in (key.apis or (None,)):
         return False
     if isinstance(case, CallCase):

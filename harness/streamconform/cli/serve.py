@@ -115,7 +115,7 @@ async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> 
 def _find_path(case: Case) -> str:
     """Return the path that a client posts to."""
     path = case.cassette.request.path
-    # A path with the model in it selects streaming by its query; elsewhere the query is incidental.
+    # If the path contains the model, its query may select streaming; otherwise the query does not matter.
     return path if APIS[case.api].endpoints.names_model else path.partition("?")[0]
 
 

@@ -23,11 +23,13 @@ def parse_base_url(text: str, option: str) -> tuple[str, str]:
         parts = urlsplit(text)
         host, private = parts.hostname or "", parts.username or parts.password or parts.query
     except ValueError:
-        raise UsageError(f"{option} is not a URL; expected a form like http://127.0.0.1:8080") from None
+        raise UsageError(f"{option} is not a URL; expected a URL such as http://127.0.0.1:8080") from None
     if private:
         raise UsageError(f"{option} has a user, a password or a query; put keys into the environment")
     if parts.scheme not in {"http", "https"} or not host:
-        raise UsageError(f"{option} is not an http or https URL; expected a form like http://127.0.0.1:8080")
+        raise UsageError(
+            f"{option} is not an http or https URL; expected a URL such as http://127.0.0.1:8080"
+        )
     return text.rstrip("/").removesuffix("/v1"), host
 
 

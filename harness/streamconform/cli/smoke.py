@@ -47,8 +47,8 @@ class SmokeCommand(click.Command):
 def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shape: str) -> None:
     """Check the adapter IMPL before you blame the library.
 
-    The adapter is started, greeted and given a few small streams; every message is checked. Each line says
-    `ok`, or `FIX` and what to do. Exit codes: 0 adapter OK, 1 something to fix, 3 the adapter cannot be
+    The adapter is started, greeted and given a few small streams; every message is checked. Each line begins
+    with `ok`, or with `FIX` and advice. Exit codes: 0 adapter OK, 1 something to fix, 3 the adapter cannot be
     started.
 
     \b
@@ -105,7 +105,7 @@ def _format_last_line(transcript: Transcript, results: tuple[SmokeResult, ...]) 
         return f"Adapter OK. Next: {run}"
     line = f"{sum(fixes.values())} to fix"
     if set(fixes) == {"reading"}:
-        line += f"; if the adapter passes on what the library returns, the library is wrong: {run}"
+        line += f"; if the adapter passes on the library's result unchanged, the library is wrong: {run}"
     return line
 
 

@@ -1,8 +1,8 @@
 """Break streams: choose the places, build the broken streams, and derive their expectations. Pure.
 
 The expectation is neither written by hand nor taken from a parser: it is derived from the case's expectation,
-the place of the break, and the ending of the API (`Api.ending`). The reference agrees with all of them, which
-is evidence because the two are independent.
+the place of the break, and the ending of the API (`Api.ending`). The reference agrees with all these
+expectations, which is evidence for both because they are independent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BROKEN: Final[dict[str, Leaf]] = {
     "status": AnyOf(BROKEN_STATUSES),
     "stop.reason": AnyOf(FAILED_REASONS),
 }
-"""The leaves of an answer that broke off."""
+"""The leaves for an answer that broke off."""
 
 # In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
 TYPE_DEPTH: Final = 4
@@ -69,7 +69,7 @@ class _ParsedStream:
     settled: int
     """Index of the last frame that may still change the content."""
     carriers: frozenset[int]
-    """Indexes of the frames that carry a piece of content."""
+    """Indexes of the frames that contain a piece of content."""
     texts: tuple[tuple[str, ...], ...]
     """The strings in each frame that may be pieces of text."""
 
@@ -94,8 +94,8 @@ def derive_faults(
         if kind not in skipped:
             places = _spread_evenly(PLACES[kind](stream), limit)
             chosen = places if every else _choose_one(places, stream)
-            # Named after the frame instead of counted, so that an id keeps its meaning when other places are
-            # chosen.
+            # The name contains the frame's number, not a counter, so that an id keeps its meaning if other
+            # places are chosen.
             yield from (MAKE[kind](stream, f"{kind}.{number}", number) for number in chosen)
 
 
@@ -126,7 +126,8 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     )
     settled = later[-1] if later else terminal
     keys = frozenset((*ending.text_keys, *ending.delta_keys))
-    # Once per stream, not once per kind of fault: this and a faster parser halved the time of expanding.
+    # Once per stream, not once per kind of fault: this and a faster parser halved the time needed to expand
+    # the suite.
     carriers = frozenset(n for n, payload in enumerate(payloads) if any(_list_texts(payload, keys)))
     texts = tuple(_list_text_pieces(payload, ending) for payload in payloads)
     return _ParsedStream(case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts)
@@ -134,9 +135,9 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
 
 def _find_transitions(stream: _ParsedStream) -> list[int]:
     """Return the frames after which a transition between two types occurs for the first time."""
-    # Some vendors send content after the terminal event. There is no break between the two, because only the
-    # case's own expectation can say what is correct there.
-    # Not after the last frame: that is the whole stream.
+    # Some vendors send content after the terminal event. The stream is not broken between the two, because
+    # only the case's own expectation can say what is correct there. Nor is it broken after the last frame,
+    # because that would be the whole stream.
     last = len(stream.frames) - 1
     return [
         n
@@ -157,7 +158,7 @@ def _find_multibyte(stream: _ParsedStream) -> list[int]:
 def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
     """Yield the frames whose payload is an object or an array, so that no prefix of it is valid JSON."""
     for number, frame in enumerate(stream.frames):
-        # Not between the terminal event and later content, as in `_find_transitions`.
+        # As in `_find_transitions`, not between the terminal event and later content.
         unsettled = stream.terminal < number <= stream.settled
         if frame.value is not None and frame.payload[:1] in (b"{", b"[") and not unsettled:
             yield number
@@ -176,7 +177,7 @@ def _find_before_terminal(stream: _ParsedStream) -> list[int]:
 
 
 def _find_error_places(stream: _ParsedStream) -> list[int]:
-    """Return the places for an error frame: in a stream that is complete otherwise, before its end."""
+    """Return the places for an error frame: before the end of a stream that would otherwise be complete."""
     known = stream.framed in stream.ending.error_frame
     whole = known and stream.case.expect.fields.get("status") == Literally("complete")
     return _find_before_terminal(stream) if whole else []
@@ -206,7 +207,7 @@ def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 
 def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
-    """Return the raw payload of a cuttable frame in the body, where it may be in base64."""
+    """Return the payload of a cuttable frame as it appears in the body, where it may be in base64."""
     return stream.case.cassette.body[slice(*(stream.frames[number].value or (0, 0)))]
 
 
@@ -232,7 +233,7 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
 
 
 def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
-    """Return the expectation for a stream of which `whole` frames arrived, however the rest was lost.
+    """Return the expectation for a stream of which `whole` frames arrived, in whatever way the rest was lost.
 
     `incomplete` and a client's own error are both correct: no provider documents how a client reports a
     break, and raising is safe. If only the terminal event is missing, no content is lost, and `complete`
@@ -260,10 +261,10 @@ def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf
 
 
 def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
-    """Return the minimum number of characters of the expected text in the first `whole` frames.
+    """Return the minimum number of characters of the expected text that the first `whole` frames contain.
 
-    This reads no format: a string under one of the API's keys for text is a delta if the expected text
-    continues with it.
+    This does not parse the format: a string under one of the API's keys for text is a delta if the expected
+    text continues with it.
     """
     texts = [block.fields.get("text") for block in stream.case.expect.content or () if block.type == "text"]
     expected = "".join(text.value for text in texts if isinstance(text, Literally))
@@ -305,7 +306,8 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     """
     expect, lost = stream.case.expect, [frame.payload for frame in stream.frames[whole:]]
     fields = dict(expect.fields)
-    # Searched as text, since each API has its usage in another place. A false match only leaves usage open.
+    # Searched as text, since each API has its usage in a different place. A false match only means that usage
+    # is not judged.
     loses_usage = any(b"usage" in payload for payload in lost)
     if loses_usage:
         fields = {path: leaf for path, leaf in fields.items() if not path.startswith(("usage", "cost"))}
@@ -320,7 +322,7 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
 
 
 def _expect_usage(case: Case) -> dict[str, Leaf]:
-    """Return a leaf for each judged bucket: null, the final value, or an earlier reported one."""
+    """Return a leaf for each judged bucket: null, the final value, or a value reported earlier."""
     leaves: dict[str, Leaf] = {}
     for path, leaf in case.expect.fields.items():
         group, _, bucket = path.partition(".")
@@ -344,7 +346,7 @@ def _expect_names(case: Case) -> dict[str, Leaf]:
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
     """Return a value that is equal for payloads of one type: the non-empty members, and type names.
 
-    Types are not listed, so faults also break streams at event types that a provider adds later.
+    There is no list of types, so faults also break streams at event types that a provider adds later.
     """
     match value:
         case dict():
@@ -356,8 +358,8 @@ def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH)
                     else _describe_type(item, None, depth - 1),
                 )
                 for key, item in value.items()
-                # Chunks of openai-chat carry members that are null or empty; only those with a value make a
-                # type.
+                # Chunks of openai-chat have members that are null or empty; only members with a value
+                # determine the type.
                 if item not in (None, "", [], {}) and depth
             )
             return name, frozenset(members)

@@ -17,7 +17,7 @@ COMMENT: Final = b": keep-alive\n\n"
 
 def _use_crlf(body: bytes, api: str) -> bytes:
     """Return `body` with CR LF as every line end."""
-    # Unused here: all functions in `MANGLERS` have one signature.
+    # Unused here, but all functions in `MANGLERS` have the same signature.
     del api
     return _replace_line_ends(body, b"\r\n")
 
@@ -42,7 +42,7 @@ def _remove_spaces(body: bytes, api: str) -> bytes:
     for line in sse.split_lines(body):
         text = body[line.start : line.stop]
         for field in (b"data: ", b"event: "):
-            # Keep both of two spaces: the parser would drop the second one as the optional space.
+            # If there are two spaces, keep both: the parser would drop the second one as the optional space.
             if text.startswith(field) and text[len(field) : len(field) + 1] != b" ":
                 cut = line.start + len(field) - 1
                 out += body[position:cut]

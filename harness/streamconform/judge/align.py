@@ -1,12 +1,12 @@
 """Normalize expected and received content blocks, and pair them for comparison. Pure.
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
-text and refusals, and thinking without text or signature. Texts (and refusals) that become neighbors are
+text and refusals, and thinking without text or signature. Texts (and refusals) that are then adjacent are
 joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
-(`find_separators`). A signature ends its text: the number of pieces of the signed text is not judged. The
-order stays the same, unless the API's messages have none: a chat message has one text, one thinking text and
-one list of calls, so clients that read it cannot know the position of the text among the calls, nor where one
-thought ended. In these APIs, thoughts without a signature are joined too.
+(`find_separators`). A signature ends its text; into how many pieces the signed text is split is not judged.
+The order stays the same, unless the API's messages have no order: a chat message has one text, one thinking
+text and one list of calls, so clients that read it cannot know the position of the text among the calls, or
+where one thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ above it, blocks are paired by position."""
 def find_separators(
     expected: Iterable[ExpectedBlock], received: Iterable[Block], claims: Claims
 ) -> tuple[str, ...]:
-    """Return the fields that keep neighboring texts apart: named by the case, exposed in every text."""
+    """Return the fields that keep adjacent texts separate: named by the case, and exposed in every text."""
     named = {name for block in expected if block.type == "text" for name in block.fields}
     absent = {name for block in received if isinstance(block, Text) for name in block.absent}
     return tuple(
@@ -58,7 +58,7 @@ def normalize_expected(
     ordered: bool = True,
     separators: Sequence[str] = (),
 ) -> list[ExpectedBlock]:
-    """Return the blocks that an implementation with `claims` has to produce."""
+    """Return the blocks that an implementation with `claims` must produce."""
 
     def can_join(before: ExpectedBlock, block: ExpectedBlock) -> bool:
         match before.type, block.type:
@@ -113,7 +113,8 @@ def normalize_received(
 def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[list[B]]:
     """Return the blocks in runs of neighbors that can be joined.
 
-    Joining a run at once takes linear time; an implementation may return a block per character.
+    Joining a run in one step takes linear time, which matters because an implementation may return a block
+    per character.
     """
     runs: list[list[B]] = []
     for block in blocks:
@@ -133,19 +134,20 @@ def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
 def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | None]:
     """For each expected block, return the position of the received block that matches it, or None.
 
-    If both lists have the same types, blocks match by position. Otherwise it is the alignment with the most
-    blocks of equal type in order; among those, equal names, texts and arguments decide.
+    If both lists have the same types, blocks match by position. Otherwise the result is the alignment with
+    the most blocks of equal type, in order; among several, the one with the most equal names, texts and
+    arguments.
     """
     if [block.type for block in expected] == [block.type for block in got]:
-        # By position even if the values differ: a wrong text is one difference, not a lost block and an extra
-        # one.
+        # By position even if the values differ, so that a wrong text is one difference, not a lost block and
+        # an extra block.
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
         return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
     # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost
     # block, and not as a difference in every later block.
     rows, columns = len(expected), len(got)
-    # More than the similarities of all pairs can make up for, so that the number of pairs comes first.
+    # Larger than the similarities of all pairs together, so that the number of pairs takes precedence.
     weight = 2 * min(rows, columns)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in reversed(range(rows)):
@@ -216,14 +218,14 @@ def _is_redacted(block: ExpectedBlock) -> bool:
 def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
     """Return the joined block, without a text to check if one of the texts is a matcher.
 
-    Digests are not matchers: joined digests are the digests of the parts of a text.
+    Digests do not count as matchers, because joined digests are the digests of a text's parts.
     """
     texts = [block.fields.get("text") for block in blocks]
     literals = [text.value for text in texts if isinstance(text, Literally)]
     fields: dict[str, Leaf] = {}
     if len(literals) == len(texts):
         fields["text"] = Literally("".join(literals))
-        # Only where the case names them, since a field of the expectation is a check.
+        # Only if the case names them, since each field of the expectation is a check.
         if any("citations" in block.fields for block in blocks):
             cited = [block.fields.get("citations", Literally([])) for block in blocks]
             lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]
@@ -287,7 +289,7 @@ def _join_citations(
 
 
 def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
-    """Return 0 for different types, else `weight` and 1 to 3 for the similarity."""
+    """Return 0 for different types, otherwise `weight` plus 1 to 3 for the similarity."""
     if expected.type != got.type:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"

@@ -31,7 +31,7 @@ REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     "cost": "cost",
     "error": "errors",
 }
-"""The capability that must be claimed for a path, and all paths below it, to be judged."""
+"""The capability that must be claimed so that a path, and all paths below it, are judged."""
 
 _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     f"{type_}.signature": "signatures" for type_ in ("thinking", "text", "tool_call")
@@ -40,7 +40,7 @@ _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
 BLOCK_MISSING: Final = "content block missing"
 """The message of the checks of a block that is absent from the outcome."""
 _MAX_TYPES: Final = 12
-"""Block types that a message lists."""
+"""The maximum number of block types that a message lists."""
 
 
 def compare_outcome(
@@ -63,7 +63,7 @@ def compare_outcome(
 
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
-    """Return the paths that are in `expect` but not in `outcome`, without indices: `tool_call.id`."""
+    """Return the paths that are in `expect` but not in `outcome`, without indices, such as `tool_call.id`."""
     paths = {path for path in expect.fields if path in outcome.absent and is_claimed(path, claims)}
     named = {(block.type, name) for block in expect.content or () for name in block.fields}
     for block in outcome.content:
@@ -99,7 +99,7 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
 def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
     """Return whether the outcome correctly reports that the stream broke or failed.
 
-    Raising is safe even if the client drops the content that had arrived; keeping it is a `should`.
+    Raising is safe even if the client drops the content received so far; keeping it is a `should`.
     """
     return outcome.status != "complete" and matches_leaf(expect.fields["status"], outcome.status)
 
@@ -134,7 +134,8 @@ def _compare_content(
         if i in left_out:
             for name, leaf in block.fields.items():
                 path = f"content.{i}.{format_block_path(block.type, name)}"
-                # Passed checks, so that the ids of a trial's checks do not depend on the answer.
+                # These checks pass; they exist so that the ids of a trial's checks do not depend on the
+                # answer.
                 yield Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf))
         elif position is None:
             # A missing block fails each of its leaves, so that check ids do not depend on the outcome.
@@ -171,7 +172,7 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
     """Return the check that a call that was cut or is malformed is not executable.
 
     It passes for `complete: false` and for `arguments: null`, regardless of which one the case expects,
-    because libraries use either. It fails at the leaf that the case expects.
+    because libraries use either one. A failure is reported at the leaf that the case expects.
     """
     value = getattr(got, name)
     says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
@@ -215,7 +216,7 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
 
 
 def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
-    """Return whether `value` is a part of the expected value, as it remains if content was lost."""
+    """Return whether `value` is a part of the expected value, such as remains if content was lost."""
     if name == "complete":
         return value is False
     if value is None:
@@ -239,7 +240,7 @@ def _is_claimed_field(block: ExpectedBlock, name: str, claims: Claims) -> bool:
 
 
 def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = False) -> Check:
-    """Return the check of one leaf; `absent` means that the block it belongs to is missing."""
+    """Return the check of one leaf; `absent` means that its block is missing."""
     # JavaScript cannot hold such an integer, so its loss is at most a warning.
     if isinstance(leaf, Literally) and has_unsafe_integer(leaf.value):
         level = lower_level(level, "should")

@@ -1,8 +1,8 @@
-"""Decode an implementation's JSON into a typed outcome and typed events. Pure.
+"""Decode an implementation's JSON to a typed outcome and typed events. Pure.
 
-It accepts exactly what `outcome.v1.json` and `event.v1.json` accept (a test holds them equal), without the
-cost of a general validator. Anything else raises `MalformedError`; the caller gets the message from the
-schema.
+It accepts exactly the values that `outcome.v1.json` and `event.v1.json` accept (a test compares them),
+without the cost of a general validator. Anything else raises `MalformedError`; the caller gets the message
+from the schema.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def decode_outcome(value: Any) -> oc.Outcome:
 def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     """Return the optional paths that are left out.
 
-    A claimed group that is left out or null reports nothing, so its paths are judged as null: the claim
-    promises the group.
+    If a claimed group is left out or null, its paths are judged as null, because the claim promises the
+    group.
     """
     paths = [name for name in ("model", "response_id", "continuation") if name not in entry]
     stop = entry.get("stop")

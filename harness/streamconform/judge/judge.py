@@ -46,7 +46,7 @@ from streamconform.model.verdict import Check, Culprit, Verdict
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with the first delta of a body ends; None if that is unknown."""
 SKIPPED_THOUGH_CLAIMED: Final = "skipped a trial that its claims include"
-"""The beginning of the reason of a trial that fails because the adapter skipped it."""
+"""The beginning of the reason for a trial that fails because the adapter skipped it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         calls = len(case.results)
     else:
         needed = () if case.stream else ("documents",)
-        # Google sends thoughts only on request. A client that cannot ask for them never gets such a stream.
+        # Google sends thoughts only on request, so a client that cannot ask for them never gets such a
+        # stream.
         if APIS[case.api].thoughts_on_request and _has_thoughts(case):
             needed = (*needed, "thinking")
         calls = count_client_calls(case.expect)
@@ -148,8 +149,9 @@ def check_observation(
 def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Raised | None) -> Outcome:
     """Return the outcome with the error that an exception reports, unless the adapter reports one.
 
-    A library that raises reports the provider's message in its exception, often among other words. Its type
-    and status are attributes that only the adapter knows, so without one they are not exposed.
+    A library that raises has the provider's message in its exception, often with other text around it. Type
+    and status are attributes that only an adapter can read, so unless the adapter reports them they count as
+    not exposed.
     """
     is_judged = any(path.startswith("error.") for path in expect.fields)
     if raised is None or outcome.error is not None or not is_judged:
@@ -241,7 +243,7 @@ def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claim
     if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
         return ()
     if not trial.expect.fields and not trial.expect.content:
-        return ()  # as for each of the recordings that are compared, of which there may be millions
+        return ()  # as with compared recordings, of which there may be millions
     try:
         return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
     except decode.MalformedError:
@@ -285,7 +287,7 @@ def _check_streaming(
     if len(trial.chunks) == 1:
         return _make_check(trial, "streaming", None)
     deltas = (n for event, n in zip(events, taken, strict=True) if isinstance(event, BlockDelta))
-    # Finding the frame takes a parse of the body, so it happens only if the delta was late.
+    # Finding the frame requires parsing the body, so this is done only if the delta was late.
     frame_end = first_delta(trial) if next(deltas, 0) >= len(trial.chunks) else None
     if frame_end is None:
         return _make_check(trial, "streaming", None)
@@ -305,12 +307,12 @@ def _make_check(trial: Trial, name: str, message: str | None) -> Check:
 
 @cache
 def _make_passed_check(name: str, level: Level) -> Check:
-    """Return the check of a rule that holds; cached, since a run has many equal ones."""
+    """Return the check of a rule that holds; cached, since a run has many equal checks."""
     return Check(path=f"invariant.{name}", level=level, verdict="pass")
 
 
 def decide_verdict(checks: Sequence[Check]) -> Verdict:
-    """Return the verdict of a trial: the worst of its checks. A difference at level `may` passes."""
+    """Return the verdict of a trial, which is that of its worst check. A difference at level `may` passes."""
     verdicts = {check.verdict for check in checks}
     return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
 

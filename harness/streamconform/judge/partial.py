@@ -1,4 +1,4 @@
-"""Compare the content of a broken stream with the beginning of the whole content. Pure."""
+"""Compare the content of a broken stream with the beginning of the complete content. Pure."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def compare_partial(
     """Yield the checks of the content of a stream that broke at the position in `expect.partial`.
 
     Blocks may be missing. Each received block matches one of the whole stream, in order, and its texts are
-    prefixes. An executable call has the whole arguments, and the number of executable calls is at most the
-    number that had ended. Text that had arrived should be kept.
+    prefixes. An executable call has its complete arguments, and there are at most as many executable calls as
+    had ended. Text that has arrived should be kept.
     """
     if expect.content is None or expect.partial is None:
         return

@@ -4,8 +4,8 @@ The proxy reads the trial's stream and writes a stream of another API, which is 
 Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the reference.
 
 - Ids of calls and answers, and the model's name, are chosen by the proxy, so they are not judged.
-- Usage is judged only in complete answers for which the case expects numbers: some APIs make a proxy send
-  numbers before it knows any.
+- Usage is judged only in complete answers for which the case expects numbers, because some APIs require a
+  proxy to send numbers before it knows any.
 - Arguments that are not an object may be wrapped, repaired or passed on.
 - Until a call with such arguments ends, it cannot be recognized as a tool call, so a proxy may hold it back.
 - A call that did not end may be ended, as long as its arguments are not valid. In an answer that failed or
@@ -65,7 +65,7 @@ def check_rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[C
 
 
 def _adapt_expectation(expect: Expectation, limits: ProxyLimits) -> Expectation:
-    is_complete = expect.fields.get("status") == Literally("complete")  # never so for a broken stream
+    is_complete = expect.fields.get("status") == Literally("complete")  # never the case for a broken stream
     fields = dict(_adapt_fields(expect.fields, limits, judges_usage=is_complete))
     if expect.content is None:
         return replace(expect, fields=fields)
@@ -105,7 +105,7 @@ def _is_count(leaf: Leaf) -> bool:
 
 
 def _has_malformed_arguments(expect: Expectation) -> bool:
-    """Return whether a call has no valid arguments: the model wrote no object, or the call did not end."""
+    """Return whether a call lacks valid arguments: the model wrote no object, or the call did not end."""
     calls = (block.fields for block in expect.content or () if block.type == "tool_call")
     return any(not _is_object(fields.get("arguments")) for fields in calls)
 

@@ -20,7 +20,7 @@ UNIQUE_IDS_PATH: Final = "invariant.unique-ids"
 # Not None, because a member sent as null differs from an absent member.
 _ABSENT: Final = object()
 _MAX_LOCATIONS: Final = 5
-"""Locations that one message lists for a path with `*`."""
+"""The maximum number of locations that a message lists for a path with `*`."""
 _MAX_DEPTH: Final = 128
 """Limit for the nesting of a body, since the comparison recurses."""
 

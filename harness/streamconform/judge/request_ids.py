@@ -1,4 +1,4 @@
-"""Find repeated ids among the calls in a request; a provider cannot match results to calls with equal ids."""
+"""Find calls with the same id in a request, because a provider cannot match results to such calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from streamconform.apis.api import Path
 
 _MAX_IDS: Final = 3
-"""Ids that one message lists."""
+"""The maximum number of ids that a message lists."""
 
 
 def find_repeated_ids(paths: Iterable[Path], body: Mapping[str, Any]) -> str | None:

@@ -56,7 +56,7 @@ def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tup
 def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
     """Return the path of every check that a round trip may have."""
     answers = {"first": trial.first, "outcome": trial.second}
-    # The comparison with an empty outcome has every check that any outcome can have.
+    # The comparison with an empty outcome yields every check that any outcome can have.
     answer_paths = (
         check.path
         for name, answer in answers.items()
@@ -101,7 +101,7 @@ def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
     body = trial.first.case.cassette.body
     # Searched in the bytes, because the judge parses no streams. Ids are long enough not to occur by chance.
     is_named = isinstance(name, str) and json.dumps(name).encode() in body
-    message = None if is_named else "names no answer that the server gave"
+    message = None if is_named else "does not name an answer that the server gave"
     return check_rule(f"body.{kept}", trial.level, message, got=name)
 
 

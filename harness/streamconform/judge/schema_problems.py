@@ -14,7 +14,7 @@ from streamconform.judge import decode
 from streamconform.schemas import MAX_PROBLEMS, find_problems
 
 MAX_EVENT_PROBLEMS: Final = 5
-"""Problems of events that one message lists."""
+"""The maximum number of event problems that a message lists."""
 _WHOLE: Final = "(whole): "
 
 
@@ -52,5 +52,5 @@ def _find_malformed(values: Sequence[Any], decoder: Callable[[Any], Any]) -> Ite
 
 
 def _append_path(problem: str) -> str:
-    """Return a problem of a block as the end of a problem of the outcome: `.id: 5 is not a string`."""
+    """Return a block's problem as the end of a message about the outcome: `.id: 5 is not a string`."""
     return f": {problem.removeprefix(_WHOLE)}" if problem.startswith(_WHOLE) else f".{problem}"

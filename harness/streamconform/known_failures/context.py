@@ -42,7 +42,7 @@ EMPTY_ANSWER = Observation(
 
 @dataclass(frozen=True, slots=True)
 class KnownFailuresContext:
-    """A known-failures file with the data, besides the results, that shows which entries are outdated."""
+    """A known-failures file, and the data other than the results that shows which entries are outdated."""
 
     known: KnownFailures
     unmatched: frozenset[int]
@@ -62,7 +62,7 @@ def list_problems(
 
 
 def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
-    """Return the paths of the checks that `trial` makes for an implementation with `claims`."""
+    """Return the paths of the checks in `trial` for an implementation with `claims`."""
     if isinstance(trial, Call):
         expect = trial.case.expect
         if isinstance(expect, RequestExpectation):
@@ -74,7 +74,8 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
         paths = list_round_trip_paths(trial, claims)
         return CheckedPaths(paths, paths)
     certain = _get_paths(trial, claims)
-    # A broken stream may end with any prefix of the whole content, so the paths of the whole are possible.
+    # A broken stream may end with any prefix of the complete content, so all paths of that content are
+    # possible.
     whole = certain if trial.derived is None else _get_paths(replace(trial, derived=None), claims)
     return CheckedPaths(certain, certain | whole)
 
@@ -116,7 +117,7 @@ def _drop_matched(entries: dict[int, KnownFailure], case_id: str, trials: Sequen
 
 
 def _expand_fully(case: AnyCase, seed: int) -> tuple[AnyTrial, ...]:
-    return tuple(expand([case], DELIVERIES, "http", seed, "all"))  # no other input has more deliveries
+    return tuple(expand([case], DELIVERIES, "http", seed, "all"))  # no other input mode has more deliveries
 
 
 def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
@@ -126,7 +127,7 @@ def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
     if entry.match.partition(":")[2].startswith(OF_A_PROXY):
         return True  # only the program that reads the proxied stream knows its rules
     check = pattern.check
-    # With all capabilities: whether an entry is about the suite does not depend on the implementation.
+    # With all capabilities, because whether an entry matches the suite does not depend on the implementation.
     return check is None or any(check.match(path) for path in get_checked_paths(trial, CAPABILITIES).possible)
 
 

@@ -1,7 +1,7 @@
 """Read the known-failures file, and edit it line by line, so that reasons and comments are preserved.
 
 An entry extends from the line with its `-` to the last line that is indented deeper. Other lines between
-entries, such as comments, belong to no entry and stay when one is removed.
+entries, such as comments, belong to no entry and stay when an entry is removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INLINE_EMPTY: Final = re.compile(r"(entries\s*:)\s*\[\s*\]")
 
 
 def create_empty(implementation: str | None = None) -> bytes:
-    """Return a file without entries, for one implementation or for every one."""
+    """Return a file without entries, for one implementation or for all."""
     line = "" if implementation is None else dump({"implementation": implementation}, "implementation")
     return EMPTY.replace(VERSION_LINE, VERSION_LINE + line).encode()
 
@@ -114,7 +114,7 @@ def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) 
     for entry in known.entries:
         start = entry.line - 1
         while start > 0 and not lines[start].lstrip().startswith("-"):
-            start -= 1  # the dash may be on a line of its own
+            start -= 1  # the dash may be on a separate line
         starts.append(start)
     spans = []
     for index, (entry, start) in enumerate(zip(known.entries, starts, strict=True)):

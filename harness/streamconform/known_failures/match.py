@@ -1,7 +1,7 @@
 """Apply known failures to results: change verdicts, and find outdated entries. Pure.
 
-A file is about one implementation or about every one in the run; the caller passes the results that its
-entries apply to. Each trial that an entry matches has a `MatchStatus`; skipped trials do not count.
+A file applies to one implementation or to every implementation in the run; the caller passes the results to
+which its entries apply. Each trial that an entry matches has a `MatchStatus`; skipped trials do not count.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from streamconform.model.verdict import Check
 from streamconform.suite.select import split_pattern
 
 MatchStatus = Literal["matched", "passing", "mismatched", "inconclusive"]
-"""How a trial relates to an entry that names it: it fails as the entry says, passes, fails in another way,
-or shows neither, because it differs at level `may` only or may not have made the check."""
+"""How a trial relates to an entry that names it: it fails as the entry says, passes, fails in a different
+way, or is inconclusive, because it differs only at level `may` or the check may not have been made.
+"""
 OutdatedKind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
 
 
@@ -30,11 +31,13 @@ class CheckedPaths(NamedTuple):
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """`certain` plus the paths that depend on the answer, such as blocks that a broken stream may lack."""
+    """`certain`, and the paths that depend on the answer, such as those of blocks that a broken stream may
+    lack.
+    """
 
 
 MALFORMED: Final = frozenset({"invariant.outcome-schema", "invariant.event-schema"})
-"""Checks after which no others are made: a malformed answer cannot be compared."""
+"""Checks after which no others are made, because a malformed answer cannot be compared."""
 
 GetPaths = Callable[[TrialResult], CheckedPaths]
 
@@ -62,7 +65,7 @@ class Settler:
 
     def __call__(self, result: TrialResult) -> TrialResult:
         """Return `result`: `known` if entries cover all its failures, `stale` if one does but it passes."""
-        # Per case, not per result: a case has some twenty trials in a row.
+        # Per case, not per result, because about twenty trials of a case run in a row.
         entries = self._entries_by_case.get(result.case)
         if entries is None:
             entries = tuple(
@@ -187,7 +190,7 @@ def _check_statuses(
         yield "too-wide", f"fails in only {matched} of {matched + passing} trials: narrow the pattern"
     elif not matched and mismatched:
         failure = f"`{entry.verdict}`" + (" with this message" if entry.message else "")
-        yield "stale", f"no longer has {failure}, but fails in another way: update or remove the entry"
+        yield "stale", f"no longer has {failure}, but fails in a different way: update or remove the entry"
     elif not matched and (passing or statuses["inconclusive"]):
         count = passing + statuses["inconclusive"]
         trials = "its trial passes" if count == 1 else f"all {count} trials pass"

@@ -14,7 +14,7 @@ class KnownFailure:
     """One entry of the file."""
 
     match: str
-    """A glob on case ids; with `@` on trial ids; with `:` on check ids."""
+    """A glob that matches case ids; with `@`, trial ids; with `:`, check ids."""
     verdict: Failing
     message: str | None = None
     reason: str
@@ -32,7 +32,7 @@ class KnownFailures:
     path: str
     entries: tuple[KnownFailure, ...]
     implementation: str | None = None
-    """The value of `--impl` that the entries apply to; None for every implementation of the run."""
+    """The value of `--impl` to which the entries apply; None for every implementation in the run."""
 
     def applies_to(self, impl: str) -> bool:
         """Return whether the entries apply to the implementation given as `--impl IMPL`."""

@@ -1,7 +1,7 @@
 """Plan the smallest update of a known-failures file that makes it match a run. Pure.
 
-Entries that are still correct are left alone. Expired entries stay too, because a person has to decide what
-to do with them.
+Entries that are still correct are not changed. Expired entries stay too, because a person must decide what to
+do with them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def plan_update(
 def _narrow(
     entry: KnownFailure, cases: Mapping[str, list[TrialResult]], paths: GetPaths
 ) -> Iterator[KnownFailure]:
-    """Yield narrower copies of `entry`, about the same checks, that match its failing trials only.
+    """Yield narrower copies of `entry`, for the same checks, that match only its failing trials.
 
     A copy matches a whole topic or API if all of its failing trials would otherwise be listed one by one.
     """
@@ -110,7 +110,7 @@ def _narrow(
 
 
 def _list_wide_patterns(result: TrialResult) -> Iterator[str]:
-    """Yield the patterns about several cases that match `result`, widest first."""
+    """Yield the patterns that match `result` and other cases, widest first."""
     topic = result.case.rpartition("/")[0]
     kind, dot, _ = (result.delivery or "").partition(".")
     for cases in (f"{topic.partition('/')[0]}/**", f"{topic}/*"):
@@ -126,7 +126,7 @@ def _create_entries(
 ) -> Iterator[KnownFailure]:
     """Yield as few copies of `template` as possible that match `failed`, results of one case.
 
-    `group` holds all results of the case: no pattern may match one that passes.
+    `group` contains all results of the case; no pattern may match one that passes.
     """
     remaining = {result.delivery: result for result in failed}
     while remaining:

@@ -51,4 +51,4 @@ A program that does not know `call` could not disclaim functions, and one that d
 read a document as a stream. A client that leaves the history to the server is an exception.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
-"""The claims of an implementation that names no capabilities."""
+"""The claims of an implementation that lists no capabilities."""

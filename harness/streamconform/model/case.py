@@ -34,7 +34,7 @@ class Partial:
     calls_ended: int
     """Tool calls that had ended before the break; at most this many may be executable."""
     text_arrived: int = 0
-    """Minimum number of characters of text that had arrived before the break."""
+    """Minimum number of characters of text that arrived before the break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,14 @@ CountOrder = Literal["equal", "increasing", "non_decreasing"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The function is called once per input; its results are whole numbers in this order."""
+    """The function is called once per input; its results must be whole numbers in this order."""
 
     order: CountOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCase(CaseHead):
-    """An expectation for a function's output: no bytes, no deliveries."""
+    """An expectation for a function's output; the case has no bytes and no deliveries."""
 
     kind: Kind
     input: Any
@@ -130,7 +130,7 @@ class CallCase(CaseHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTripCase(CaseHead):
-    """Two requests and their answers: the second request contains the first answer and the tool results."""
+    """Two requests and their answers; the second request contains the first answer and the tool results."""
 
     api: str
     first: Case

@@ -91,7 +91,7 @@ class Request:
 class Cassette:
     """A request and the response's raw bytes.
 
-    `body` holds the bytes from the wire after transfer decoding, unchanged. `marks` is empty if the chunks
+    `body` contains the bytes from the wire after transfer decoding, unchanged. `marks` is empty if the chunks
     are not known (authored bodies); the delivery `as-is` then has one chunk per frame.
     """
 
@@ -120,7 +120,7 @@ class Cassette:
 
     @property
     def model(self) -> str | None:
-        """Return the model named in the request's body, else in its path, else None."""
+        """Return the model named in the request's body, or else in its path, or else None."""
         model = self.request.body.get("model")
         if isinstance(model, str):
             return model

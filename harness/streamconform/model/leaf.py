@@ -34,7 +34,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these values. If some are `preferred`, the others only warn."""
+    """One of these values. If some are `preferred`, the others are only warnings."""
 
     values: tuple[Any, ...]
     why: str | None = None
@@ -53,8 +53,8 @@ class PrefixOf:
 class Digest:
     """Text that is not in the suite: adjacent parts, each with its length and SHA-256.
 
-    The length is in characters, the digest that of the UTF-8. A value that is not text is compared by its
-    canonical JSON (`format_canonical_json`).
+    The length is in characters, and the digest is that of the UTF-8 bytes. A value that is not text is
+    compared by its canonical JSON (`format_canonical_json`).
     """
 
     parts: tuple[tuple[int, str], ...]

@@ -22,9 +22,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 EXECUTORS: tuple[Executor, ...] = get_args(Executor)
 BROKEN_STATUSES: tuple[Status, ...] = ("incomplete", "error")
-"""The statuses of a broken stream. Which one is the client's choice: no provider documents it."""
+"""The statuses of a broken stream. The client may choose either, because no provider documents one."""
 FAILED_REASONS: tuple[Reason | None, ...] = ("error", None, "other")
-"""The stop reasons of a stream that broke or failed, for which the provider sent none."""
+"""The stop reasons of a stream that broke or failed, for which the provider sent no reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class ToolCall:
 
     @property
     def is_executable(self) -> bool:
-        """Return whether an agent that gets this call would run it."""
+        """Return whether an agent that receives this call would run it."""
         return self.complete is not False and self.arguments is not None
 
 

@@ -11,14 +11,14 @@ from streamconform.model.leaf import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """This JSON value and nothing else; objects have no further members."""
+    """Exactly this JSON value; objects have no further members."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """Text that is JSON of this value, with any white space and key order."""
+    """JSON text of this value, with any white space and key order."""
 
     value: Any
 

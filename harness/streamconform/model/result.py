@@ -48,7 +48,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """A finished trial; `checks` holds those that did not pass, `passed` counts the others."""
+    """A finished trial; `checks` are those that did not pass, and `passed` is the number of the others."""
 
     implementation: int
     id: str

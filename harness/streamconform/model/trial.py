@@ -1,4 +1,4 @@
-"""Trials: a case under a delivery or fault, a function call, a round trip; the deliveries and faults."""
+"""Trials (a case with a delivery or fault, a function call, a round trip), and the deliveries and faults."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Final, Literal
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
-"""`invoke_stream` is `eventstream` whose messages hold a model's events in base64. `document` is a body that
-is not in the API's framing, such as a JSON error or an HTML page."""
+"""`invoke_stream` is `eventstream` whose messages contain a model's events in base64. `document` is a body
+that is not in the API's framing, such as a JSON error or an HTML page.
+"""
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
 FaultSet = Literal["none", "one", "all"]
@@ -88,19 +89,19 @@ OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
 """The deliveries of round trips: few, because round trips judge requests; other cases judge streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
-"""The deliveries of answers without streaming: a client reads them whole before it parses them."""
+"""The deliveries of answers without streaming, which a client reads completely before it parses them."""
 
 FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
 """Faults that need a connection."""
 
 
 OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
-"""Prefixes of the rules for streams that are read through a proxy."""
+"""Prefixes of the names of the rules for streams that are read through a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyView:
-    """For a stream read through a proxy: the API of the translated stream, and the rules that apply to it."""
+    """For a stream read through a proxy: the API of the translated stream, and the rules for it."""
 
     api: str
     rules: Mapping[str, Level] = field(default_factory=dict)
@@ -208,5 +209,5 @@ def update_id(id_or_pattern: str) -> str:
 
 
 def lower_level(one: Level, other: Level) -> Level:
-    """Return the looser of two levels."""
+    """Return the lower of two levels."""
     return max(one, other, key=LEVELS.index)

@@ -1,4 +1,4 @@
-"""Classify exceptions of several SDKs, for libraries that let them through: lost connections, API errors."""
+"""Classify exceptions of several SDKs that libraries do not catch: lost connections, API errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_connection_lost(error: BaseException | None) -> bool:
 
 
 def describe_error(error: Exception) -> Error:
-    """Return the error that an SDK's exception carries in its `body`, `status_code` and `message`."""
+    """Return the error in an SDK's exception, from its `body`, `status_code` and `message`."""
     status = next((value for name in ("status_code", "code") if type(value := get(error, name)) is int), None)
     body = get(error, "body")
     message = get(error, "message")
@@ -53,7 +53,7 @@ def describe_error(error: Exception) -> Error:
 
 
 def _find_error_object(body: Any) -> Any:
-    """Return the object that describes the error: under `error` in most documents, else the document."""
+    """Return the object that describes the error: `error` in most documents, or the document itself."""
     if isinstance(body, str):
         try:
             body = json.loads(body)

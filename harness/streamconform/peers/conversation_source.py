@@ -1,7 +1,7 @@
 """Print, as Python source, the messages that an adapter builds from a conversation: `NAME < conversation`.
 
 The adapter's own code builds them, so that a finding shows the library's types as the adapter uses them. The
-library need not be installed: its classes are replaced by ones whose `repr` is their source.
+library need not be installed: its classes are replaced by stand-ins whose `repr` is their source.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StandIn(ModuleType):
     __path__: list[str]
 
     def __getattr__(self, name: str) -> Any:
-        """Return a module for a lower-case name, else a class; Python's own names raise `AttributeError`."""
+        """Return a module for a lower-case name, or a class; Python's own names raise `AttributeError`."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name.islower():

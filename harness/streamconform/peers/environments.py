@@ -36,7 +36,7 @@ class Environment:
 
 
 def get_environments_folder(cache: str | None = None) -> Path:
-    """Return the folder that holds all environments, in the cache folder that the user named, if any."""
+    """Return the folder of all environments, inside the cache folder that the user named, if any."""
     return find_user_cache(cache) / "peers"
 
 
@@ -49,7 +49,7 @@ def find_peer(name: str) -> Peer:
 
 
 def read_environment(root: Path, peer: Peer) -> Environment | None:
-    """Return the environment of `peer`, None if it is not installed.
+    """Return the environment of `peer`; None if it is not installed.
 
     Raises:
         ImplementationError: the environment is damaged.

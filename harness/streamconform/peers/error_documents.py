@@ -12,7 +12,7 @@ from streamconform.peers.normal_form import Error, get
 def build_error(body: Any, *, message: str, status: int | None) -> Error:
     """Return the error that a document describes; `message` is used if the document has none.
 
-    The description is under `error` in most documents, else the document itself.
+    The description is the value of `error` in most documents, otherwise the document itself.
     """
     details = get(body, "error") if isinstance(get(body, "error"), Mapping) else body
     kind = get(details, "type") or get(details, "code")

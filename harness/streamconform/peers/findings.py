@@ -58,7 +58,7 @@ class Finding:
     def find_package(self, peer: Peer, versions: Mapping[str, str]) -> str | None:
         """Return the package of `peer` that has the bug, given the pinned `versions` of its packages.
 
-        None if none of them has it: the bug is one of a library that they use.
+        None if none of them has it, because the bug is in a library that they use.
         """
         on_node = peer.language == "javascript"
         # The suffix distinguishes an npm library from a Python library of the same name if a finding names
@@ -91,6 +91,6 @@ def read_finding(path: Path) -> Finding:
 
 
 def get_slug(issue: str) -> str | None:
-    """Return the slug of the finding that the `issue` of a known failure names, None if it names none."""
+    """Return the slug of the finding that a known failure's `issue` names; None if it names none."""
     page, _, slug = issue.partition("#")
     return slug if page == PAGE and slug else None

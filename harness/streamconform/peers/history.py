@@ -46,7 +46,7 @@ class FindingHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerHistory:
-    """The histories of a peer's findings, and the newest release of each library they are about."""
+    """The histories of a peer's findings, and the newest release of each library involved."""
 
     peer: str
     newest: Mapping[str, str]

@@ -32,7 +32,7 @@ NOT_FOUND: Final = re.compile(
 )
 """Matches pip's output if its index lacks a release."""
 MAX_OUTPUT_LINES: Final = 6
-"""Lines of pip's output that an error message shows."""
+"""The number of lines of pip's output that an error message shows."""
 
 
 class InstallError(ImplementationError):
@@ -90,7 +90,7 @@ def _fill(folder: Path, peer: Peer) -> dict[str, str]:
 
 
 def _run_pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the user's pip for the environment of `python`, so index, proxy and cache are the user's."""
+    """Run the user's pip, with its index, proxy and cache, for the environment of `python`."""
     return subprocess.run(  # noqa: S603 - our own Python, and arguments from our own table
         (sys.executable, "-m", "pip", "--python", str(python), *PIP_OPTIONS, *arguments),
         stdin=subprocess.DEVNULL,
@@ -131,7 +131,7 @@ def _describe_failure(peer: Peer, output: str) -> str:
 
 
 def _select_lines(output: str) -> Iterator[str]:
-    """Yield the last lines of pip's output, shortened; its errors if it reports any."""
+    """Yield the last lines of pip's output, shortened, or its errors if it reports any."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")]
     for line in (errors or lines or ["(no output)"])[-MAX_OUTPUT_LINES:]:

@@ -1,4 +1,4 @@
-"""Install and run peers on Node.js, with the user's npm and a Node.js that is installed beside the peers."""
+"""Install and run peers on Node.js, with the user's npm and a Node.js that is installed with the peers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADAPTERS: Final = Path(__file__).parent / "node"
 INSTALL_COMMAND: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
 """Installs exactly what the lock file lists, and runs no install script of a package."""
 MAX_OUTPUT_LINES: Final = 6
-"""Lines of npm's output that an error message shows."""
+"""The number of lines of npm's output that an error message shows."""
 
 
 def get_pins(peer: Peer) -> Path:
@@ -28,7 +28,7 @@ def get_pins(peer: Peer) -> Path:
 def fill(folder: Path, lock_file: Path) -> dict[str, str]:
     """Install what `lock_file` lists into `folder`, which must be empty; return the version of each package.
 
-    Registry, proxy and cache are the user's.
+    The user's registry, proxy and cache are used.
 
     Raises:
         ImplementationError: npm is missing or failed.

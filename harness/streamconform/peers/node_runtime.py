@@ -1,4 +1,4 @@
-"""Install the Node.js that runs the peers, beside them, so that the machine's own Node.js is not used."""
+"""Install the Node.js that runs the peers next to them, so that the machine's own Node.js is not used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamconform.errors import ImplementationError
 from streamconform.peers import node_package
 
 VERSION: Final = "26.10.0"
-"""The only release that runs peers. npm has it as one package per platform."""
+"""The only release that runs peers. On npm it is one package per platform."""
 PINS: Final = node_package.ADAPTERS / "runtime.json"
 """The lock file with the digest of each platform's package."""
 FOLDER: Final = f"node-runtime-{VERSION}"

@@ -31,7 +31,7 @@ NODE_PEERS: Final = (
         version="7.57.0",
         module="openai",
         apis=("openai-chat", "openai-responses"),
-        through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
+        through="`chat.completions.stream()` and `responses.stream()`, and their accumulated results",
         issues="https://github.com/openai/openai-node/issues",
         claims=(*WITH_SIGNATURES, "refusals", *EVENTS_DETAILS),
         claims_by_api={"openai-chat": (*OPENAI_CHAT, *EVENTS_DETAILS)},
@@ -95,7 +95,7 @@ NODE_PEERS: Final = (
         companions=AI_SDK_PROVIDERS,
         module="ai mistral",
         apis=("openai-chat",),
-        through="`streamText()` with the provider of Mistral, for streams of Mistral itself",
+        through="`streamText()` with the Mistral provider, for Mistral's own streams",
         issues="https://github.com/vercel/ai/issues",
         claims=(*WITH_CACHE, "thinking", *EVENTS),
         language="javascript",
@@ -119,7 +119,8 @@ NODE_PEERS: Final = (
             "raw_stop",
             *EVENTS,
         ),
-        # It keeps Gemini's signatures on the text or call they came with, so signatures are not claimed.
+        # It keeps Gemini's signatures on the text or call with which they arrived, so signatures are not
+        # claimed.
         claims_by_api={
             "google-generate": (
                 "tool_calls",

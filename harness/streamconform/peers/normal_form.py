@@ -30,7 +30,7 @@ def build_call(
 ) -> Block:
     """Return a tool call; `arguments` is JSON text, or a parsed value if the library returns one.
 
-    An empty id is none. A library that parses the arguments does not expose their text.
+    An empty id counts as no id. A library that parses the arguments does not expose their text.
     """
     block: Block = {
         "type": "tool_call",
@@ -78,14 +78,14 @@ def keep_exception(error: BaseException) -> None:
 
 
 def take_exception() -> BaseException | None:
-    """Return the last exception that the run kept, and forget all."""
+    """Return the last exception that was kept in the run, and discard all of them."""
     last = _kept[-1] if _kept else None
     _kept.clear()
     return last
 
 
 class ExceptionKeeper:
-    """Keep the exception that ends a `with` block, because what was read before it counts too.
+    """Keep the exception that ends a `with` block, because the content read before it counts too.
 
     `error` is what `describe` returns for it, `exception` the exception itself.
     """

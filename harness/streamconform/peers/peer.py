@@ -19,7 +19,7 @@ class Peer:
     """The name after `peer:`."""
     distribution: str
     version: str
-    """The only release that is installed; peers of one release share an environment."""
+    """The only release that is installed; peers with the same release share an environment."""
     module: str
     """The adapter, relative to this package; for JavaScript a file in `node`, then its arguments."""
     apis: tuple[str, ...]
@@ -58,7 +58,7 @@ class Peer:
         return {api: self.claims_by_api.get(api, self.claims) for api in self.apis}
 
 
-# Claims that several peers share; each set includes the one that it starts with.
+# Claims that several peers share; each set extends the set at its beginning.
 WITH_TOOLS: Final[Capabilities] = ("tool_calls", "parallel_tool_calls", "usage", "errors", "raw_stop")
 WITH_CACHE: Final[Capabilities] = (*WITH_TOOLS, "cache_usage")
 WITH_THINKING: Final[Capabilities] = (*WITH_TOOLS, "thinking")

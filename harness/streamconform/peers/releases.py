@@ -1,4 +1,4 @@
-"""Ask the user's package index which releases of a library there are, with pip or npm."""
+"""Ask the user's package index for the releases of a library, with pip or npm."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Package:
 
 def list_packages(peer: Peer) -> dict[str, str]:
     """Return the library and its companions, each with its pinned release."""
-    from streamconform.peers.pins import read_pins  # not needed to ask an index
+    from streamconform.peers.pins import read_pins  # not needed to query an index
 
     named = [NAME_AND_VERSION.match(text) for text in (peer.distribution, *peer.companions)]
     versions = {match["name"]: match["version"] for match in named if match}
@@ -60,7 +60,7 @@ def list_releases(package: Package) -> tuple[str, ...]:
 
 
 def find_date(package: Package, version: str) -> date | None:
-    """Return a day, soon after the release, on which the index had it; None if the index does not say."""
+    """Return a day, soon after the release, on which the index had it; None if that is unknown."""
     if package.language == "javascript":
         text = _read_npm_dates(package.name).get(version)
         return None if text is None else datetime.fromisoformat(text).date() + timedelta(days=1)
@@ -75,7 +75,7 @@ def find_date(package: Package, version: str) -> date | None:
             else:
                 earlier = middle
     except ImplementationError:
-        return None  # this pip cannot ask for a day
+        return None  # this pip cannot restrict a query to a day
     return later
 
 

@@ -1,4 +1,4 @@
-"""Snippets: how each peer's library is called, `snippets/<peer>.yaml`, for programs that show a finding."""
+"""Snippets (`snippets/<peer>.yaml`) that call each peer's library, for programs that show a finding."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def read_snippet(peer: str, api: str) -> Snippet:
     """Return the snippet of a peer for an API; raises `UsageError` if there is none, and `SourceError`."""
     path = FOLDER / f"{peer}.yaml"
     if not path.exists():
-        raise UsageError(f"there is no snippet of `{peer}`; write `{path.name}` in `peers/snippets`")
+        raise UsageError(f"there is no snippet for `{peer}`; write `{path.name}` in `peers/snippets`")
     document = reader.read(path)
     problems = check_document("snippet.v1", document)
     if problems:
         raise SourceError(problems)
     of_api = document.value["apis"].get(api)
     if of_api is None:
-        raise UsageError(f"the snippet of `{peer}` has no code for `{api}`")
+        raise UsageError(f"the snippet for `{peer}` has no code for `{api}`")
     merged = {**document.value, **of_api}
     return Snippet(
         merged.get("imports", ""), merged.get("code", ""), merged.get("request"), merged.get("values", {})

@@ -2,7 +2,7 @@
 
 These SDKs have different types but the same client: `with_options()`, `chat.completions.create()`, `APIError`
 for the provider's errors and `APIConnectionError` for a lost connection. While such an SDK reads a stream, it
-lets the HTTP library's own exceptions through.
+does not catch the HTTP library's exceptions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamconform.peers.openai.completion import ChatFields, convert_completion
 def build_adapter(
     library: Any, client: Callable[..., Any], exposed: ChatFields
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return the adapter of the SDK `library`; `client` is its class of clients."""
+    """Return the adapter of the SDK `library`; `client` is its client class."""
     shared_client = client(api_key="conform", max_retries=0, timeout=TIMEOUT_SECONDS)
 
     def describe(error: Exception) -> Error | None:
@@ -59,9 +59,9 @@ def build_request(run: Any) -> dict[str, Any]:
 
 
 def describe_error(library: Any, error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost.
+    """Return the error in an exception of the SDK; None if the connection was lost.
 
-    The body is the document of an error response, or the object under `error` of one in the stream.
+    The body is the document of an error response, or the value of `error` for an error in the stream.
     """
     if isinstance(error, (library.APIConnectionError, httpx.TransportError)):
         return None

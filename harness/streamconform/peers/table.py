@@ -180,7 +180,7 @@ _PYTHON_PEERS: Final = (
             "signatures",
             "requests",
         ),
-        # Gemini's signatures come apart from their thoughts, so they are not claimed.
+        # Gemini's signatures arrive separately from their thoughts, so they are not claimed.
         claims_by_api={
             "google-generate": (
                 "tool_calls",

@@ -34,7 +34,7 @@ class ConformHooks:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add our collector after those of files."""
+        """Add our collector after the collectors of files."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             root = RootCollector.from_parent(collector, name=ROOT, nodeid=ROOT, trial_session=self.session)
@@ -54,12 +54,12 @@ class ConformHooks:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """End the programs that were started."""
+        """Stop the programs that were started."""
         self.session.close()
 
 
 class RootCollector(pytest.Collector):
-    """Collects a collector per implementation and an item per known-failures file."""
+    """Collects one collector per implementation and one item per known-failures file."""
 
     def __init__(self, *, trial_session: TrialSession, **node: Any) -> None:
         super().__init__(**node)
@@ -67,7 +67,7 @@ class RootCollector(pytest.Collector):
         self.add_marker("conform")
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """Yield the requested ones; raises `CollectError` for a selection that matches nothing."""
+        """Yield the requested collectors; raises `CollectError` for a selection that matches nothing."""
         session = self.trial_session
         impls = [connection.impl for connection in session.connections]
         try:

@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _read_option(config: pytest.Config, option: Option) -> Any:
-    """Return the option's value from the command line, else from the ini file, with absolute paths."""
+    """Return the option's value from the command line, or else from the ini file, with absolute paths."""
     value = config.getoption(f"conform_{option.key}")
     if value:
         return tuple(value) if option.repeatable else value

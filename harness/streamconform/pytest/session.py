@@ -54,7 +54,7 @@ class TrialSession:
                 f"--conform-in-process: `{programs[0]}` is a program; only Python adapters can be called"
                 " in-process"
             )
-        # `breakpoint()` reaches the user only in pytest's own process. Programs still run apart under --pdb.
+        # `breakpoint()` works only in pytest's own process. Programs still run separately under --pdb.
         self.in_process = self.in_process or bool(config.getoption("usepdb", default=False))
         self._singles: list[SingleRunner] = []
         self._blocking: BlockingLoop | None = None
@@ -90,12 +90,12 @@ class TrialSession:
 
     @property
     def is_strict(self) -> bool:
-        """Return whether warnings fail: if the config file says so, and for mutants."""
+        """Return whether warnings are failures, as they are for mutants and if the config file says so."""
         has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
         return has_mutants or bool(self.settings.get("strict", False))
 
     def select(self) -> options.Selection:
-        """Return the selected trials; if all requested node ids are those of trials, only these."""
+        """Return the selected trials, or only the requested ones if all requested node ids are trials."""
         ids = frozenset(path.rpartition("::")[2] for path in self.node_paths)
         are_trials = bool(ids) and all("@" in id_ for id_ in ids)
         with _collector_disabled():

@@ -1,4 +1,4 @@
-"""Answer requests of request cases with the shortest answer of their API. Pure."""
+"""Answer the requests of request cases with the shortest answer in their API. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ AnswerKind = Literal["stream", "document"]
 
 @dataclass(frozen=True, slots=True)
 class RequestMatch:
-    """The kind of answer that a request asks for: a stream, a document without streaming, or neither."""
+    """The kind of answer that a request asks for: a stream, a document, or neither."""
 
     kind: AnswerKind | None
     note: str | None = None
@@ -36,8 +36,8 @@ def match_request(
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path
-    # The recording's own path too: some vendors serve the API elsewhere, such as `/v1beta/openai/…` of
-    # Gemini.
+    # The recording's own path too, because some vendors serve the API at a different path, such as Gemini's
+    # `/v1beta/openai/…`.
     is_stream = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
     is_document = _matches_any(path, endpoints.documents)
     if method != "POST" or not (is_stream or is_document):
@@ -77,7 +77,8 @@ def _find_mismatch(cassette: Cassette, target: str, *, document: bool) -> str | 
     """Return the reason why a request for `target` cannot be answered with this recording, or None."""
     api = APIS[cassette.api]
     framed = "document" if document else api.detect_framing(cassette.status, cassette.body)
-    # An error document has no form; an answer without streaming has its own path, or that of its version.
+    # An error document belongs to no form; an answer without streaming has its own path, or that of its
+    # version.
     if framed == "document" and (api.endpoints.documents or not document):
         return None
     recorded = read_target(cassette.request.path)

@@ -65,7 +65,7 @@ class TrialExchange:
         match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
-        # Without `rest`, which belongs to the next request and would be kept for the whole trial.
+        # Without `rest`, which belongs to the next request and would otherwise be kept for the whole trial.
         request = replace(received, target=target, rest=b"")
         self.requests.append((request, reply))
         # Some clients first ask for something else, such as the list of models.
@@ -76,7 +76,7 @@ class TrialExchange:
     def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
         """Return the reply to a request whose body cannot be read; the limit is not the client's failure."""
         message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the limit of the replay server"
-        # As other mismatches, it makes the trial a skip.
+        # Like other mismatches, this makes the trial a skip.
         reply = make_error_reply(413, message, "a smaller request", note=message, mismatch=message)
         self.requests.append((replace(received, target=target, body=b"", rest=b""), reply))
         return reply
@@ -101,7 +101,7 @@ class TrialExchange:
 
     def get_gate(self, reply: Reply) -> Gate | None:
         """Return the gate for the chunks of `reply`; only the first recorded reply has one."""
-        # The gate counts the chunks of one reply, and a retry gets them all again.
+        # The gate counts the chunks of one reply, but a retry receives them all again.
         first = next((made for _, made in self.requests if made.recorded), None)
         return self.gate if reply is first else None
 

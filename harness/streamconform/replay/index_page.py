@@ -12,11 +12,11 @@ from streamconform.replay.reply import Reply
 
 HEADERS: Final = {
     "content-type": "text/html; charset=utf-8",
-    # Titles come from specs, which may be anybody's. Nothing in them can run or load anything.
+    # Titles come from specs, which may be untrusted. Nothing in them can run or load anything.
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
 }
 OPEN_UP_TO: Final = 40
-"""With more cases than this, the topics are folded."""
+"""If there are more cases than this, the topics are folded."""
 _HEAD: Final = """\
 <!doctype html>
 <html lang="en">
@@ -54,13 +54,11 @@ def _render(cases: list[ServedCase]) -> str:
     topics = groupby(cases, key=lambda case: case.id.rpartition("/")[0])
     sections = "".join(_render_topic(topic, [*members], len(cases)) for topic, members in topics)
     return (
-        f"{_HEAD}<h1>Served streams</h1>"
-        f"<p>{len(cases):,} cases{folded}. Use a base URL below as the base URL of your client, with any key,"
-        " and send a streaming request: the answer is the recorded stream, whatever the request says. For"
-        " another delivery or a fault, add its name to the base URL: <code>@bytewise</code>,"
-        " <code>@gzip</code>, <code>@reset.5</code>. <code>conform check OUTCOME.json --case ID</code> judges"
-        " what your client made of it.</p>"
-        f"{sections}\n</html>\n"
+        f"{_HEAD}<h1>Served streams</h1><p>{len(cases):,} cases{folded}. Use a base URL below as the base URL"
+        " of your client, with any key, and send a streaming request: the answer is the recorded stream,"
+        " whatever the request says. For another delivery or a fault, add its name to the base URL:"
+        " <code>@bytewise</code>, <code>@gzip</code>, <code>@reset.5</code>. <code>conform check"
+        f" OUTCOME.json --case ID</code> judges the outcome of your client.</p>{sections}\n</html>\n"
     )
 
 

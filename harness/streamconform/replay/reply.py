@@ -29,7 +29,8 @@ _TRANSFERS: Final[Mapping[str, Transfer]] = {
 }
 """Deliveries and faults that are not sent chunked, so that each kind of transfer is used.
 
-Cuts end properly, so that no transport error reveals them; only `reset` and `stall` break the transport.
+Cut bodies end properly, so that no transport error reveals the cut; only `reset` and `stall` break the
+transport.
 """
 _ENDINGS: Final[Mapping[str, ReplyEnding]] = {"reset": "reset", "stall": "stall"}
 _GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip", "*"})
@@ -52,7 +53,7 @@ class Reply:
     times: tuple[float, ...] = ()
     """When each chunk is sent, in seconds since the request; empty if all are sent at once."""
     recorded: bool = False
-    """Whether the chunks are those of the trial."""
+    """Whether these are the trial's own chunks."""
     note: str | None = None
     """A complaint about the request, which is reported if the outcome is not as expected."""
     mismatch: str | None = None
@@ -85,7 +86,7 @@ def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: fl
 def make_error_reply(
     status: int, message: str, expected: str, *, note: str | None = None, mismatch: str | None = None
 ) -> Reply:
-    """Return the error document for a wrong request, with the expected one."""
+    """Return the error document for a wrong request, which describes the expected request."""
     error = {"error": {"type": "streamconform_replay", "message": message, "expected": expected}}
     body = json.dumps(error, ensure_ascii=False).encode() + b"\n"
     headers = {"content-type": "application/json"}
@@ -122,8 +123,8 @@ def encode_chunk(chunk: bytes, transfer: Transfer) -> bytes:
 
 
 STREAM_REQUESTED: Final = (
-    "the client requested a stream, but this trial is an answer without streaming: its run has"
-    " `stream: false`, so the adapter must call the function of the client that does not stream"
+    "the client requested a stream, but this trial is an answer without streaming: its run has `stream:"
+    " false`, so the adapter must call the client's non-streaming function"
 )
 """The complaint about a request for a stream in a trial of an answer without streaming."""
 LAST_CHUNK: Final = b"0\r\n\r\n"

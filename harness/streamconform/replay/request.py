@@ -13,9 +13,11 @@ MAX_BODY: Final = 32 * 1024 * 1024
 """The largest request body that is accepted: enough for a full context with images."""
 _VERSIONS: Final = (b"1.0", b"1.1")
 MAX_KEPT_BODY: Final = 8 * 1024 * 1024
-"""Bytes of a request body that are kept: enough for a large image. Nothing is judged by a larger one."""
+"""The number of bytes of a request body that are kept, enough for a large image. Larger bodies are not
+judged.
+"""
 _MAX_SHOWN_BODY: Final = 400
-"""Bytes of a body that is not JSON that results show."""
+"""The number of bytes that results show of a body that is not JSON."""
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 """The beginning of a TLS handshake: the client uses `https`."""
 PARTIAL_REQUEST: Final = "half a request"
@@ -33,7 +35,7 @@ class ServerLimits:
     idle_seconds: float = 120.0
     """Between two requests."""
     stall_seconds: float | None = 0.05
-    """How long a stalled stream stays silent before it is closed; None: until the client closes it.
+    """How long a stalled stream stays silent before it is closed; None means until the client closes it.
 
     Real stalls are longer, but a suite has thousands of trials.
     """
@@ -147,7 +149,7 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
                         connection.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                     data = await connection.reader.read(65536)
                     if data and not connection.is_mid_request:
-                        # The first byte ends the idle time and starts the time of the request.
+                        # The first byte ends the idle time and starts the time limit of the request.
                         limit.reschedule(loop.time() + bounds.request_seconds)
                         connection.is_mid_request = True
                     protocol.receive_data(data)
@@ -175,7 +177,7 @@ def _describe_error(connection: ClientConnection, data: bytes, error: h11.Remote
     if connection.is_mid_request and not data:
         return PARTIAL_REQUEST
     if data.startswith(_TLS_HANDSHAKE):
-        return "a TLS handshake; the base URL begins with `http:`, do not change that"
+        return "a TLS handshake; the base URL begins with `http:`, and must not be changed"
     if error.error_status_hint == 431:
         return f"headers of more than {connection.bounds.head_bytes} bytes"
     return f"something that is not an HTTP/1.1 request ({str(error).partition(':')[0]})"

@@ -1,4 +1,4 @@
-"""Send a reply into a socket: one write per chunk, at its time, and the end that the trial requires."""
+"""Send a reply to a socket: one write per chunk, at its time, and the ending that the trial requires."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def send_reply(
             await asyncio.sleep(start + reply.times[i] - asyncio.get_running_loop().time())
         if gate is not None:
             await gate.wait_for_turn()
-        # The trial timed out while the client still reads: the rest is no longer needed.
+        # The trial timed out while the client was still reading, so the rest is no longer needed.
         if ended.is_set():
             return False
         await connection.write(encode_chunk(chunk, transfer))
@@ -99,6 +99,6 @@ async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, s
 
 
 async def _drain(reader: asyncio.StreamReader) -> None:
-    # asyncio reports that the client has closed its side only to a reader.
+    # asyncio reports that the client has closed its side only to a task that reads.
     while await reader.read(65536):
         pass

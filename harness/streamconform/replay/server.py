@@ -73,8 +73,8 @@ class ReplayServer:
 
     async def __aenter__(self) -> Self:
         """Start listening; raises `OSError` if the port is in use."""
-        # IPv4 loopback only: recordings must not be reachable from the network, and `socket_queue` reads the
-        # table of IPv4 connections.
+        # Only IPv4 loopback, because recordings must not be reachable from the network, and `socket_queue`
+        # reads the table of IPv4 connections.
         self._server = await asyncio.start_server(self._accept, HOST, self._port, backlog=256)
         port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://{HOST}:{port}"
@@ -189,7 +189,7 @@ class ReplayServer:
             return "the path does not begin with a base URL"
         if id_ in self._exchanges:
             return self._exchanges[id_]
-        # Numbers are trials of a run. A late request must not get the answer of another trial.
+        # Numbers identify trials of a run. A late request must not get another trial's answer.
         if self._find is None or id_.isdigit():
             return f"there is no trial `{id_[:200]}`, or it has ended"
         trial = self._find(id_)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 _CONNECTION_TABLE: Final = Path("/proc/net/tcp")
-"""The system's table of IPv4 connections, with both ends of those on loopback (Linux only).
+"""The system's table of IPv4 connections, which has both ends of loopback connections (Linux only).
 
 Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt
 """

@@ -1,4 +1,4 @@
-"""Reports of a run, each made from `results.jsonl`.
+"""Reports on a run, each created from `results.jsonl`.
 
 Titles and guarded bugs of trials that did not pass are in the results, so that a report needs nothing else;
 only the HTML page, the matrix and the scores also read the suite.
@@ -68,7 +68,7 @@ def write_report(
 ) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
-    `page_context` returns the context, besides results, of a page at a path; only reports that need it call
+    `page_context` returns the data other than results for a page at a path; only reports that need it call
     it. `baseline` is an earlier run, for the report that shows what changed.
     """
     sorted_results = sort_trials(results)

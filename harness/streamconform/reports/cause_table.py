@@ -192,7 +192,7 @@ BLOCK_NAMES: Final = {
     "other": "blocks of other types",
     "tool_call": "a tool call",
 }
-"""Words for block types in headlines, where the type's name is not a noun for content."""
+"""The words for block types in headlines, if the type's name is not a noun for content."""
 
 WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere|different"
 
@@ -208,10 +208,12 @@ FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
     (r"usage\.(input|output)", ".*", r"usage\..*"),
     (r"stop\.reason", ".*", r"stop\.raw"),
 )
-"""(path, kind, paths of consequences) as expressions; the first one that matches path and kind applies.
+"""(path, kind, paths of consequences) as regular expressions; the first row that matches path and kind
+applies.
 
-Of the failed checks of a trial, those that follow from another one are listed below it and never lead. A
-client that calls a broken stream complete may also run a call that had not ended: that does not follow.
+A failed check that is a consequence of another failed check of the same trial is listed below it and is never
+the cause. A client that reports a broken stream as complete may also run a call that had not ended; that is
+not a consequence.
 """
 
 

@@ -30,9 +30,9 @@ from streamconform.reports.difference_kinds import Difference, classify_check, g
 from streamconform.reports.raised import ExceptionRecord, collapse_variables, read_raised
 
 MAX_REASON: Final = 200
-"""Characters of a reason that distinguish adapter errors."""
+"""The number of leading characters of a reason by which adapter errors are told apart."""
 MAX_EXIT_ERROR: Final = 80
-"""Characters of a program's last error that distinguish kinds of exit."""
+"""The number of characters of a program's last error by which exits are told apart."""
 GIVEN_UP: Final = re.compile(
     r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
 )
@@ -114,7 +114,8 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     roots = _fold_crashes(judged, {id(result): _find_root(result) for result in judged})
     for result in judged:
         root = roots[id(result)]
-        # With the exception: two exceptions of one type that are raised in different places are two bugs.
+        # The exception is part of the key: two exceptions of one type that are raised in different places are
+        # two bugs.
         key = (result.implementation, root.title, root.raised, root.culprit)
         failures = groups.setdefault(key, {})
         failures.setdefault((result.case, _difference_key(root.check)), []).append(result)
@@ -123,7 +124,7 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
 
 
 def describe_harm(cause: Cause) -> str:
-    """Return the harm of a cause to a user, and the party at fault."""
+    """Return how a cause harms a user, and who is at fault."""
     culprit = f"at fault: {CULPRITS[cause.culprit]}"
     return f"harm: {cause.harm}; {culprit}" if cause.harm else culprit
 
@@ -136,7 +137,7 @@ def describe_also(cause: Cause) -> str:
     parts = [escape_line(path, 120) for path, _ in cause.also[:MAX_ALSO]]
     if total > 1:
         counts = [f"all {total:,} trials" if count == total else f"{count:,}" for _, count in cause.also]
-        # The unit is named once.
+        # Name the unit only once.
         counts = [count.removesuffix(" trials") if n else count for n, count in enumerate(counts)]
         parts = [f"{path} in {count}" for path, count in zip(parts, counts, strict=False)]
         if cause.also[0][1] != total:
@@ -176,7 +177,7 @@ def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:
 
 
 def _fold_crashes(results: Sequence[TrialResult], roots: Mapping[int, _Root]) -> dict[int, _Root]:
-    """Return the roots; all trials with an exception that crashes a valid stream get one root.
+    """Return the root of each trial; trials that crash on valid streams with the same exception share a root.
 
     The same exception also ends broken streams, where it appears as a wrong message or as lost content.
     """
@@ -262,7 +263,7 @@ def _explain_missing_answer(result: TrialResult) -> _Root:
     label = "Suite error" if result.culprit == "harness" else "Adapter error"
     place = _locate_error((result.observation or {}).get("traceback"))
     if place is not None:
-        # Messages differ with the bytes that were parsed; the failing line is one bug.
+        # Messages vary with the bytes that were parsed, but one failing line is one bug.
         error_type = escape_line((result.reason or "").partition(":")[0], MAX_EXIT_ERROR)
         return _Root(None, f"{label}: {error_type} ({place})", None, result.culprit or "adapter")
     reason = escape_line(collapse_variables(result.reason or ""), MAX_REASON)
@@ -281,19 +282,19 @@ def _locate_error(traceback: object) -> str | None:
 
 
 def _summarize_exit(reason: str) -> str | None:
-    """Return the headline for a program that exited, the same for trials not run because of it, or None."""
+    """Return the headline if the program exited, also for trials not run because of that; otherwise None."""
     last = GIVEN_UP.fullmatch(reason)
     exited = EXITED.match(last["last"] if last else reason)
     if exited is None:
         return None
-    # Where messages of one error differ, the rest is left out, so that all of its exits are one cause.
+    # Drop the part in which messages of the same error differ, so that all its exits form one cause.
     error = collapse_variables(exited["error"] or "").partition("…")[0].rstrip(" {[(<:=,'\"`")
     return f"Adapter error: the program ended: {escape_line(error or exited['how'], MAX_EXIT_ERROR)}"
 
 
 def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, _Root]) -> Cause:
-    """Return the cause that `groups` share: trials by case and difference."""
-    # The trials in which a program exited have its stderr; those not run afterwards do not.
+    """Return the cause that `groups` share; these are trials, grouped by case and difference."""
+    # Only the trials in which a program exited contain its stderr, not those skipped afterwards.
     groups = sorted(groups, key=lambda trials: "stderr" not in (trials[0].observation or {}))
     root = roots[id(groups[0][0])]
     also = Counter(path for trials in groups for trial in trials for path in _list_others(trial, roots))
@@ -335,7 +336,7 @@ def _sort_key(cause: Cause) -> tuple[int, int, int, int, str]:
         rank = -2
     elif cause.harm is None:
         rank = len(HARMS)
-    # The documentation lets a client raise there, but its user still gets an exception.
+    # The documentation allows a client to raise here, but the user still gets an exception.
     elif cause.harm == CRASHES and all(failure.first.verdict == "warn" for failure in cause.failures):
         rank = -1
     else:

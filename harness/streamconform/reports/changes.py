@@ -1,4 +1,4 @@
-"""Show the comparison of two results as text, as JSON, and as a comment on a pull request."""
+"""Show the comparison of two results files as text, as JSON, or as a pull request comment."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def format_headline(history: History) -> str:
 
 
 def list_warnings(history: History, names: tuple[str, str]) -> Iterator[str]:
-    """Yield the reasons why the two results are not fully comparable; `names` are those of the files."""
+    """Yield the reasons why the two results are not fully comparable; `names` are the file names."""
     for name, results in zip(names, (history.before, history.after), strict=True):
         reason = describe_incomplete(results)
         if reason is not None:
@@ -95,7 +95,7 @@ def render_text(history: History, *, verbose: bool) -> Iterator[StyledLine]:
 
 
 def render_markdown(history: History, names: tuple[str, str]) -> str:
-    """Return a comment of at most `MAX_BYTES`; text from outside is in code spans and blocks only."""
+    """Return a comment of at most `MAX_BYTES`; untrusted text appears only in code spans and blocks."""
     return "\n\n".join(limit_blocks(_blocks(history, names), LEFT_OUT))
 
 
@@ -113,7 +113,7 @@ def render_json(history: History, names: tuple[str, str]) -> str:
 
 
 def _grouped_sections(history: History) -> Iterator[tuple[str, list[TrialResult], Results]]:
-    """Yield title, trials and their results; a fixed trial's failure is in the earlier results."""
+    """Yield a title, its trials, and the results that contain their failures (the earlier ones if fixed)."""
     for kind, title in GROUPED:
         trials = [change.trial for change in history.select(kind)]
         if trials:
@@ -180,7 +180,7 @@ def _blocks(history: History, names: tuple[str, str]) -> Iterator[str]:
         yield f"#### {title}"
         if title == NEW:
             yield from describe_causes(trials, results.header)
-        else:  # a comment is about what is new: the rest is named without details
+        else:  # A comment is about new failures, so other changes are listed without details.
             rows = (_format_row(cause, results.header) for cause in group_by_cause(trials))
             yield "\n".join(("| trials | cause | cases |", "|--:|---|---|", *rows))
     for title, lines in _listed_sections(history):

@@ -27,9 +27,9 @@ WARNINGS_TITLE: Final = "Warnings: the provider's documentation does not settle 
 OUT_OF_DATE_TITLE: Final = "Known-failures entries that are out of date"
 UPDATE_HINT: Final = "`conform run --update-known-failures` fixes the file, except for expired entries"
 CONTEXT_WIDTH: Final = 24
-"""Characters shown before and after the first difference of two texts."""
+"""The number of characters shown before and after the first difference between two texts."""
 MAX_PARTS: Final = 4
-"""Maximum differences listed per JSON value."""
+"""The maximum number of differences listed per JSON value."""
 
 
 def describe_difference(check: Check, sides: tuple[str, str] = ("expected", "got")) -> list[str]:
@@ -68,7 +68,7 @@ def describe_failure(trial: TrialResult, check: Check | None) -> list[str]:
 
 
 def describe_provenance(cassette: Cassette) -> str:
-    """Return where the recording comes from."""
+    """Return a description of where the recording comes from."""
     match cassette.provenance:
         case Recorded(server=server, model=model, date=date):
             return f"recorded {date} from {server}, model {model}"
@@ -84,7 +84,7 @@ _MATCHERS_OF_TWO_KEYS: Final = ({"any_of", "prefer"}, {"length", "sha256"})
 
 
 def format_value(value: Any, width: int = LINE_WIDTH) -> str:
-    """Return `value` as JSON, shortened to about `width` characters; a matcher is put into words."""
+    """Return `value` as JSON, shortened to about `width` characters; matchers are described in words."""
     if isinstance(value, dict) and (len(value) == 1 or value.keys() in _MATCHERS_OF_TWO_KEYS):
         match value:
             case {"length": int(length), "sha256": str(digest)}:
@@ -148,7 +148,7 @@ def _compare_texts(expected: str, got: str, sides: tuple[str, str]) -> Iterator[
 
 
 def _compare_json(expected: Any, got: Any, sides: tuple[str, str]) -> Iterator[str]:
-    from deepdiff import DeepDiff  # imported on first use: slower to import than many runs
+    from deepdiff import DeepDiff  # Imported on first use, because importing it takes longer than many runs.
 
     tree = DeepDiff(expected, got, verbose_level=2, view="tree", ignore_order=False)
     differences = sorted((item for items in tree.values() for item in items), key=lambda item: item.path())

@@ -1,4 +1,4 @@
-"""Name the kind of difference of a failed check, from its expected and actual value. Pure.
+"""Classify the difference in a failed check by its expected and actual values. Pure.
 
 `cause_table.py` maps paths and kinds to headlines. A kind depends on the check and on the other checks of its
 trial, never on other trials.
@@ -20,10 +20,10 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
 MAX_COMPARED: Final = 20_000
-"""Maximum characters of a text that are compared; only the beginning of a longer text counts."""
+"""The maximum number of characters compared; the rest of a longer text is ignored."""
 _INDEX: Final = re.compile(r"(?<=\.)\d+(?=\.|$)")
 _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
-"""Prefixes of the two outcomes of a round trip; their differences are of the same kinds."""
+"""Path prefixes of the two outcomes of a round trip, which have the same kinds of differences."""
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """The message of `content.length`: the types of the expected and of the received blocks."""
@@ -39,15 +39,15 @@ BUCKET_NAMES: Final[Mapping[str, str]] = {
     "reasoning": "reasoning tokens",
     "web_searches": "web searches",
 }
-# Eight reports have 247 sums, and each further one doubles them.
+# Eight reports have 247 sums, and each additional report doubles that.
 _MAX_REPORTS: Final = 8
-"""Maximum usage reports whose sums are compared with a count."""
+"""The maximum number of usage reports whose sums are compared with a count."""
 _CACHE_BUCKETS: Final = ("cache_read", "cache_write")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The kind of difference of a check."""
+    """The kind of difference in a check."""
 
     path: str
     """The check's path with indices replaced by `*`."""
@@ -57,12 +57,12 @@ class Difference:
 
 
 def generalize_path(path: str) -> str:
-    """Return `path` with indices replaced by `*`, without the prefix of a round trip's outcome."""
+    """Return `path` with indices replaced by `*`, and without the prefix of a round trip's outcome."""
     return _INDEX.sub("*", _ROUND_TRIP_PREFIX.sub("", path))
 
 
 def classify_check(check: Check, result: TrialResult) -> Difference:
-    """Return the kind of difference of `check`, one of the failed checks of `result`."""
+    """Return the kind of difference in `check`, one of the failed checks of `result`."""
     path = generalize_path(check.path)
     if path == "output":
         # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
@@ -97,7 +97,7 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
 
 
 def accepted_values(expected: Any) -> tuple[Any, ...]:
-    """Return the values that pass without a warning: of `prefer`, else of `any_of`, or the value itself."""
+    """Return the values that pass without a warning: those in `prefer` or `any_of`, or the value itself."""
     if isinstance(expected, dict):
         for key in ("prefer", "any_of"):
             if isinstance(expected.get(key), list) and expected[key]:
@@ -113,7 +113,7 @@ def _get_topic(result: TrialResult) -> str:
 def _classify_status(expected: Any, got: Any) -> str:
     accepted = accepted_values(expected)
     if isinstance(expected, dict) and expected.get("prefer"):
-        # Everything that matters had arrived at the break, so the other values are only warned about.
+        # All essential content had arrived before the break, so the other values only cause warnings.
         return f"{got}-instead-of-{accepted[0]}"
     if "complete" in accepted:
         return f"{got}-for-complete"
@@ -133,7 +133,7 @@ def _classify_stop(path: str, check: Check) -> Difference:
 
 
 def _classify_blocks(check: Check, result: TrialResult) -> Difference:
-    """Return the difference of a missing, extra, merged or split block; its path names the block's type."""
+    """Return the kind for a missing, extra, merged or split block; its path names the block's type."""
     missing = _find_missing_blocks(result)
     expected, got = _read_block_types(check, result)
     extra = [*(got - expected).elements()]
@@ -175,7 +175,7 @@ def _find_missing_blocks(result: TrialResult) -> dict[int, str]:
 
 
 def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], Counter[str]]:
-    """Return the types of the expected and of the received blocks, as far as the checks name them."""
+    """Return the types of the expected and the received blocks, as far as the checks name them."""
     texts = [check.message or "", *(other.message or "" for other in result.checks)]
     for text in texts:
         lists = _BLOCK_LISTS.search(text)
@@ -207,7 +207,7 @@ def _has_nameless_call(result: TrialResult) -> bool:
 
 
 def _is_merged(type_: str, result: TrialResult) -> bool:
-    """Return whether another block has the missing content: a text inside its text, or two JSON documents."""
+    """Return whether another block has the missing content: in its text, or as a second JSON document."""
     types = ((check, _BLOCK_TYPE.search(check.path)) for check in result.checks)
     checks = [check for check, match in types if match and match[2] == type_]
     lost = [check for check in checks if check.message == BLOCK_MISSING]
@@ -217,7 +217,7 @@ def _is_merged(type_: str, result: TrialResult) -> bool:
             continue
         name = check.path.rpartition(".")[2]
         for other in wrong:
-            # A merged text has both texts; the same text in a block that is right proves nothing.
+            # A merged text contains both texts; finding the text in a correct block proves nothing.
             if other.path.endswith(f".{name}") and _contains_both(other, check.expected):
                 return True
     return type_ == "tool_call" and any(map(_holds_two_documents, _list_calls(result)))
@@ -272,7 +272,7 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
     if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):
         return "with-cache"
     if bucket == "output":
-        # Google counts thoughts beside the answer, OpenAI as a part of it.
+        # Google counts thoughts separately from the answer, OpenAI as part of it.
         reasoning = _list_sums(("reasoning",), result)
         if excesses & reasoning:
             return "with-reasoning"
@@ -292,7 +292,7 @@ def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
 
 
 def _list_sums(buckets: Sequence[str], result: TrialResult) -> set[int]:
-    """Return the possible sums of `buckets`, of expected values and of those that the client reports."""
+    """Return the possible sums of `buckets`, both of the expected values and of those the client reports."""
     usage = _get_outcome(result).get("usage")
     reported = usage if isinstance(usage, dict) else {}
     expected = {check.path: check.expected for check in result.checks}
@@ -304,7 +304,7 @@ def _list_sums(buckets: Sequence[str], result: TrialResult) -> set[int]:
 
 
 def _classify_amount(expected: Any, got: Any) -> str:
-    """Return the kind for an amount of money, or a whole cost."""
+    """Return the kind for an amount of money or a complete cost."""
     if got is None:
         return "null"
     accepted = [value for value in accepted_values(expected) if value is not None]
@@ -346,7 +346,7 @@ def _classify_text(expected: str, got: str) -> str:
     expected, got = expected[:MAX_COMPARED], got[:MAX_COMPARED]
     if not got:
         return "empty"
-    # A decoder puts this character where a chunk ended inside a character.
+    # A decoder inserts this character where a chunk boundary splits a character.
     if "\ufffd" in got and "\ufffd" not in expected:
         return "garbled"
     half = got[: len(got) // 2]

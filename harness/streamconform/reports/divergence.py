@@ -1,9 +1,9 @@
 """Find the point where live events diverge from the stream, and place each event at its frame. Pure.
 
-Results do not record when an event was emitted. The outcome after each frame is known, though, so an event is
-placed at the first frame, not before that of the previous event, after which all events so far are true. An
-event that is true after no frame is the first wrong one: the implementation diverges there, at the next frame
-that changes the part of the outcome that the event reports.
+Results do not record when an event was emitted. However, the outcome after each frame is known, so each event
+is placed at the first frame after which all events so far are true, and never before the frame of the
+previous event. If an event is not true after any frame, it is the first wrong one: the implementation
+diverges at the next frame that changes the part of the outcome that the event reports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Snapshots = Sequence[tuple[int, Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The frame of each event, None from the first wrong event on, and the frame of the divergence."""
+    """The frame of each event (None from the first wrong event on), and the frame of the divergence."""
 
     frames: tuple[int | None, ...]
     diverged: int | None
@@ -32,7 +32,7 @@ class _Reported:
     """The state reported by the events so far."""
 
     blocks: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Content index to (type, number among the blocks of that type)."""
+    """Maps a content index to (type, number among the blocks of that type)."""
     texts: dict[int, str] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
@@ -98,7 +98,7 @@ def _is_true(event: Event, reported: _Reported, outcome: Outcome, final: Outcome
 
 
 def _agrees(event: BlockStart | BlockDelta | BlockEnd, text: str, block: Block, *, has_text: bool) -> bool:
-    """Return whether `block` agrees with the event; `has_text` says whether the final block has a text."""
+    """Return whether `block` agrees with the event; `has_text` says whether the final block has text."""
     block_text = "" if has_text and _text(block) is None else _text(block)
     match event, block:
         case BlockStart(id=id_, name=name), ToolCall():
@@ -114,7 +114,7 @@ def _agrees(event: BlockStart | BlockDelta | BlockEnd, text: str, block: Block, 
 
 
 def _agrees_or_unknown(reported: object, correct: object) -> bool:
-    """Return whether a value is correct; a value that either side does not report cannot be wrong."""
+    """Return whether a value is correct; a value that one side does not report cannot be wrong."""
     return reported is None or correct is None or bool(reported == correct)
 
 
@@ -129,7 +129,7 @@ def _text(block: Block) -> str | None:
 
 
 def _find_block(outcome: Outcome, type_: str, number: int) -> Block | None:
-    """Return block `number` among the blocks of a type; redacted thinking has no events and is left out."""
+    """Return block `number` among those of a type; redacted thinking is ignored, as it has no events."""
     blocks = [block for block in outcome.content if block.type == type_ and not _is_redacted(block)]
     return blocks[number] if number < len(blocks) else None
 
@@ -139,7 +139,7 @@ def _is_redacted(block: Block) -> bool:
 
 
 def _find_next_change(event: Event, snapshots: Snapshots, start: int) -> int | None:
-    """Return the first frame from `start` on that changes what `event` reports, else the frame at `start`."""
+    """Return the first frame from `start` on that changes what `event` reports; `start` if none does."""
     if not snapshots:
         return None
     for i in range(start, len(snapshots)):

@@ -38,9 +38,9 @@ from streamconform.wire.framings import split
 
 WIDTH: Final = 110
 TRACEBACK_LINES: Final = 6
-"""Maximum lines shown of an adapter's traceback."""
+"""The maximum number of lines shown of an adapter's traceback."""
 UNLIMITED: Final = 10**6
-"""Width of a text that `-v` shows in full."""
+"""The width up to which `-v` shows a text in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
 """Checks that are shown only if they fail."""
 RELEVANT_STYLE: Final = "bold yellow"
@@ -67,7 +67,7 @@ class ExplainedTrial:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The judgement, all checks, and those that did not pass with their frames."""
+    """The judgement, all checks, and those that did not pass, with their frames."""
 
     judgement: Judgement | None
     checks: Sequence[Check]
@@ -91,7 +91,7 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
-    """Yield one line per check, those that did not pass last, then the verdict."""
+    """Yield one line per check, with those that did not pass at the end, and then the verdict."""
     return _verdict_lines(_judge(explained), explained.answer)
 
 
@@ -119,7 +119,7 @@ def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Ite
 
 
 def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
-    """Return the implementation's input, as label and text."""
+    """Return the implementation's input as a label and a text."""
     width = UNLIMITED if verbose else 600
     if isinstance(trial, Call):
         text = json.dumps(trial.case.input, ensure_ascii=False)
@@ -170,7 +170,7 @@ def _judge(explained: ExplainedTrial) -> _Judged:
 
 
 def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | None:
-    """Return the first frame at which the events differ from a correct parser's; None if that is unknown."""
+    """Return the first frame at which the events differ from a correct parser's; None if unknown."""
     snapshots = blame.list_outcomes(trial) if isinstance(answer.events, list) else ()
     # In that case not every frame has a snapshot, and the first wrong event may belong to a frame without a
     # snapshot.
@@ -185,7 +185,7 @@ def _find_divergence(trial: Trial, answer: Observation, blame: Blame) -> int | N
 def _wire_lines(
     trial: Trial, answer: Answer | Collateral, judged: _Judged, *, verbose: bool
 ) -> Iterator[StyledLine]:
-    """Yield each frame with its number, offset and time, and after `→` the events that it caused."""
+    """Yield each frame with its number, offset and time, followed by `→` and the events that it caused."""
     body = trial.body
     frames = split(APIS[trial.case.api].frame_case(trial.case, body), body)
     events_by_frame, last_events = _assign_events(answer, len(frames))
@@ -228,7 +228,7 @@ def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[Sty
     causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer)]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
-        yield from causes  # right after the first check: the others follow from it
+        yield from causes  # Shown right after the first check, because the other checks follow from it.
         causes = []
     yield from causes
     reason = f", {judgement.reason}" if judgement.reason else ""
@@ -289,7 +289,7 @@ def _format_event(event: Any) -> str:
 
 
 def _drop_nulls(value: Any) -> Any:
-    """Return `value` without null members: one line has little room."""
+    """Return `value` without null members, because a single line has little room."""
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 

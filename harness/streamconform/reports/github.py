@@ -27,8 +27,8 @@ from streamconform.reports.summary import (
 from streamconform.run.results import Results
 
 MAX_ANNOTATIONS: Final = 10
-"""Annotations per level and step that GitHub shows; it silently drops the others."""
-# Fewer than half of the annotations that GitHub shows, so that causes of failures have room.
+"""The number of annotations that GitHub shows per level and step; it silently drops the others."""
+# Fewer than half of the annotations that GitHub shows, to leave room for the causes of failures.
 MAX_PROBLEMS: Final = 4
 MAX_CASES: Final = 5
 ESCAPE_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -38,7 +38,7 @@ ESCAPE_PROPERTY: Final = ESCAPE_DATA | str.maketrans({":": "%3A", ",": "%2C"})
 def render(results: Results) -> str:
     """Return one line per annotation: errors by cause, worst harm first, then warnings, then the headline.
 
-    Only problems of the known-failures file have a file and line: results know of no other source location.
+    Only problems in the known-failures file have a file and line: results contain no other source location.
     """
     reason = describe_incomplete(results)
     lines: list[str] = []
@@ -92,7 +92,7 @@ def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
 
 
 def _format_problem(problem: Problem) -> str:
-    """Return the annotation at the entry of the known-failures file that `problem` is about."""
+    """Return the annotation at the known-failures entry that `problem` is about."""
     properties = {
         "file": problem.path,
         "line": str(problem.line or 1),

@@ -24,7 +24,7 @@ IDENTITIES: Final[tuple[Callable[[ImplementationInfo], object], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A trial in both results or in one of them.
+    """A trial that is in both results files, or only in one.
 
     `kind` is one of:
 
@@ -44,7 +44,7 @@ class Change:
 
     @property
     def trial(self) -> TrialResult:
-        """Return the trial to show: the earlier one if it was fixed or removed, else the later one."""
+        """Return the trial to show: the earlier one if it was fixed or removed, otherwise the later one."""
         first, second = self.before, self.after
         sides = (first, second) if self.kind in ("fixed", "gone") else (second, first)
         return next(side for side in sides if side is not None)
@@ -57,7 +57,7 @@ class History:
     before: Results
     after: Results
     pairs: Mapping[int, int]
-    """Index of an implementation in the later results to its index in the earlier results."""
+    """Maps an implementation's index in the later results to its index in the earlier results."""
     changes: tuple[Change, ...]
 
     def select(self, kind: ChangeKind) -> tuple[Change, ...]:
@@ -74,8 +74,8 @@ class History:
 def compare_results(before: Results, after: Results) -> History:
     """Return the change of each trial from `before` to `after`.
 
-    Trials match by id and implementation; implementations match by `impl` and input, else by `impl`, else by
-    name; if each of the results has a single implementation, those match. Each run decides for itself what
+    Trials match by id and implementation. Implementations match by `impl` and input, or else by `impl`, or
+    else by name; if both results have only one implementation, those match. Each run decides for itself what
     counts as a failure, since either may have been `strict`.
     """
     after = sort_trials(after)
@@ -114,10 +114,10 @@ def _is_failure(trial: TrialResult, results: Results) -> bool:
 def _pair_implementations(
     before: Sequence[ImplementationInfo], after: Sequence[ImplementationInfo]
 ) -> dict[int, int]:
-    """Return the index in `before` for the index of each implementation in `after`; none is used twice."""
+    """Map the index of each implementation in `after` to its index in `before`; none is used twice."""
     pairs: dict[int, int] = {}
-    # Each key is tried for all before the next key, so that a weak match never takes the partner of a strong
-    # one.
+    # Each key is tried for all implementations before the next key, so that a weak match never takes the
+    # partner of a strong one.
     for identify in IDENTITIES:
         for new, info in enumerate(after):
             candidates = (

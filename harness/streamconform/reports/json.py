@@ -28,7 +28,7 @@ def render(results: Results) -> str:
 
 
 def render_lines(results: Results) -> str:
-    """Return `results` in the format of `results.jsonl`; merged shards become one file."""
+    """Return `results` in the format of `results.jsonl`, for example to save merged shards as one file."""
     records: list[Header | TrialResult | Footer] = [results.header, *results.trials]
     if results.footer is not None:
         records.append(results.footer)

@@ -23,12 +23,12 @@ from streamconform.run.results import Results
 
 ERROR_VERDICTS: Final = frozenset({"faulted", "hang"})
 MAX_BODY: Final = 16_000
-"""Characters of text per trial; thousands of trials may fail in one run."""
+"""The maximum length of the text about a trial; thousands of trials may fail in one run."""
 MAX_CHECKS: Final = 20
-"""Checks listed in the body of a failure; the rest is counted."""
+"""The maximum number of checks listed in the body of a failure; the rest are counted."""
 MAX_TRACEBACK_LINES: Final = 20
 WIDTH: Final = 400
-"""Approximate characters per line; the command at the end of a body may be four times as long."""
+"""The approximate length of a line; the command at the end of a body may be four times as long."""
 
 
 def render(results: Results) -> str:
@@ -36,8 +36,8 @@ def render(results: Results) -> str:
 
     The verdicts fail and stale become `failure`, faulted and hang become `error`, known and skipped become
     `skipped`; the text of a warning goes to `system-out`. Incomplete results and known-failures entries that
-    are out of date also get a failed test in a suite named `streamconform`, since a reader that shows only
-    tests must not show them green.
+    are out of date also get a failed test in a suite named `streamconform`; otherwise, a tool that shows only
+    tests would show such a run as green.
     """
     root = Element("testsuites")
     names = name_implementations(results.header)
@@ -53,7 +53,7 @@ def render(results: Results) -> str:
         properties = SubElement(suite, "properties")
         for name, text in _properties(results, results.header.implementations[index], reason):
             SubElement(properties, "property", {"name": name, "value": escape_line(text, WIDTH)})
-        # Readers split class names at dots, and versions have dots.
+        # JUnit readers split class names at dots, and versions contain dots.
         prefix = f"{names[index].replace('.', '_')}." if len(names) > 1 else ""
         for trial in trials:
             _add_trial(suite, prefix, trial, results, unexpected=id(trial) in unexpected)
@@ -67,7 +67,7 @@ def render(results: Results) -> str:
 
 
 def _add_run_suite(root: Element, reason: str | None, problems: tuple[Problem, ...]) -> None:
-    """Add a suite with a failed test for incomplete results and for each problem of known failures."""
+    """Add a suite with a failed test for incomplete results and for each problem with known failures."""
     suite = SubElement(root, "testsuite", {"name": "streamconform"})
     attributes = {"classname": "streamconform", "time": "0"}
     if reason is not None:
@@ -126,7 +126,7 @@ def _format_body(trial: TrialResult, results: Results) -> str:
 
 
 def _body_lines(trial: TrialResult, results: Results) -> Iterator[str]:
-    """Yield verdict, title, cause, exception, checks, the adapter's traceback, guarded bugs and commands."""
+    """Yield the verdict, title, cause, exception, checks, traceback, guarded bugs and commands."""
     yield f"{VERDICT_LABELS[trial.verdict]}: {escape_line(trial.title or trial.case, WIDTH)}"
     cause = group_by_cause([trial])[0]
     yield f"{cause.title} ({describe_harm(cause)})"
@@ -156,7 +156,7 @@ def _body_lines(trial: TrialResult, results: Results) -> Iterator[str]:
 
 
 def _set_counts(element: Element) -> None:
-    """Set the numbers of tests, failures, errors and skipped tests, which the format wants as attributes."""
+    """Set the attributes that count tests, failures, errors and skipped tests."""
     counts = {tag: sum(1 for _ in element.iter(tag)) for tag in ("testcase", "failure", "error", "skipped")}
     element.set("tests", str(counts["testcase"]))
     element.set("failures", str(counts["failure"]))

@@ -1,4 +1,4 @@
-"""Markdown for a GitHub step summary or a comment: a table, failures by cause, warnings, known failures."""
+"""Markdown for a GitHub step summary or comment: a table, failures by cause, warnings, known failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from streamconform.reports.summary import (
 from streamconform.run.results import Results
 
 MAX_BYTES: Final = 65_000
-"""A GitHub comment holds 65,536 characters; a step summary holds 1 MiB."""
+"""A GitHub comment can have 65,536 characters, and a step summary 1 MiB."""
 MAX_CASES: Final = 3
 MAX_ROWS: Final = 50
 MAX_DELIVERIES: Final = 8
@@ -50,7 +50,7 @@ LEFT_OUT: Final = "_The rest is left out here; `conform report terminal` prints 
 def render(results: Results) -> str:
     """Return the document, at most `MAX_BYTES` long; it says so if something is left out.
 
-    All text from outside is in code spans or blocks, where markup, mentions, references and links have no
+    All untrusted text is in code spans or blocks, where markup, mentions, references and links have no
     effect.
     """
     return "\n\n".join(limit_blocks(_blocks(results), LEFT_OUT))
@@ -100,7 +100,7 @@ def _table(results: Results, failed: list[TrialResult]) -> Iterator[str]:
 
 
 def describe_causes(trials: Iterable[TrialResult], header: Header) -> Iterator[str]:
-    """Yield one block per cause, the worst harm first: if blocks are cut off, they are the least harmful."""
+    """Yield one block per cause, the worst harm first, so that only the least harmful are cut off."""
     for number, cause in enumerate(group_by_cause(trials), start=1):
         yield "\n".join(_cause_lines(number, cause, header))
 
@@ -157,7 +157,7 @@ def _reasons(trials: list[TrialResult]) -> Iterator[str]:
 def format_code(text: str, width: int = 120) -> str:
     """Return `text` as a code span."""
     line = escape_line(text, width)
-    # A longer run of backticks than any in the text, as CommonMark requires.
+    # CommonMark requires a longer run of backticks than any in the text.
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     padding = " " if len(fence) > 1 else ""
     return f"{fence}{padding}{line}{padding}{fence}"
@@ -166,7 +166,7 @@ def format_code(text: str, width: int = 120) -> str:
 def format_cell(text: str, width: int = 120) -> str:
     r"""Return `text` as a code span for a table cell, with `|` escaped.
 
-    A `|` after a backslash becomes `\x7c`: GitHub would read the two as an escaped bar.
+    A `|` after a backslash becomes `\x7c`, because GitHub would read the pair as an escaped bar.
     """
     return re.sub(r"(?<=\\)\|", r"\\x7c", format_code(text, width)).replace("|", r"\|")
 
@@ -182,10 +182,10 @@ def _fence(lines: Iterable[str]) -> Iterator[str]:
 
 
 def limit_blocks(blocks: Iterable[str], left_out: str) -> Iterator[str]:
-    """Yield as many of `blocks` as fit into `MAX_BYTES`, with empty lines between them, then `left_out`."""
+    """Yield as many of `blocks` as fit into `MAX_BYTES`, separated by empty lines, then `left_out`."""
     room = MAX_BYTES - len(left_out) - 2
     for block in blocks:
-        # Whole blocks only: half a table or an open code block would swallow the text after it.
+        # Only complete blocks: an incomplete table or an open code block would swallow the text after it.
         room -= len(block.encode()) + 2
         if room < 0:
             yield left_out

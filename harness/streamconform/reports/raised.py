@@ -13,9 +13,9 @@ _VARIABLE: Final = re.compile(
     r"""0x[0-9a-f]+|\b[0-9a-f]{8,}\b|(?<!\w)(?P<quote>['"`]).*?(?:(?P=quote)|$)|\d+""",
     re.IGNORECASE | re.DOTALL,
 )
-"""Parts in which two messages of one cause differ: digits, hexadecimal numbers and quoted strings.
+"""Matches the parts in which messages with the same cause differ: digits, hexadecimal numbers, strings.
 
-A string is also taken without its closing quote, because long messages are cut.
+A quoted string also matches without its closing quote, because long messages are cut.
 """
 
 
@@ -39,7 +39,7 @@ def read_raised(result: TrialResult) -> ExceptionRecord | None:
 
 
 def parse_raised(value: Any) -> ExceptionRecord | None:
-    """Return the exception in a value of the results, or None; results are read from a file."""
+    """Return the exception in a value from a results file, or None if it contains none."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return None
     message, where = value.get("message"), value.get("where")

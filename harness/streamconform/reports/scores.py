@@ -1,7 +1,7 @@
 """The scores of one implementation as JSON, for pages about many implementations. Pure.
 
-A run's results have a line for each trial. This document has a word for each case, and the causes of the
-failures; it is small enough to be committed, and a diff of two of them is readable.
+A run's results contain a line for each trial. This document contains only a word for each case, and the
+causes of the failures; it is small enough to commit, and a diff of two versions is readable.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from streamconform.run.results import Results
 CaseMark = Literal["pass", "warn", "fail", "framing", "truncation", "skipped"]
 """Whether a case fails in `as-is`, only in other deliveries (`framing`), or only when cut."""
 MAX_EXAMPLE: Final = 400
-"""Characters of a cause's example."""
+"""The maximum length of a cause's example."""
 
 
 def render(results: Results, context: PageContext) -> str:
-    """Return the document, valid against `scores.v1`; raises `UsageError` if there are several runs in it."""
+    """Return a document valid against `scores.v1`; raises `UsageError` for results of several runs."""
     header = results.header
     if len(header.implementations) != 1:
         raise UsageError(
@@ -81,7 +81,7 @@ def _render_row(row: MatrixRow, results: Results, context: PageContext) -> dict[
 
 
 def mark_case(trials: Sequence[TrialResult], *, strict: bool) -> CaseMark:
-    """Return the mark of a case from all of its trials."""
+    """Return a case's mark, which depends on all its trials."""
     as_is = [trial for trial in trials if trial.delivery == AS_IS] or list(trials)
     mark = mark_trials(as_is, strict=strict)
     if mark in ("fail", "skipped"):
@@ -103,7 +103,7 @@ def _render_score(score: Score) -> dict[str, int]:
 
 
 def _count_not_exposed(trials: Iterable[TrialResult]) -> dict[str, int]:
-    """Return the number of cases in which each path is left out because the library does not expose it."""
+    """Return, for each path, the number of cases in which the library does not expose it."""
     pairs = {(path, trial.case) for trial in trials for path in trial.not_exposed}
     return dict(sorted(Counter(path for path, _ in pairs).items()))
 
@@ -134,7 +134,7 @@ def _render_cause(cause: Cause, row: MatrixRow, context: PageContext) -> dict[st
 
 
 def _group_marks(marks: Mapping[str, CaseMark]) -> dict[str, dict[str, str]]:
-    """Return the names of the cases of each group, by mark."""
+    """Return the names of the cases in each group, by mark."""
     groups: dict[str, dict[str, list[str]]] = {}
     for case, mark in marks.items():
         group, _, name = case.rpartition("/")

@@ -21,9 +21,9 @@ class StyledLine(NamedTuple):
 
 
 def make_text(*parts: StyledLine) -> Text:
-    """Return `parts` as the text of one line, in which every character that does not print is escaped."""
-    # Here and not in each report: results are read from a file, so any field of them can hold an escape
-    # sequence. To escape text twice changes nothing.
+    """Return `parts` as one line of text, with every non-printable character escaped."""
+    # Done here rather than in each report: results are read from a file, so any field can contain an escape
+    # sequence. Escaping text twice changes nothing.
     return Text.assemble(*((escape_unprintable(part.text), part.style) for part in parts))
 
 
@@ -43,7 +43,7 @@ def print_lines(lines: Iterable[StyledLine]) -> None:
 def render_lines(lines: Iterable[StyledLine]) -> str:
     """Return `lines` as stdout would show them: with color escapes on a terminal, else plain."""
     text = io.StringIO()
-    # A pager reads this text, so it is rendered as if it were stdout; None leaves the choice to FORCE_COLOR.
+    # A pager reads this text, so render it as if for stdout; None leaves the choice to FORCE_COLOR.
     forced = True if sys.stdout.isatty() else None
     console = Console(file=text, highlight=False, soft_wrap=True, width=120, force_terminal=forced)
     for line in lines:

@@ -18,7 +18,7 @@ from streamconform.reports.difference_kinds import generalize_path
 from streamconform.run.results import Results
 
 MAX_NOT_EXPOSED: Final = 8
-"""Maximum paths listed of values that a library does not expose; the rest are counted."""
+"""The maximum number of unexposed paths listed; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class Summary:
 
 def summarize(results: Results) -> Summary:
     """Return the counts of `results`."""
-    # A known failure that passes is not a failed trial: its entry is out of date, which is counted apart.
+    # A known failure that passes is not a failed trial; its entry is out of date, which is counted
+    # separately.
     failed = [trial for trial in find_unexpected(results) if trial.verdict != "stale"]
     failed_verdicts = Counter(trial.verdict for trial in failed)
     verdicts = Counter(trial.verdict for trial in results.trials)
@@ -116,7 +117,7 @@ def format_badge(results: Results) -> str:
 
 
 def describe_incomplete(results: Results) -> str | None:
-    """Return why the results are incomplete (the run did not end, or trials are missing), or None."""
+    """Return why the results are incomplete (an interrupted run, missing trials), or None if complete."""
     ended = len(results.trials)
     progress = f"{ended:,} of {format_count(results.header.trials, 'trial')} ended"
     if results.footer is None:
@@ -142,7 +143,7 @@ def find_warnings(results: Results) -> list[TrialResult]:
 
 
 def needs_attention(results: Results) -> bool:
-    """Return whether a run without new failures still has known failures or warnings, so it is not green."""
+    """Return whether a run without new failures is still not green, because of known failures or warnings."""
     summary = summarize(results)
     return bool(summary.known or summary.warnings)
 
@@ -175,7 +176,7 @@ def _count(number: int, noun: str) -> list[str]:
 
 
 def _count_rest(summary: Summary) -> list[str]:
-    """Return the counts that a headline adds when they are not zero."""
+    """Return the counts that a headline includes only if they are not zero."""
     # The entry of a fixed trial is among the problems, unless the run was stopped before they were collected.
     fixed = 0 if summary.problems else summary.fixed
     return [

@@ -1,4 +1,4 @@
-"""Print a run to the terminal: implementations, a progress bar, failures by cause, and the headline."""
+"""Print a run to the terminal: the implementations, a progress bar, failures by cause, and the headline."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 MAX_CAUSES: Final = 12
 MAX_WARNINGS: Final = 6
-"""Maximum causes listed; the rest are counted, and `-v` lists all."""
+"""The maximum number of causes listed; the rest are counted, and `-v` lists all."""
 MAX_CASES: Final = 3
-"""Maximum cases listed per cause; the rest are counted, and `-v` lists all."""
+"""The maximum number of cases listed per cause; the rest are counted, and `-v` lists all."""
 MAX_DELIVERIES: Final = 6
 MAX_BUGS: Final = 12
 MAX_FRAME_RANGES: Final = 8
@@ -65,7 +65,7 @@ class Terminal:
     """Prints a run to a stream, with a progress bar if the stream is a terminal."""
 
     def __init__(self, *, quiet: int, verbose: int, strict: bool, stream: TextIO | None = None) -> None:
-        """Print to `stream`, by default stdout; `quiet` and `verbose` are the counts of `-q` and `-v`."""
+        """Print to `stream` (default: stdout); `quiet` and `verbose` are the counts of `-q` and `-v`."""
         self.console = make_console(stream or sys.stdout)
         self._quiet, self._verbose, self._strict = quiet, verbose, strict
         self._bar: Progress | None = None
@@ -119,8 +119,8 @@ class Terminal:
             self._bar.update(self._task, advance=1, description=description)
 
     def finish(self, results: Results, seconds: float | None) -> None:
-        """Print warnings and failures by cause, problems of known failures, and the headline."""
-        # First, because lines printed beside a running bar would be drawn over.
+        """Print warnings and failures by cause, problems with known failures, and the headline."""
+        # Remove the bar first, because it would overwrite lines that are printed while it runs.
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         # A known failure that passes is shown once, as a problem of its entry.
@@ -232,7 +232,7 @@ class Terminal:
 
 
 def describe_implementation(info: ImplementationInfo) -> str:
-    """Return name, version, language, input mode and `--impl` value of an implementation."""
+    """Return an implementation's name, version, language, input mode and `--impl` value."""
     version = f" {info.version}" if info.version else ""
     details = ", ".join(text for text in (info.language, info.input) if text)
     via = "" if info.impl == info.name else f" via {info.impl}"
@@ -277,7 +277,7 @@ def _format_deliveries(failure: Failure, results: Results) -> str:
 
 
 def _name_other_cases(cause: Cause) -> Iterator[str]:
-    """Yield the cases of `cause` other than the first one, each once."""
+    """Yield each case of `cause` once, except for the first case."""
     first = cause.failures[0].first.case
     yield from dict.fromkeys(failure.first.case for failure in cause.failures if failure.first.case != first)
 

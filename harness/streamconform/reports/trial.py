@@ -1,4 +1,4 @@
-"""Describe one result in plain lines, the worst difference first, for reports with a place per trial."""
+"""Describe one result in plain lines, the worst difference first, for reports with an entry per trial."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEVERITY: Final = ("fail", "warn", "may")
 
 
 def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
-    """Yield the reason why a trial did not pass, relevant frames, guarded bugs, and the run command."""
+    """Yield the reason why a trial did not pass, the relevant frames, guarded bugs, and the run command."""
     info = header.implementations[result.implementation]
     checks = sorted(result.checks, key=lambda check: SEVERITY.index(check.verdict))
     if result.reason or not checks:

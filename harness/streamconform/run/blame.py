@@ -1,8 +1,8 @@
-"""Find the frames that determined a failing value, by comparing the reference's outcomes after each frame.
+"""Find the frames that determined a failing value, by comparing the reference's outcome after each frame.
 
-Nothing is tracked while an implementation runs, so passing trials cost nothing: frames are computed for
-failing checks only, and once per body. The reference is reached by name, like any parser, through the entry
-point group `streamconform.blame`. Without an entry point that reads the API, checks have no frames.
+Nothing is tracked while an implementation runs, so passing trials cost nothing: frames are computed only for
+failing checks, and once per body. The reference is found, like any parser, through the entry point group
+`streamconform.blame`. Without an entry point that reads the API, checks have no frames.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from streamconform.wire.framings import split
 
 GROUP: Final = "streamconform.blame"
 MAX_POSITIONS: Final = 500
-"""Snapshots per body and pass; a longer stream gets a second pass, between two snapshots that differ."""
+"""Snapshots per body and pass; a longer stream gets a second pass between two snapshots that differ."""
 MAX_BODIES: Final = 16
-"""Number of bodies whose snapshots are cached; the deliveries of one case share a few bodies."""
+"""The number of bodies whose snapshots are cached; the deliveries of one case share a few bodies."""
 
 EMPTY_OUTCOME: Final = Outcome(status="incomplete", content=())
 """The outcome before the first frame."""
@@ -38,7 +38,7 @@ Snapshots = Callable[[Any, list[int]], Iterator[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class ReferenceInput:
-    """The reference's input in this process, with the attributes of `adapter_input.BytesInput`."""
+    """The input of the reference in this process, with the attributes of `adapter_input.BytesInput`."""
 
     api: str
     status: int
@@ -54,7 +54,7 @@ class Blame:
     """Finds the frames of checks, and caches the snapshots of recent bodies."""
 
     def __init__(self, snapshots: Snapshots | None) -> None:
-        """Use `snapshots`; with None, no check gets frames."""
+        """Use the function `snapshots`; if it is None, no check gets frames."""
         self._snapshots = snapshots
         self._cache: dict[tuple[str, bytes], dict[int, Outcome]] = {}
 
@@ -65,7 +65,7 @@ class Blame:
         return tuple(replace(check, frames=self._find_frames(trial, check, claims)) for check in checks)
 
     def find_first_delta(self, trial: Trial) -> int | None:
-        """Return the end offset of the first frame after which a block has text; None without one."""
+        """Return the end offset of the first frame after which a block has text; None if there is none."""
         frames = self._split(trial)
         for number, outcome in self._outcomes(trial, _spread_positions(len(frames))):
             if any(_has_text(block) for block in outcome.content):
@@ -94,8 +94,8 @@ class Blame:
     def _outcomes(self, trial: Trial, positions: list[int]) -> list[tuple[int, Outcome]]:
         """Return (frame number, outcome after it) for each frame number in `positions`."""
         given = _build_input(trial)
-        # All that the outcome depends on: two cases may share a body and differ in prices. By `repr`, because
-        # mappings have no hash.
+        # Everything the outcome depends on: two cases may share a body but differ in prices. `repr` is used
+        # because mappings have no hash.
         key = (repr(replace(given, chunks=())), trial.body)
         # Reinserting the entry keeps the dictionary ordered by last use, so that the first one is the oldest.
         known = self._cache[key] = self._cache.pop(key, {})
@@ -131,7 +131,7 @@ def _call_entry_point(point: EntryPoint, run: Any, positions: list[int]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the value at a check's path from an outcome, aligned as the judge aligns it."""
+    """Reads the value at a check's path from an outcome, which is aligned as in the judge."""
 
     trial: Trial
     path: str
@@ -150,17 +150,18 @@ class _Reader:
         if position == "complete_calls":
             return sum(isinstance(block, ToolCall) and block.complete is True for block in blocks)
         if not position.isdigit() or int(position) >= len(blocks):
-            return None  # a check of all blocks together, such as that of a cut stream, has no frame
+            return None  # A check of all blocks together, such as for a cut stream, has no frame.
         block = blocks[int(position)]
         name = rest[-1]
-        # With the text: while a call streams, its arguments are null, and only the text shows its frames.
+        # The text is included: while a call streams, its arguments are null, and only the text reveals the
+        # frames.
         if name == "arguments" and isinstance(block, ToolCall):
             return [block.arguments_text, block.arguments]
         return getattr(block, name, None)
 
 
 def _find_changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[tuple[int, int]]:
-    """Return (previous position, position) for each position after which the value differs."""
+    """Return (previous position, position) for each position at which the value changes."""
     changes = []
     value, before = reader(EMPTY_OUTCOME), -1
     for number, outcome in outcomes:

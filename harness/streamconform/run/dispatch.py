@@ -37,11 +37,11 @@ class Dispatcher:
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, TrialExchange | None]:
-        """Return the answer of `program` to `trial`, and over HTTP its exchange with the server."""
+        """Return the answer of `program` to `trial`, and, over HTTP, its exchange with the server."""
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
         events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
-        # All chunks are in the run message, so there is nothing to hold back and no server.
+        # The run message contains all chunks, so there is no server and nothing to hold back.
         if self.plan.input == "bytes":
             return await program.run(trial, seconds, events=events), None
         # An implementation that sends its events with the result gains nothing from a gate: it would wait for
@@ -60,7 +60,7 @@ class Dispatcher:
     async def _dispatch_conversation(
         self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
     ) -> tuple[Answer | Collateral, TrialExchange | None]:
-        """Return the answer to a call, or over HTTP the requests sent for a conversation."""
+        """Return the answer to a call, or, over HTTP, the requests sent for a conversation."""
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
@@ -90,7 +90,7 @@ class Dispatcher:
 async def _call_per_input(
     program: Program | InProcessAdapter, trial: Call, seconds: float
 ) -> Answer | Collateral:
-    """Return the list of the results for each input, or the first answer that is not a result."""
+    """Return a list with the result for each input, or the first answer that is not a result."""
     results: list[Any] = []
     for value in trial.case.input:
         one = Call(replace(trial.case, input=value))
@@ -102,13 +102,13 @@ async def _call_per_input(
 
 
 def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
-    """Return `judgement` corrected with the server's observations: a skip, a missing request, a reason.
+    """Return `judgement`, corrected by the server's observations: a skip, a missing request, a reason.
 
     An expected outcome does not pass if the client never fetched the stream. If the client reports an error
     instead, it may have refused to send the request, which reveals nothing about its parser, so the trial is
     skipped.
     """
-    # Before every judgement of the answer: the client did not get the recording at all.
+    # This precedes any judgement of the answer: the client did not get the recording at all.
     if exchange.mismatch is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.mismatch)
     if isinstance(exchange.trial, Call):
@@ -129,7 +129,7 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     ):
         return _judge_missing_request(answer, exchange)
     if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
-        # Every request got an error from this server, so nothing is known about the client's parser.
+        # This server answered every request with an error, so nothing is known about the client's parser.
         return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
     # A complaint without consequences, such as about a retry, is not shown.
     if judgement.verdict == "pass":
@@ -151,7 +151,7 @@ def _judge_request_case(judgement: Judgement, exchange: TrialExchange, answer: A
 
 
 def _judge_missing_request(answer: Observation, exchange: TrialExchange) -> Judgement:
-    """Return the verdict when the client sent no request: a failure if it reports an error, else a fault."""
+    """Return the verdict if the client sent no request: failed if it reports an error, otherwise faulted."""
     outcome, level = answer.outcome, exchange.trial.level
     if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {exchange.complaint}")

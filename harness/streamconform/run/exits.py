@@ -1,4 +1,4 @@
-"""Exit codes: the only place that maps the result of a run to a number."""
+"""Exit codes; only this module maps the result of a run to a number."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRECEDENCE = (
 
 
 def select_exit(*codes: Exit) -> Exit:
-    """Return the code that takes precedence; `EXPECTED` if there is none."""
+    """Return the code that takes precedence, or `EXPECTED` if there is none."""
     return min(codes, key=PRECEDENCE.index, default=Exit.EXPECTED)
 
 

@@ -1,8 +1,8 @@
-"""Run a coroutine that Ctrl-C and SIGTERM interrupt in the same way, even while it judges an answer.
+"""Run a coroutine that Ctrl-C and SIGTERM can interrupt, even while it judges an answer.
 
 A signal cancels the coroutine, which takes effect when it next waits. Judging never waits, so it runs in
-`interrupt_at_once`, where a signal raises instead, and a timer ends it if it takes too long: a pattern of a
-suite can take years to match. Both need the main thread, where Python runs signal handlers.
+`interrupt_at_once`, where a signal raises instead, and a timer ends it if it takes too long: matching a
+pattern in a suite can take years. Both need the main thread, where Python runs signal handlers.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
-        # In this order: a timer that fires now raises nothing, and none is left when the old handler is back,
-        # which by default ends the process.
+        # The order matters: a timer that fires now raises nothing, and none is left when the old handler is
+        # restored, which by default ends the process.
         _Section.is_open = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
@@ -68,10 +68,10 @@ def _raise_took_too_long(*_: object) -> None:
 async def _cancel_on_signals(main: Coroutine[Any, Any, None]) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None, "a running coroutine has a task"
-    on_sigint = signal.getsignal(signal.SIGINT)  # asyncio's, which cancels, and raises the second time
+    on_sigint = signal.getsignal(signal.SIGINT)  # asyncio's, which first cancels, then raises
 
     def handle_sigterm(*_: object) -> None:
-        # Not by raising SIGINT: background jobs of a shell script ignore that signal.
+        # SIGINT is not raised here, because background jobs of a shell script ignore it.
         loop.call_soon_threadsafe(task.cancel)
         _leave_section()
 

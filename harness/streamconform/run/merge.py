@@ -58,15 +58,15 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
 
 
 def sort_trials(results: Results) -> Results:
-    """Return `results` with its trials in suite order, independent of which one ended first."""
+    """Return `results` with its trials in suite order, regardless of the order in which they ended."""
     return replace(results, trials=tuple(sorted(results.trials, key=_sort_key)))
 
 
 def _sort_key(trial: TrialResult) -> tuple[Any, ...]:
     name, _, rest = (trial.delivery or "").partition(".")
     order = DELIVERY_ORDER.index(name) if name in DELIVERY_ORDER else len(DELIVERY_ORDER)
-    # As numbers, so that `cut-after-frame.2` comes before `.10`. Bounded, because Python converts long digit
-    # strings in quadratic time and results may come from anywhere.
+    # Digits are compared as numbers, so that `cut-after-frame.2` comes before `.10`. Their length is limited,
+    # because Python converts long digit strings in quadratic time and results may come from anywhere.
     numbers = [int(digits) for digits in re.findall(r"[0-9]{1,9}", rest)]
     return trial.implementation, trial.case.split("/"), order, numbers, trial.id
 
@@ -115,7 +115,7 @@ def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
     counts: Counter[str] = Counter()
     for footer in complete:
         counts.update(footer.counts)
-    # An exit code that this version does not know must not count as a success.
+    # An exit code unknown to this version must not count as success.
     codes = [Exit(footer.exit) if footer.exit in set(Exit) else Exit.BUG for footer in complete]
     return Footer(
         counts=dict(counts),

@@ -1,4 +1,4 @@
-"""Plan a run: its settings, and the trials of each implementation. No I/O."""
+"""Plan a run: its settings and the trials of each implementation. No I/O."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Settings:
     """The settings of a run."""
 
     workers: int
-    """Parallel programs per implementation."""
+    """The number of parallel programs per implementation."""
     timeout: float
     """Seconds per trial."""
     seed: int = 0
     strict: bool = False
     maxfail: int = 0
-    """Unexpected verdicts after which the run stops; 0 for no limit."""
+    """The number of unexpected verdicts after which the run stops; 0 for no limit."""
     input: Input | None = None
-    """The input mode; None for the first one in each implementation's `inputs`."""
+    """The input mode; None selects the first one in each implementation's `inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ImplementationPlan:
     input: Input = "bytes"
 
     def without(self, done: Collection[tuple[int, str]]) -> ImplementationPlan:
-        """Return the plan without the trials `done`, pairs of an implementation's index and a trial's id."""
+        """Return the plan without the trials in `done`: pairs of implementation index and trial id."""
         return replace(
             self,
             trials=tuple(trial for trial in self.trials if (self.index, trial.id) not in done),
@@ -89,8 +89,8 @@ def plan_implementation(
     Trials that need a different input mode are excluded. Raises `UsageError` if the implementation does not
     support `requested_input`.
     """
-    # The suite is expanded for HTTP, which has the most trials: the input mode is known only here, after the
-    # greeting.
+    # The suite was expanded for HTTP, which has the most trials, because the input mode is known only after
+    # the greeting.
     mode = requested_input or greeting.inputs[0]
     if mode not in greeting.inputs:
         supported = ", ".join(f"`{name}`" for name in greeting.inputs)
@@ -102,8 +102,8 @@ def plan_implementation(
         if mode not in supported_inputs(trial):
             continue
         case = trial.case
-        # Once per case, which has some twenty trials: a vendor's client has each payload of the body
-        # validated.
+        # Done once per case rather than for each of its twenty or so trials: for a vendor's client, each
+        # payload of the body is validated.
         if case.id not in reasons:
             reasons[case.id] = explain_skip(case, greeting)
         reason = reasons[case.id]

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
-"""Maximum consecutive programs of one implementation that end or time out without an answer in between."""
+"""The maximum number of an implementation's consecutive programs that end or time out without an answer."""
 GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
 MAX_LAST_FAULT = 120
-"""Characters of the last failure that are repeated in the result of each trial that is not run."""
+"""The number of characters of the last failure that are repeated in the result of each trial not run."""
 JUDGING_SECONDS = 60.0
 """Time limit for judging one answer; the largest possible answer takes a few seconds."""
 TRIALS_PER_WORKER = 8
-"""Minimum trials per worker: one more worker is started only if each worker still has this many."""
+"""The minimum number of trials per worker; no worker is added if that would leave each with fewer."""
 
 Emit = Callable[[TrialResult], TrialResult]
 """Records a result and returns it as recorded, with `known` and `stale` verdicts applied."""
 AnswerObserver = Callable[[ImplementationPlan, AnyTrial, Answer], None]
-"""Receives every answer, including those of passing trials, which the results file does not keep."""
+"""Receives every answer, including those to passing trials, which the results file does not keep."""
 
 
 class MaxFailReached(Exception):
@@ -56,7 +56,7 @@ class Tally:
     """Implementations that answered at least one trial."""
     unexpected: int = 0
     consecutive_failures: int = 0
-    """Programs of the current implementation that ended or timed out since its last answer."""
+    """The number of the current implementation's programs that ended or timed out since its last answer."""
     last_fault: str = ""
     """The reason of the last one."""
 
@@ -72,14 +72,14 @@ class Tally:
                 self.consecutive_failures = 0
 
     def restore(self, result: TrialResult, *, strict: bool) -> None:
-        """Count the unsettled result of an interrupted run that this one continues."""
+        """Count a result, before known failures, of the interrupted run that this one continues."""
         # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
             self.answered.add(result.implementation)
         self.unexpected += is_unexpected(result, strict=strict)
 
     def record_failure(self, implementation: int, message: str) -> None:
-        """Count a program that ended without an answer, unless the implementation is given up already."""
+        """Count a program that ended without an answer, unless the implementation was already given up."""
         if not self.gave_up(implementation):
             self.last_fault = message
             self.consecutive_failures += 1
@@ -91,7 +91,7 @@ class Tally:
 
     def create_fault(self) -> ProtocolFault:
         """Return the answer to the trials that are not run because the implementation was given up."""
-        # Every remaining trial has this message, so it quotes only a little.
+        # Every remaining trial gets this message, so keep the quote short.
         message = f"not run: the program ended {self.consecutive_failures} times in a row"
         return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
 
@@ -134,7 +134,7 @@ async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: P
     queue = WorkQueue(plan, deque(plan.trials), dispatcher)
     await _run_workers(queue, plan.greeting.concurrency, context, program)
     if queue.retries:
-        # In the order of the suite, since retries end up in the order in which programs died.
+        # Restore the suite's order, since retries are added in the order in which programs died.
         queue.pending.extend(sorted(queue.retries, key=plan.trials.index))
         await _run_workers(queue, 1, context)
 
@@ -159,10 +159,10 @@ async def _run_workers(
 async def _run_worker(
     queue: WorkQueue, concurrency: int, context: WorkerContext, started: Program | None
 ) -> None:
-    """Use the `started` program, if any, then start one program after another until no trial is pending."""
+    """Use the `started` program, if any, then start one program after another until no trials are pending."""
     while queue.pending:
         program = started or Program(queue.plan.connection)
-        failure: BaseException | None = None  # raising it in an `except*` would wrap it in a group
+        failure: BaseException | None = None  # Raising it inside `except*` would wrap it in a group.
         try:
             # After giving up, no program is started, and the remaining trials only get their results.
             if started is None and not context.tally.gave_up(queue.plan.index):
@@ -208,7 +208,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
         else:
             answer, exchange = await queue.dispatcher.dispatch(program, trial, settings.timeout)
         ms = (time.perf_counter() - started) * 1000
-        # The program is dead, and this trial is judged later.
+        # The program is dead; this trial is judged later.
         if isinstance(answer, Collateral):
             queue.retries.append(trial)
             return

@@ -20,7 +20,7 @@ from streamconform.run.results import SCHEMA, Results
 T = TypeVar("T")
 
 MAX_LINE: Final = 64 * 1024 * 1024
-"""The longest line that is read: the outcome of the largest body fits in it."""
+"""The longest line that is read; the outcome of the largest body fits."""
 TYPE_NAMES: Final[Mapping[type, str]] = {
     str: "a string",
     int: "an integer",
@@ -72,10 +72,10 @@ def read(path: Path) -> Results:
 
 
 def _read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of `path`; after a killed run, the last one has no line end."""
+    """Yield the lines of `path`; after a killed run, the last one may lack a line end."""
     try:
         with path.open("rb") as file:
-            # One byte more than allowed, so that a longer line is noticed and not read to its end.
+            # Read one byte more than allowed, so that a longer line is detected without reading all of it.
             while line := file.readline(MAX_LINE + 1):
                 yield line
     except OSError as error:
@@ -109,7 +109,7 @@ def _reject_constant(name: str) -> float:
 
 
 def _parse_finite(text: str) -> float:
-    """Return the number; reject one beyond a double, because no report could write it."""
+    """Return the number; reject one that does not fit a double, because no report could write it."""
     number = float(text)
     return number if math.isfinite(number) else _reject_constant(text)
 
@@ -156,7 +156,7 @@ def _get_shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 def _convert(kind: type[T], value: Any, path: str) -> T:
     """Convert a JSON value to `kind`, the type of a field of the results; raises `_InvalidLine`.
 
-    Driven by the types, so that a new field of a dataclass needs no change here.
+    The conversion follows the types, so a new dataclass field needs no change here.
     """
     converted: Any = value
     # The common case first: a results file has hundreds of thousands of values.
@@ -182,7 +182,7 @@ def _convert(kind: type[T], value: Any, path: str) -> T:
         members = value.items() if fits else ()
         converted = {name: _convert(inner[1], item, f"{path}.{name}") for name, item in members}
     elif kind is float:
-        # Other writers of JSON shorten `5.0` to `5`. `bool` is a subclass of `int`, and no number.
+        # Some JSON writers shorten `5.0` to `5`. `bool` is a subclass of `int`, but not a number.
         fits = type(value) is int
     if not fits:
         other = "a list" if origin is tuple else "an object"

@@ -1,4 +1,4 @@
-"""Limit the size of answers in the results of a run, which has tens of thousands of up to 64 MiB each.
+"""Limit the size of answers in results: a run has tens of thousands, each of up to 64 MiB.
 
 The verdict never depends on these bounds: judging comes first. A result lists the members that were left out.
 """
@@ -14,26 +14,27 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
 MAX_OBSERVATION: Final = 1024 * 1024
-"""Bytes of one answer that its result keeps."""
+"""The maximum number of bytes of an answer that are kept in its result."""
 MAX_VALUE: Final = 64 * 1024
-"""Bytes of an expected or received value, or of a message, in one check."""
+"""The maximum number of bytes of an expected or received value, or of a message, in a check."""
 MAX_RUN: Final = 256 * 1024 * 1024
-"""Bytes of answers and checks that the results of one run keep. Beyond it, a result keeps no answer, and of
-each value in its checks `MAX_LATE_VALUE` bytes."""
+"""The maximum number of bytes of answers and checks that are kept in a run's results. Beyond it, answers are
+dropped, and each value in a check is shortened to `MAX_LATE_VALUE` bytes.
+"""
 MAX_LATE_VALUE: Final = 1024
 
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ResultBounds:
-    """Shortens the results of one run, and counts the bytes that they keep."""
+    """Shortens the results of one run, and counts the bytes that are kept."""
 
     def __init__(self, limit: int = MAX_RUN) -> None:
         """Keep at most `limit` bytes in total."""
         self._left = limit
 
     def shorten(self, result: TrialResult) -> TrialResult:
-        """Return `result` within the bounds."""
+        """Return `result`, shortened to fit the limits."""
         if not result.checks and not result.observation:
             return result
         is_late = self._left <= 0
@@ -53,7 +54,7 @@ def _shorten_observation(
 ) -> tuple[Mapping[str, Any] | None, int]:
     """Return the observation without its largest members, and the bytes that are kept.
 
-    The member `left_out` has the sizes of those that are missing.
+    Its member `left_out` contains the sizes of the missing members.
     """
     if not observation:
         return observation, 0
@@ -82,7 +83,7 @@ def _shorten_check(check: Check, limit: int) -> tuple[Check, int]:
 
 
 def _shorten_value(value: Any, limit: int) -> tuple[Any, int]:
-    """Return a JSON value, or the beginning of its text if it is too long, and the size of what is kept."""
+    """Return a JSON value, or the beginning of its text if it is too long, and the size of the result."""
     encoded = _encode(value)
     if len(encoded) <= limit:
         return value, len(encoded)

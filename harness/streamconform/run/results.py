@@ -23,13 +23,13 @@ OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "gua
 """Fields of a trial that are omitted if they are empty."""
 
 RUN_FACTS: Final = ("date", "command", "platform")
-"""Fields of the header about one run, which differ when it is repeated."""
+"""Header fields that differ when a run is repeated."""
 
 _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ResultsWriter:
-    """Writes a header, trials and a footer; each line is in the file when `write` returns."""
+    """Writes a header, trials and a footer; each line has reached the file when `write` returns."""
 
     def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
         """Open `path` for writing, after the lines `earlier` of an interrupted run; raises `ReportError`."""
@@ -37,7 +37,8 @@ class ResultsWriter:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if earlier:
-                # The file may end in a half line or a footer. It stays unchanged until it is replaced.
+                # The file may end with an incomplete line or a footer. It stays unchanged until it is
+                # replaced.
                 write_atomically(path, "".join(map(_encode_line, earlier)).encode())
             # Line-buffered: a killed run keeps every line that was written.
             self._file: TextIO = path.open("a" if earlier else "w", encoding="utf-8", buffering=1)
@@ -52,7 +53,7 @@ class ResultsWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file."""
-        with contextlib.suppress(OSError):  # `write` has reported it
+        with contextlib.suppress(OSError):  # `write` has already reported the error
             self._file.close()
 
     def write(self, line: Header | TrialResult | Footer) -> None:
@@ -60,7 +61,7 @@ class ResultsWriter:
         try:
             self._file.write(_encode_line(line))
         except OSError as error:
-            with contextlib.suppress(OSError):  # what is buffered cannot be written either
+            with contextlib.suppress(OSError):  # the buffered text cannot be written either
                 self._file.close()
             raise ReportError(f"`{self._path}` cannot be written: {error.strerror}") from error
 
@@ -78,7 +79,7 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
     """Return the JSON form of one line."""
     match line:
         case Header():
-            # Facts of one run, not of the suite: reports that have to be reproducible leave them out.
+            # These are facts about one run, not about the suite; reproducible reports leave them out.
             facts = {name: getattr(line, name) for name in RUN_FACTS if getattr(line, name) is not None}
             digest = {} if line.digest is None else {"digest": line.digest}
             return {

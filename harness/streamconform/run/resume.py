@@ -1,4 +1,4 @@
-"""Continue an interrupted run: require the same run, and restore verdicts before known failures. Pure."""
+"""Continue an interrupted run: require the same settings, and undo the effect of known failures. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _find_verdict(result: TrialResult) -> Verdict:
         return "fail"
     if "warn" in verdicts:
         return "warn"
-    # The only failure without a check.
+    # This is the only failure without a check.
     if (result.reason or "").startswith(SKIPPED_THOUGH_CLAIMED):
         return "fail"
     return "faulted" if result.culprit == "adapter" else "hang"

@@ -1,6 +1,6 @@
 """The folders that hold the results of runs: `.conform/runs/<UTC time>/results.jsonl`.
 
-Every run has a separate folder, so that concurrent runs in one project do not mix, and a partial run does not
+Every run has its own folder, so that concurrent runs in a project do not mix, and a partial run does not
 overwrite a complete one.
 """
 
@@ -26,7 +26,7 @@ CONFORM: Final = Path(".conform")
 RUNS: Final = CONFORM / "runs"
 RESULTS_NAME: Final = "results.jsonl"
 LATEST_NAME: Final = "latest"
-"""A text file with the name of the latest run's folder; a link would need privileges on Windows."""
+"""A text file that contains the name of the latest run's folder; a link would need privileges on Windows."""
 LOCK_NAME: Final = "lock"
 KEPT_RUNS: Final = 10
 PARTIAL_SETTINGS: Final = ("select", "api", "profile", "level", "shard", "last_failed")
@@ -37,7 +37,7 @@ class RunFolder:
     """The folder of a run in progress; its lock tells other processes that the run is not interrupted."""
 
     def __init__(self, path: Path) -> None:
-        """Lock the folder `path`; raises `UsageError` if a run in progress has it."""
+        """Lock the folder `path`; raises `UsageError` if a run in progress uses it."""
         self.path = path
         self.results = path / RESULTS_NAME
         self._lock: IO[bytes] = (path / LOCK_NAME).open("ab")
@@ -84,7 +84,7 @@ def create_run_folder(root: Path = RUNS) -> RunFolder:
 
 
 def prepare_conform_folder(folder: Path = CONFORM) -> None:
-    """Make the folder of results, with a `.gitignore` that keeps it out of version control."""
+    """Make the results folder, with a `.gitignore` that keeps it out of version control."""
     ignore = folder / ".gitignore"
     try:
         folder.mkdir(exist_ok=True)
@@ -124,7 +124,7 @@ def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
     old = folders[:-kept]
     if not old:
         return
-    # Ten filtered runs must not delete the last run of the whole suite, which takes minutes.
+    # Ten filtered runs must not delete the last run of the full suite, which takes minutes.
     newest_full = next((folder for folder in reversed(folders) if _is_full(folder / RESULTS_NAME)), None)
     for folder in old:
         if folder != newest_full and not _is_locked(folder):
@@ -133,23 +133,23 @@ def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
 
 
 def _list_runs(root: Path) -> list[Path]:
-    """Return the folders of runs that have results, the oldest first."""
+    """Return the folders of runs with results, the oldest first."""
     return sorted(path.parent for path in root.glob(f"*/{RESULTS_NAME}"))
 
 
 def _is_full(path: Path) -> bool:
-    """Return whether the results at `path` are of the full suite, to its end."""
+    """Return whether the results at `path` are those of a completed run of the full suite."""
     try:
         first, last = _read_ends(path)
         selection = json.loads(first)["selection"]
         return bool(json.loads(last)["complete"]) and not any(map(selection.get, PARTIAL_SETTINGS))
-    # The file may have another version, or be truncated.
+    # The file may have a different format version, or be truncated.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
 def _read_ends(path: Path) -> tuple[bytes, bytes]:
-    """Return the first line of a file and its last, which must be shorter than 64 KiB."""
+    """Return the first and the last line of a file; each must be shorter than 64 KiB."""
     with path.open("rb") as file:
         first = file.readline()
         file.seek(0, 2)
@@ -167,7 +167,7 @@ def _is_locked(folder: Path) -> bool:
 
 
 def _try_lock(file: IO[Any]) -> bool:
-    """Return whether this process has the lock of an open file now; closing the file releases it."""
+    """Try to lock an open file, and return whether this succeeded; closing the file releases the lock."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

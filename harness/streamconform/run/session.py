@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """The implementations to judge, and the trials to judge them on."""
+    """The implementations to judge, and their trials."""
 
     connections: tuple[Connection, ...]
     trials: tuple[AnyTrial, ...]
@@ -82,11 +82,11 @@ class FinishedRun:
     outdated: tuple[tuple[OutdatedEntry, ...], ...]
     """The outdated entries of each known-failures file, in the order of the request."""
     checked_paths: Callable[[TrialResult], CheckedPaths]
-    """Returns the paths that were judged in a trial."""
+    """A function that returns the paths judged in a trial."""
 
 
 def describe_platform() -> str:
-    """Return Python's version, the system and the processor: `Python 3.12.1, Linux 6.1.0, x86_64`."""
+    """Return Python's version, the system and the processor, as in `Python 3.12.1, Linux 6.1.0, x86_64`."""
     system = platform.uname()
     parts = (f"Python {platform.python_version()}", f"{system.system} {system.release}", system.machine)
     return ", ".join(part.strip() for part in parts if part.strip())
@@ -95,8 +95,8 @@ def describe_platform() -> str:
 def execute_run(request: RunRequest, path: Path, progress: Progress) -> FinishedRun:
     """Execute `request`, write `path` line by line, and return the results.
 
-    Raises `ImplementationError` before any trial runs if an implementation cannot be reached. Ctrl-C or
-    SIGTERM, which CI systems send, stops every program, writes the footer and results in exit code 130.
+    Raises `ImplementationError` before any trial runs if an implementation cannot be reached. On Ctrl-C, or
+    on SIGTERM, which CI systems send, it stops every program and writes the footer; the exit code is 130.
     """
     runner = _Runner(request, path, progress)
     try:
@@ -147,7 +147,7 @@ class _Runner:
         programs = [Program(connection) for connection in request.connections]
         greetings = []
         for program in programs:
-            # Before the start, which may fail and leave a process.
+            # Registered before the start, which may fail and leave a process behind.
             stack.push_async_callback(program.stop)
             greetings.append(await program.start(request.settings.timeout))
         self._plans = [
@@ -190,7 +190,7 @@ class _Runner:
                 self._stopped_early = True
 
     def _resume(self, earlier: Results) -> None:
-        """Take over the results of an interrupted run, and leave their trials out of the plans."""
+        """Take over the results of an interrupted run, and remove their trials from the plans."""
         assert self.header is not None, "the caller made the header"
         require_same_run(earlier.header, self.header)
         self.header = earlier.header
@@ -234,7 +234,7 @@ class _Runner:
         with self._writer:
             self._writer.write(footer)
         position = {id_: i for i, id_ in enumerate(self._trials)}
-        # In the order of the suite, in which an update writes new entries of known failures.
+        # Sorted in suite order, in which an update writes new known-failures entries.
         unsettled = sorted(self._unsettled, key=lambda result: (result.implementation, position[result.id]))
         results = sort_trials(Results(self.header, tuple(self._settled), footer))
         return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths)
@@ -245,7 +245,7 @@ class _Runner:
         return get_checked_paths(trial, plan.greeting.claims(trial.case.api))
 
     def _find_outdated(self) -> tuple[tuple[OutdatedEntry, ...], ...]:
-        """Return the outdated entries of each file; none after an interrupt, which leaves trials unjudged."""
+        """Return the outdated entries of each file; none after an interrupt, because trials are missing."""
         if self.interrupted:
             return tuple(() for _ in self.request.known_failures)
         impls = [connection.impl for connection in self.request.connections]

@@ -1,7 +1,7 @@
 """Judge one trial at a time, for a synchronous caller that chooses the next trial, such as pytest.
 
-`conform run` runs many trials in parallel (`pool`). Here one program is kept between trials and restarted
-after it ends.
+`conform run` runs many trials in parallel (`pool`). Here, one program is kept between trials and restarted
+when it ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ProgramFactory = Callable[[Connection], Program | InProcessAdapter]
 
 
 class SingleRunner:
-    """One implementation: call `begin`, then `judge` for one trial after another, then `end`."""
+    """One implementation: call `begin`, then `judge` for each trial, then `end`."""
 
     def __init__(
         self, connection: Connection, settings: Settings, blame: Blame, make: ProgramFactory = Program
@@ -96,7 +96,7 @@ class SingleRunner:
             try:
                 answer, exchange = await dispatcher.dispatch(program, trial, self._settings.timeout)
             except asyncio.CancelledError:
-                await program.stop()  # its late answer must not become that of the next trial
+                await program.stop()  # its late answer must not be taken for the answer to the next trial
                 raise
         if isinstance(answer, Collateral):
             answer = ProtocolFault("exited", "the program was ended")
@@ -116,7 +116,7 @@ class SingleRunner:
 
 
 class BlockingLoop:
-    """An event loop in its own thread; `run` waits for a coroutine and performs its jobs meanwhile."""
+    """An event loop in its own thread; while `run` waits for a coroutine, it performs its jobs."""
 
     def __init__(self) -> None:
         """Start the thread."""

@@ -1,7 +1,7 @@
-"""Decide on which streams a vendor's client is judged: those that the vendor sends. Pure.
+"""Decide which streams a vendor's client is judged on: those that the vendor may send. Pure.
 
-Many vendors serve another vendor's API, with their own limits. A client written for one of them does not
-promise to read the streams of the others, so rejecting them is not a bug.
+Many vendors offer another vendor's API with limits of their own. A client written for one vendor does not
+promise to read the streams of the others, so rejecting those is not a bug.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _TAG: Final = "vendor-"
 """Prefix of the tags that name the vendors whose streams a case shows."""
 _OF_THE_API: Final = ("error-frame", "unknown-event")
-"""Deliveries and faults that add a frame of the API that a vendor may not document."""
+"""Deliveries and faults that add a frame which the API documents but a vendor may not."""
 
 
 def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
     """Return why a client of `vendor` is not judged on `case`, or None if the vendor may send its stream."""
     vendors = sorted(tag.removeprefix(_TAG) for tag in case.tags if tag.startswith(_TAG))
     if vendors and vendor not in vendors:
-        return f"a stream of {', '.join(vendors)}, not of {vendor}"
+        return f"a stream from {', '.join(vendors)}, not from {vendor}"
     if case.api is None or not isinstance(case, Case) or case.unavailable is not None:
         return None
     is_error = case.cassette.status >= 400
@@ -40,7 +40,7 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
     if is_error or not case.stream:
         payloads = [body]
     for number, payload in enumerate(payloads):
-        # Empty for `[DONE]` and for payloads that are not JSON, which any server can send.
+        # Empty for `[DONE]` and for payloads that are not JSON; any server may send those.
         value = read_payload(payload)
         error = next(iter(validator.iter_errors(value)), None) if value else None
         if error is not None:
@@ -60,7 +60,7 @@ def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
 
 @cache
 def _sends_frame(api: str, vendor: str, kind: str) -> bool:
-    """Return whether the vendor documents the frame that a delivery or a fault adds as the API does."""
+    """Return whether the vendor, like the API, documents the frame that a delivery or a fault adds."""
     validator = _build_validator(api, vendor, of_errors=False)
     added = APIS[api].ending.error_frame if kind == "error-frame" else APIS[api].extensions.event
     return validator is None or all(
@@ -72,7 +72,7 @@ def _sends_frame(api: str, vendor: str, kind: str) -> bool:
 
 @cache
 def _build_validator(api: str, vendor: str, *, of_errors: bool) -> jsonschema_rs.Validator | None:
-    """Return the validator of a vendor's payloads; None if it documents no limits of its own."""
+    """Return the validator of a vendor's payloads, or None if the vendor documents no limits of its own."""
     import jsonschema_rs
 
     schemas = APIS[api].vendor_errors if of_errors else APIS[api].vendor_payloads

@@ -1,7 +1,7 @@
 """The published JSON Schemas, and the validation of documents with line numbers.
 
 jsonschema decides validity and provides the error messages. Most values are valid, and jsonschema_rs accepts
-these sixty times faster, without the import of jsonschema, which takes longer than most commands; a test
+those sixty times faster and without importing jsonschema, which takes longer than most commands; a test
 checks that jsonschema_rs never accepts more. Both are imported on first use.
 """
 
@@ -52,7 +52,7 @@ def load_schema(name: str) -> dict[str, Any]:
     """Return the schema `name` (one of `NAMES`) as a mapping."""
     text = files(__name__).joinpath(f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
-    if name == "spec.v1":  # its file does not list the APIs, so that adding one touches one module only
+    if name == "spec.v1":  # the schema file leaves out the list of APIs
         definition = loaded["$defs"]["api"]
         definition["enum"] = [*APIS]
         del definition["type"]
@@ -104,7 +104,8 @@ def _build_acceptor(name: str, definition: str | None) -> jsonschema_rs.Draft202
 def accepts(name: str, value: Any, definition: str | None = None) -> bool:
     """Return whether `value` certainly matches the schema `name`, or one of its `$defs`.
 
-    False decides nothing: the rules are those for files that people write, which are stricter than others.
+    False does not mean that it is invalid: the rules are those for files that people write, which are
+    stricter.
     """
     try:
         return _build_acceptor(name, definition).is_valid(_replace_whole_floats(value))
@@ -135,7 +136,7 @@ def find_problems(name: str, value: Any, definition: str | None = None) -> tuple
 
 
 def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:
-    """Yield an error if `value` does not match; `$` is the very end, as in ECMA 262, not before a last LF."""
+    """Yield an error if `value` does not match; as in ECMA 262, `$` does not match before a final LF."""
     from jsonschema.exceptions import ValidationError
 
     if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", wanted), value):
@@ -143,7 +144,7 @@ def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[Validat
 
 
 def _compile_pattern(value: Any) -> bool:
-    """Return True; raises what `re` raises if `value` is a string but not a regular expression."""
+    """Return True; raises the error of `re` if `value` is a string but not a regular expression."""
     return not isinstance(value, str) or re.compile(value) is not None
 
 
@@ -157,8 +158,9 @@ def _is_pattern(value: str) -> bool:
 def _replace_whole_floats(value: Any) -> Any:
     """Return `value` with numbers such as 5.0 replaced by 5.5.
 
-    JSON Schema calls 5.0 an integer, but `build_validator` rejects it as one in files that people write. No
-    schema here limits a number that may have a fraction, so the replacement is valid exactly where 5.0 is.
+    JSON Schema calls 5.0 an integer, but `build_validator` does not accept it as one in files that people
+    write. No schema here limits a number that may have a fraction, so 5.5 is valid wherever 5.0 is meant to
+    be.
     """
     if isinstance(value, dict):
         return {key: _replace_whole_floats(item) for key, item in value.items()}
@@ -230,7 +232,7 @@ def _describe_error(error: ValidationError) -> str:
 
 
 def _untyped(value: Any) -> Any:
-    """Return `value` untyped; the library types attributes that errors always have as possibly unset."""
+    """Return `value` untyped, because the library declares attributes that errors always have as optional."""
     return value
 
 

@@ -1,4 +1,4 @@
-"""Make one self-contained schema, for type generators, which cannot resolve our URNs."""
+"""Make one self-contained schema for type generators, which cannot resolve our URNs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _Target = tuple[str, str | None]
 def bundle_schema(name: str) -> dict[str, Any]:
     """Return the schema `name` with every definition that it refers to among its own `$defs`.
 
-    Definitions of other schemas are prefixed with the schema's name. The bundle accepts what the original
-    accepts, and is written for generators: they name types after titles, so titles of definitions become
-    descriptions; they make a second type of a reference with a description, so that is left out; and they
-    ignore `if`, so a choice by the value of `type` becomes `oneOf`.
+    Definitions from other schemas are prefixed with the schema's name. The bundle accepts the same values as
+    the original, but is written for generators: they name types after titles, so titles of definitions become
+    descriptions; they create a second type for a reference with a description, so that description is left
+    out; and they ignore `if`, so a choice by the value of `type` becomes `oneOf`.
     """
     schema = load_schema(name)
     pending: list[_Target] = [(name, key) for key in schema.get("$defs", {})]
@@ -79,7 +79,7 @@ def _localize(value: Any, root: str, owner: str, pending: list[_Target]) -> Any:
 
 
 def _get_local_name(root: str, owner: str, key: str | None) -> str:
-    """Return the name in the bundle of a definition, or of a complete schema if `key` is None."""
+    """Return the bundle's name for a definition, or for a complete schema if `key` is None."""
     prefix = owner.partition(".")[0].replace("-", "_")
     if key is None:
         return f"{prefix}_v1"

@@ -1,4 +1,4 @@
-"""Load, verify and save cassettes: `cassettes/<api>/<name>.yaml`, with the raw body in a file beside it."""
+"""Load, verify and save cassettes: `cassettes/<api>/<name>.yaml`, with the raw body in a file next to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
 MAX_BODY = 16 * 1024 * 1024
-"""The largest body that is loaded or saved; the largest answer that a provider streams is under 4 MB."""
+"""The maximum size of a body; the largest answer that a provider streams is under 4 MB."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -38,8 +38,8 @@ _MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas
 def load(folder: Path, api: str, name: str) -> Cassette:
     """Return the cassette `name` of `api` under `folder`, after verifying the digests of its files.
 
-    Raises `SourceError` with every problem: a missing file, an invalid field, a wrong digest, chunk marks
-    that do not match the body.
+    Raises `SourceError` with every problem: missing files, invalid fields, wrong digests, or chunk marks that
+    do not match the body.
     """
     path = folder / api / f"{name}.yaml"
     if not path.exists():
@@ -98,13 +98,13 @@ def save(folder: Path, cassette: Cassette) -> Path:
     else:
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
-    modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema beside it
+    modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema next to it
     write_atomically(path, (modeline + dump(_build_metadata(cassette), "request")).encode())
     return path
 
 
 def _read_sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
-    """Return the bytes of the file that `key` names, or None after adding to `problems`."""
+    """Return the bytes of the file that `key` names, or None after adding the error to `problems`."""
     entry: dict[str, str] = document.value[key]
     sidecar = path.parent / entry["body"]
     stem = sidecar.name.partition(".")[0]
@@ -112,7 +112,7 @@ def _read_sidecar(path: Path, document: reader.Document, key: str, problems: lis
         problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
         return None
     try:
-        # One byte more than allowed, so that a file that is too large is noticed.
+        # Read one byte more than allowed, to detect a file that is too large.
         data = read_regular(sidecar, MAX_BODY + 1)
     except OSError as error:
         problems.append(document.problem((key, "body"), f"`{sidecar.name}`: {error.strerror}"))
@@ -208,7 +208,7 @@ def _build_metadata(cassette: Cassette) -> dict[str, Any]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to a temporary file and rename it to `path`, which never holds a part of `data`."""
+    """Write `data` to a temporary file and rename it to `path`, which is therefore never incomplete."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -25,7 +25,7 @@ _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?
 
 @dataclass(frozen=True)
 class Catalog:
-    """The spec files of a suite, and the ids of their cases; a file is read when its ids are needed."""
+    """The spec files of a suite, and the ids of their cases; a file is read only when its ids are needed."""
 
     sources: Sources
     paths: tuple[Path, ...]
@@ -37,9 +37,9 @@ class Catalog:
         return self.read_ids(self.paths)
 
     def list_ids(self, apis: Collection[str] = (), patterns: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the ids in the files that may hold a case of `apis` (any if empty) for one of `patterns`.
+        """Return the ids in files that may contain a case of `apis` (any if empty) for one of `patterns`.
 
-        `patterns` are those of `-k`; without any, all cases match.
+        `patterns` are those of `-k`; if there are none, all cases match.
         """
         return self.read_ids(
             path
@@ -49,7 +49,7 @@ class Catalog:
         )
 
     def list_ids_ending(self, name: str) -> tuple[str, ...]:
-        """Return the ids in the files that may hold a case whose id ends with `name`."""
+        """Return the ids in files that may contain a case whose id ends with `name`."""
         folder = "/" + name.rpartition("/")[0]
         if folder == "/":
             return self.ids
@@ -58,7 +58,7 @@ class Catalog:
     def load(self, ids: Collection[str] | None = None) -> tuple[AnyCase, ...]:
         """Return the cases `ids` (all by default) in the order of the files.
 
-        Only their spec files and cassettes are read. Raises `SourceError` with every problem in these.
+        Reads only their spec files and cassettes. Raises `SourceError` with every problem in those.
         """
         if ids is None:
             return load(self.sources)
@@ -67,12 +67,12 @@ class Catalog:
     def load_heads(self, ids: Collection[str]) -> tuple[CaseHead, ...]:
         """Return the heads of the cases `ids`, in the order of the files.
 
-        Only their spec files are read. Raises `SourceError` with every problem in these.
+        Reads only their spec files. Raises `SourceError` with every problem in those.
         """
         return load_heads(self.sources, self.find_files(ids), ids)
 
     def find_files(self, ids: Collection[str]) -> list[Path]:
-        """Return the spec files that hold any of the cases `ids`."""
+        """Return the spec files that contain any of the cases `ids`."""
         prefixes = {id_.rpartition("/")[0] for id_ in ids}
         return [path for path in self.paths if _get_prefix(path) in prefixes and self._holds_any(path, ids)]
 
@@ -80,7 +80,7 @@ class Catalog:
         return not frozenset(self.read_ids((path,))).isdisjoint(ids)
 
     def read_ids(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        """Return the ids of the cases in spec files of this catalog."""
+        """Return the ids of the cases in some of this catalog's spec files."""
         ids: list[str] = []
         for path in paths:
             if path not in self._ids_by_path:
@@ -92,14 +92,14 @@ class Catalog:
 def read_catalog(sources: Sources) -> Catalog:
     """Return the catalog of the specs.
 
-    Its methods raise `SourceError` if a spec that they have to read is not even valid YAML.
+    Its methods raise `SourceError` if a spec that they must read is not valid YAML.
     """
     return Catalog(sources, tuple(list_spec_files(sources.specs, recorded=sources.corpus is not None)))
 
 
 @cache
 def _get_prefix(path: Path) -> str:
-    """Return what the ids of all cases in a spec file begin with, without the last slash."""
+    """Return the common beginning of all case ids in a spec file, without the last slash."""
     return f"{path.parent.name}/{path.stem}"
 
 
@@ -107,7 +107,8 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
     data = reader.read_bytes(path, str(path))
     names = _scan_ids(data)
-    # A parser takes most of the time of a listing, so it reads only files in flow style or with unusual ids.
+    # Parsing would take most of the time of a listing, so only files in flow style or with unusual ids are
+    # parsed.
     if names is None:
         names = _parse_ids(data, path)
     return tuple(f"{_get_prefix(path)}/{name}" for name in names)
@@ -118,7 +119,8 @@ def _scan_ids(data: bytes) -> list[str] | None:
     start = _CASES_KEY.search(data)
     if start is None:
         return None
-    # Block style indents everything inside an item deeper than its dash, so nothing inside can look like one.
+    # In block style, everything inside an item is indented deeper than its dash, so nothing inside can look
+    # like an item.
     indent = start[1]
     body = data[start.end() - len(indent) - 2 :]
     items = re.findall(rb"^%b- " % indent, body, re.MULTILINE)
@@ -129,7 +131,7 @@ def _scan_ids(data: bytes) -> list[str] | None:
 
 
 def _parse_ids(data: bytes, path: Path) -> list[str]:
-    """Return the ids that the YAML parser finds; a case without an id is reported when the file is loaded."""
+    """Return the ids that the YAML parser finds; loading the file later reports a case without an id."""
     value = reader.parse(data, str(path)).value
     cases = value.get("cases") if isinstance(value, dict) else None
     entries = cases if isinstance(cases, list) else []

@@ -1,4 +1,4 @@
-"""Find a cassette's answer without streaming: its twin, or its own body. Pure."""
+"""Find a cassette's non-streaming answer: its twin, or its own body. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from streamconform.model.cassette import Cassette
 _OF_THE_STREAM: Final = frozenset(
     {"accept", "cache-control", "content-encoding", "content-length", "transfer-encoding"}
 )
-"""Headers that an exchange without streaming does not share with its stream."""
+"""Headers that a non-streaming exchange does not share with its stream."""
 
 
 def take_document(cassette: Cassette) -> Cassette | None:
-    """Return the exchange without streaming, or None if `cassette` has only a stream.
+    """Return the non-streaming exchange, or None if `cassette` has only a stream.
 
-    The exchange of a twin has the non-streaming request, which `conform record --twin` sends.
+    The exchange of a twin contains the non-streaming request, which `conform record --twin` sends.
     """
     api, request = APIS[cassette.api], cassette.request
     if cassette.twin is not None:
@@ -40,7 +40,7 @@ def take_document(cassette: Cassette) -> Cassette | None:
 
 
 def is_document(cassette: Cassette) -> bool:
-    """Return whether the body of `cassette` is an answer without streaming."""
+    """Return whether the body of `cassette` is a non-streaming answer."""
     return cassette.suffix == "json" and not APIS[cassette.api].requests_stream(cassette.request)
 
 

@@ -1,4 +1,4 @@
-"""Read `<specs>/evidence/API.yaml`: facts that support cases, and threads of the bugs they guard against.
+"""Read `<specs>/evidence/API.yaml`: facts that support cases, and threads about the bugs they guard against.
 
 A fact is written once and cited by name in the `evidence` of every case that it supports. `wire.yaml` holds
 the facts that are true for every API, such as the rules of event streams and of JSON.
@@ -21,7 +21,7 @@ SHARED: Final = "wire"
 """The name of the file with the facts that every API shares."""
 _EVIDENCE_FOLDER: Final = "evidence"
 _WHOLE_REPOSITORY: Final = re.compile(r"https?://(www\.)?(github|gitlab)\.com/[^/]+/[^/]+/?")
-# Each page of these references describes one type or one operation, so that an anchor would add nothing.
+# Each page of these references describes one type or one operation, so an anchor would add nothing.
 _ONE_SUBJECT: Final = re.compile(
     r"https?://(docs\.aws\.amazon\.com/.*API_|github\.com/.+/(issues|pull|discussions)/|google\.aip\.dev/)"
 )
@@ -29,7 +29,7 @@ _ONE_SUBJECT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A documented statement (`source` is its page) or an observation (`observed` names the recording)."""
+    """A documented statement (`source` is its page), or an observation (`observed` names the recording)."""
 
     says: str
     read: str
@@ -42,7 +42,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A public report of a bug; `says` is None if the thread could not be opened on the day `read`."""
+    """A public bug report; `says` is None if the thread could not be opened on the day `read`."""
 
     says: str | None
     read: str
@@ -121,7 +121,7 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
 
 
 def _check_sources(document: reader.Document) -> Iterator[Problem]:
-    """Yield the sources that do not locate the fact on a site."""
+    """Yield the sources that name a site but not the place of the fact on it."""
     for key, entry in document.value["facts"].items():
         source = entry.get("source")
         if source is None:

@@ -1,4 +1,4 @@
-"""Expand cases into trials: each applicable delivery and fault, at the lower of both levels; or one call."""
+"""Expand cases into trials: one per delivery and fault, at the lower of the two levels; or one call."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def expand(
     sampled: Collection[str] = (),
     needed: Collection[str] = (*DELIVERIES, *FAULTS),
 ) -> Iterator[AnyTrial]:
-    """Yield the trials of each case: its deliveries in the order of `DELIVERIES`, then its faults.
+    """Yield the trials of each case: first its deliveries, in the order of `DELIVERIES`, then its faults.
 
-    Only cases with the tag `SAMPLE_TAG` get the deliveries `sampled`. A case without bytes is a single trial,
-    regardless of `deliveries` and `faults`. Deliveries and faults that are not `needed` may be missing, as
-    their bytes take time.
+    Only cases with the tag `SAMPLE_TAG` get the deliveries in `sampled`. A case without bytes is a single
+    trial, regardless of `deliveries` and `faults`. Deliveries and faults that are not in `needed` may be left
+    out, because making their bytes takes time.
     """
     requested = set(deliveries)
-    # The order of the table, not of the options: results and reports list trials in it.
+    # Use the order of the table, not of the options, because results and reports list trials in it.
     names = [name for name in DELIVERIES if name in requested and (name in needed or name not in MANGLERS)]
     if not any(name in needed for name in FAULTS):
         faults = "none"
@@ -81,9 +81,11 @@ def _expand_deliveries(
         delivery = DELIVERIES[name]
         if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
             continue
-        # With the case's id, so that a case is cut in the same places regardless of the selection.
+        # The seed includes the case's id, so that a case is cut in the same places regardless of the
+        # selection.
         chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
-        # A delivery with the same chunks as an earlier one would be the same trial; gzip differs on the way.
+        # A delivery with the same chunks as an earlier one would be the same trial; gzip differs only in
+        # transit.
         key = name == "gzip", chunks
         if key not in seen:
             seen.add(key)
@@ -141,7 +143,9 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
         for trial in expand((case,), (name,), "http", seed):
             if isinstance(trial, Trial):
                 return trial
-        raise SelectionError(f"`{case.id}` has no `{name}`: its body has no such form, or the case skips it")
+        raise SelectionError(
+            f"`{case.id}` has no `{name}`: its body cannot be delivered that way, or the case skips it"
+        )
     trials = [
         trial
         for trial in expand((case,), (), "http", seed, "all" if numbered else "one")
@@ -155,7 +159,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
 
 
 def find_delivery_level(api: str, name: str) -> Level:
-    """Return the level of a delivery: the API's for unknown events and fields, else that in `DELIVERIES`."""
+    """Return a delivery's level: the API's for unknown events and fields, otherwise that in `DELIVERIES`."""
     extensions = APIS[api].extensions
     match name:
         case "unknown-event":

@@ -12,15 +12,15 @@ from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockTy
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
 _DIGEST_SUFFIX: Final = "_digest"
-"""Suffix in `arguments_digest`: length and SHA-256 of the canonical JSON of arguments not in the spec."""
+"""A suffix in `arguments_digest`: length and SHA-256 of the canonical JSON of arguments not in the spec."""
 _FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
-"""The status and stop reason of a stream that broke or failed without a reason from the provider."""
+"""The status and stop reason if a stream broke or failed without a reason from the provider."""
 _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
     "text": ("text",),
     "refusal": (),
     "thinking": ("text", "signature", "redacted"),
 }
-"""The keys by which a mapping is recognized as the fields of a block, and not as a matcher of its text."""
+"""The keys by which a mapping is recognized as a block's fields rather than a matcher for its text."""
 _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
 """Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing is a matcher."""
 
@@ -33,7 +33,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
         "status": AnyOf(BROKEN_STATUSES) if status == "incomplete" else parse_leaf(status)
     }
     stop = expect["stop"]
-    # A mapping with other keys is a matcher of the reason.
+    # A mapping with other keys is a matcher for the reason.
     if isinstance(stop, Mapping) and ("reason" in stop or "raw" in stop):
         fields |= {f"stop.{name}": leaf for name, leaf in _parse_fields(stop).items()}
     else:
@@ -56,9 +56,9 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
 
 
 def parse_output(expect: Mapping[str, Any]) -> Literally | AnyOf | Counts:
-    """Return the expected result of a function: the value of `output`, or one of `any_of`; literal JSON.
+    """Return a function's expected result: the value of `output`, or one of `any_of`; both are literal JSON.
 
-    `counts` is the expected order of its results for several inputs.
+    `counts` is the expected order of the function's results for several inputs.
     """
     if "counts" in expect:
         return Counts(expect["counts"])

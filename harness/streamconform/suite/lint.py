@@ -1,4 +1,4 @@
-"""Find mistakes in specs and cassettes that loading does not report."""
+"""Find mistakes in specs and cassettes that loading them does not report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _METADATA_SUFFIX: Final = ".yaml"
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem of specs, cassettes and profiles.
 
-    Cassettes without a case are a problem; with `strict`, so are unreviewed cases, those without sources or
+    Cassettes without a case are a problem. With `strict`, so are unreviewed cases, cases without sources or
     tags, each `must` without evidence, and bugs in `guards` without a thread.
     """
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
@@ -40,7 +40,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
 
 
 def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    """Return the same for the given paths: spec files with their cassettes, cassette metadata, or folders."""
+    """Like `lint`, but for some paths only: specs with their cassettes, cassette metadata, or folders."""
     total = 0
     problems: list[Problem] = []
     for path in paths:
@@ -73,7 +73,7 @@ def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list
 
 
 def _find_cassettes(specs: Path, sources: Sources) -> Path:
-    """Return the `cassettes` folder beside the `specs` folder, or that of `sources` if there is none."""
+    """Return the `cassettes` folder next to the `specs` folder, or that of `sources` if there is none."""
     beside = specs.parent / "cassettes"
     return beside if beside.is_dir() else sources.cassettes
 
@@ -107,19 +107,21 @@ def _check_unused(sources: Sources, loaded: LoadResult) -> Iterator[Problem]:
 
 
 def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
-    """Yield a problem per expectation that cannot be compared once unclaimed capabilities are left out."""
+    """Yield a problem per expectation that cannot be compared if an implementation lacks some capability."""
     for case in loaded.cases:
         if isinstance(case, RoundTripCase):
             yield from _check_tool_results(case)
     for case in _list_stream_cases(loaded):
         content = case.expect.content or ()
         for block, following in pairwise(content):
-            # Without the claim that separates them, two neighbors are compared as one joined text, and
+            # Without the claim that separates them, two adjacent blocks are compared as one joined text, and
             # matchers cannot be joined.
             texts = (block.fields.get("text"), following.fields.get("text"))
             can_join = block.type == following.type and block.type in ("text", "refusal")
             if can_join and not all(isinstance(text, Literally | Digest) for text in texts):
-                yield _report(case, f"neighboring {block.type} blocks may be joined; use no matchers in them")
+                yield _report(
+                    case, f"adjacent {block.type} blocks may be joined; do not use matchers in them"
+                )
         for block in content:
             # Without the claim `signatures`, the text alone decides whether the block is compared at all.
             signed = block.type == "thinking" and "signature" in block.fields
@@ -128,7 +130,7 @@ def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
 
 
 def _list_stream_cases(loaded: LoadResult) -> Iterator[Case]:
-    """Yield everything with an expected outcome: stream cases, and both answers of round trips."""
+    """Yield all trials with an expected outcome: stream cases, and both answers of round trips."""
     for case in loaded.cases:
         match case:
             case Case():
@@ -140,7 +142,7 @@ def _list_stream_cases(loaded: LoadResult) -> Iterator[Case]:
 
 
 def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
-    """Yield a problem per tool result without a declared tool, or that the first answer does not call."""
+    """Yield a problem per tool result whose tool is not declared, or not called by the first answer."""
     names = [result["name"] for result in case.results]
     tools = {tool["name"] for tool in case.conversation.get("tools", ())}
     for name in dict.fromkeys(names):
@@ -153,7 +155,7 @@ def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
 
 
 def _list_client_calls(answer: Case) -> list[str] | None:
-    """Return the expected names of the client's calls; None if one of them is not a literal."""
+    """Return the expected names of the client's calls, or None if one of them is not a literal."""
     if answer.expect.content is None:
         return None
     calls = [block.fields for block in answer.expect.content if block.type == "tool_call"]
@@ -173,9 +175,9 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
 
 
 def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict: bool) -> Iterator[Problem]:
-    """Yield cases whose evidence is unknown, and with `strict` those that guard against an unknown thread.
+    """Yield cases that cite unknown evidence, and, with `strict`, those that guard against unknown threads.
 
-    With `whole`, `loaded` is the whole suite, and facts and threads that no case names are a problem too.
+    With `whole`, `loaded` is the complete suite, and facts and threads that no case names are problems too.
     """
     unused: dict[str, Problem] = {}
     named: set[str] = set()
@@ -214,20 +216,20 @@ def _check_case_evidence(case: AnyCase, evidence: Evidence) -> Iterator[Problem]
 def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Problem]:
     for bug in case.guards:
         if bug not in evidence.threads:
-            message = f"`{bug}` is not in `threads` of `evidence/{api}.yaml`; look the bug up"
+            message = f"`{bug}` is not in `threads` of `evidence/{api}.yaml`; read the thread and add it"
             yield _report(case, message)
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
-    """Yield the fields that a draft may omit but a case of the bundled suite must have."""
+    """Yield the missing fields that a draft may omit but a case of the bundled suite must have."""
     for case in loaded.cases:
         if isinstance(case, Case) and isinstance(case.cassette.provenance, Pulled):
-            continue  # its evidence is the recording
+            continue  # The recording itself is its evidence.
         if not case.reviewed:
             yield _report(case, "it is a draft (`reviewed: false`); check it against the documentation")
         if case.level == "must" and not case.evidence:
             message = (
-                "a `must` without `evidence`; cite the facts it rests on, or lower its level to `should`"
+                "a `must` without `evidence`; cite the facts that support it, or lower its level to `should`"
             )
             yield _report(case, message)
         elif not (case.sources or case.evidence):

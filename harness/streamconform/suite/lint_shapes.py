@@ -1,4 +1,4 @@
-"""Find shapes of authored streams that no real stream has, and `seen_in` that names no real counterpart."""
+"""Find shapes in authored streams that no real stream has, and values of `seen_in` without a counterpart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streamconform.suite.shapes import (
 )
 
 MAX_SHOWN: Final = 3
-"""Unknown shapes of a stream that are listed; the others are only counted."""
+"""The maximum number of a stream's unknown shapes that are listed; the others are only counted."""
 REAL: Final = ("recorded", "pulled")
 
 
@@ -35,7 +35,9 @@ class ShapeReport:
 
     problems: tuple[Problem, ...]
     streams: Mapping[str, int] = field(default_factory=dict)
-    """Authored streams by the weakest origin of their shapes: seen, documented, explained or unknown."""
+    """The number of authored streams by the weakest origin of their shapes: seen, documented, explained,
+    unknown.
+    """
 
 
 def lint_shapes(sources: Sources, loaded: LoadResult) -> ShapeReport:
@@ -67,7 +69,7 @@ def lint_shapes(sources: Sources, loaded: LoadResult) -> ShapeReport:
 
 
 def is_stream(cassette: Cassette) -> bool:
-    """Return whether the bytes are there and are a stream."""
+    """Return whether the bytes exist and are a stream."""
     framing = (
         APIS[cassette.api].detect_framing(cassette.status, cassette.body) if cassette.body else "document"
     )
@@ -75,7 +77,7 @@ def is_stream(cassette: Cassette) -> bool:
 
 
 def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
-    """Return the shapes of fields, without those of the order of events."""
+    """Return the shapes of fields, leaving out those about the order of events."""
     return frozenset(shape for shape in shapes if shape.type != ORDER)
 
 
@@ -130,9 +132,9 @@ def _check_counterparts(everything: Iterable[object], cases: Iterable[Case]) -> 
             continue
         real = by_id.get(case.seen_in)
         if real is None or real.api != case.api or real.cassette.provenance.kind not in REAL:
-            message = f"`seen_in`: no case `{case.seen_in}` over a real stream of {case.api}"
+            message = f"`seen_in`: no case `{case.seen_in}` about a real stream of {case.api}"
         elif not real.cassette.body:
-            continue  # the recording was not pulled
+            continue  # The recording was not pulled.
         else:
             missing = sorted(find_fields(read_shapes(case.cassette)) - read_shapes(real.cassette))
             if not missing:

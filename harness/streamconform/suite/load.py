@@ -1,4 +1,4 @@
-"""Load specs into cases; report every mistake of every file at once, each with its line."""
+"""Load specs into cases; report all mistakes in all files together, each with its line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamconform.suite import cassettes, documents, expectation, pulled, reque
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
-"""The folder of the specs that belong to no API."""
+"""The folder of specs that belong to no API."""
 _DEFAULT_KIND: Final = "stream"
 """The kind of a spec without the key `kind`."""
 
@@ -30,12 +30,12 @@ class Sources:
     specs: Path
     cassettes: Path
     corpus: Path | None = None
-    """The folder of pulled recordings; None leaves out the specs over them."""
+    """The folder of pulled recordings; None leaves out the specs based on them."""
 
 
 @dataclass(slots=True)
 class LoadResult:
-    """The cases that could be loaded, and the problems of the rest."""
+    """The cases that could be loaded, and the problems with the rest."""
 
     cases: list[AnyCase] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -48,7 +48,7 @@ def load(
 ) -> tuple[AnyCase, ...]:
     """Return the cases `ids` in `files`, in the order of the files; by default every case of every file.
 
-    Raises `SourceError` with every problem of the files, and of the cassettes that these cases name.
+    Raises `SourceError` with every problem in the files, and in the cassettes that these cases name.
     """
     if files is None:
         files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
@@ -61,7 +61,7 @@ def load(
 def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) -> tuple[CaseHead, ...]:
     """Return the heads of the cases `ids` in `files`; no cassette is read.
 
-    Raises `SourceError` with every problem of the files.
+    Raises `SourceError` with every problem in the files.
     """
     loader = _Loader(sources, ids)
     heads = [head for path in files for head in loader.read_heads(path)]
@@ -84,10 +84,10 @@ def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
 
 
 def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> LoadResult:
-    """Return the cases in `files`, and every problem of the files and of the cassettes their cases name.
+    """Return the cases in `files`, and every problem in the files and in the cassettes their cases name.
 
-    With `ids`, each file is still checked as a whole, but only these cases are built and only their
-    cassettes are read.
+    With `ids`, each file is still checked completely, but only these cases are built and only their cassettes
+    are read.
     """
     loader = _Loader(sources, ids)
     for path in files:
@@ -132,7 +132,7 @@ class _Loader:
             self.result.problems += error.problems
             return None
         problems = list(check_document("spec.v1", document))
-        # Only if the file fits the schema, whose types these checks rely on.
+        # Done only if the file matches the schema, because these checks rely on its types.
         if not problems:
             problems += [*_check_names(path, document), *_check_matchers(document)]
         self.result.problems += problems
@@ -160,14 +160,14 @@ class _Loader:
                 self.result.cases.append(case if stream else replace(case, stream=False))
 
     def _load_pulled_case(self, document: reader.Document, i: int, entry: Mapping[str, Any]) -> None:
-        """Load a case over a pulled recording, with a reason to skip it if its source was not pulled."""
+        """Load a case based on a pulled recording, with a reason to skip it if its source was not pulled."""
         spec, recording = document.value, entry["cassette"]
         origin = pulled.parse_origin(spec["source"], recording)
         key = spec["api"], entry["id"]
         corpus = self._sources.corpus
         try:
-            # Most users have not pulled any source, so a missing source skips the case and only a damaged one
-            # is an error.
+            # Most users have not pulled any source, so a missing source only skips the case; a damaged one is
+            # an error.
             cassette = corpus and pulled.load_pulled(corpus, *key, origin, recording["sha256"])
         except SourceError as error:
             problem = document.problem(("cases", i, "cassette"), f"recording `{entry['id']}` cannot be used")
@@ -181,7 +181,7 @@ class _Loader:
     def _take_document(
         self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
     ) -> Cassette | None:
-        """Return the exchange without streaming of `cassette`, or None after reporting that it has none."""
+        """Return the non-streaming exchange of `cassette`, or None after reporting that it has none."""
         whole = documents.take_document(cassette)
         if whole is None:
             message = (
@@ -234,7 +234,7 @@ class _Loader:
 
 
 def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
-    """Yield a problem where `api`, `topic` or an id contradicts the path or an earlier id."""
+    """Yield a problem if `api`, `topic` or an id contradicts the path or an earlier id."""
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
     if api is not None and api != folder:
@@ -258,7 +258,7 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
 
 
 def _check_source(document: reader.Document) -> Iterator[Problem]:
-    """Yield a problem where `source`, the topic and the cases disagree on whether recordings are pulled."""
+    """Yield a problem if `source`, the topic and the cases disagree on whether recordings are pulled."""
     spec = document.value
     source = spec.get("source")
     if source is None and spec["topic"].startswith(pulled.PREFIX):
@@ -289,7 +289,7 @@ def _check_matchers(document: reader.Document) -> Iterator[Problem]:
 
 
 def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
-    """Return the fields of `CaseHead`, which cases of all kinds share, except the API."""
+    """Return the fields of `CaseHead` except the API; cases of all kinds share them."""
     spec = document.value
     entry = spec["cases"][index]
     return {

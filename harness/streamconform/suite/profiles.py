@@ -1,7 +1,7 @@
 """Read profiles: `<specs>/profiles/NAME.yaml`, frozen lists of cases with their deliveries and faults.
 
 A name without a release, such as `core`, denotes the newest frozen profile of that name. The profile `next`
-has no file: it consists of the cases in no profile, the candidates for a later one.
+has no file: it consists of the cases that are in no profile yet, the candidates for a later one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEXT_PROFILE: Final = "next"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """A list of case ids; `deliveries` and `faults` are None where the command-line options decide."""
+    """A list of case ids; `deliveries` and `faults` are None if the command-line options decide."""
 
     name: str
     title: str
@@ -38,9 +38,9 @@ class Profile:
 def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
     """Return the profile `name` of the folder `specs`; `ids` are the ids of all cases.
 
-    Without a file of that name, the newest frozen `NAME-YEAR.NUMBER` is returned. For `next`, all profiles
-    are read. Raises `SelectionError` for an unknown name, and `SourceError` with every problem in the
-    profile's file, unknown cases included.
+    If there is no file of that name, the newest frozen `NAME-YEAR.NUMBER` is returned. For `next`, all
+    profiles are read. Raises `SelectionError` for an unknown name, and `SourceError` with every problem in
+    the profile's file, including unknown cases.
     """
     files = {path.stem: path for path in list_profile_files(specs)}
     if name == NEXT_PROFILE:
@@ -62,7 +62,7 @@ def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
 
 
 def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
-    """Return all profiles of `specs`; raises `SourceError` with every problem of every file."""
+    """Return all profiles in `specs`; raises `SourceError` with every problem in every file."""
     loaded: list[Profile] = []
     problems: list[Problem] = []
     for path in list_profile_files(specs):
@@ -76,7 +76,7 @@ def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
 
 
 def find_release(specs: Path, name: str) -> str | None:
-    """Return the newest release of the profile `name`, such as `core-2026.2`; None if there is none."""
+    """Return the newest release of the profile `name`, such as `core-2026.2`, or None if there is none."""
     releases = _list_releases({path.stem: path for path in list_profile_files(specs)}, name)
     return releases[0].stem if releases else None
 
@@ -97,7 +97,7 @@ def _list_releases(files: Mapping[str, Path], name: str) -> list[Path]:
     """Return the files `NAME-YEAR.NUMBER`, the newest release first."""
     pattern = re.compile(rf"{re.escape(name)}-([0-9]{{4}})\.([0-9]+)")
     matched = {stem: match for stem in files if (match := pattern.fullmatch(stem))}
-    # As numbers: `core-2026.10` is newer than `core-2026.9`.
+    # Compared as numbers: `core-2026.10` is newer than `core-2026.9`.
     newest_first = sorted(matched, key=lambda stem: tuple(map(int, matched[stem].groups())), reverse=True)
     return [files[stem] for stem in newest_first]
 

@@ -12,7 +12,7 @@ from streamconform.suite.load import Sources, list_spec_files, load
 
 KINDS: Final[Mapping[str, str]] = {
     "recorded": "from engines that this project ran; the bytes are committed",
-    "derived": "from a stream of this suite, by a recipe",
+    "derived": "from another stream of this suite, by a recipe",
     "authored": "from documentation; nobody sent these bytes",
     "pulled": "recorded and published by others; the user fetches the bytes (docs/recorded.md)",
 }

@@ -1,7 +1,7 @@
-"""Specs over pulled recordings: their names, and their bytes in the user's cache.
+"""Specs based on pulled recordings: their names, and the recordings in the user's cache.
 
-`conform corpus pull` keeps a source in `<corpus>/<name>-<version>/`, which has the layout of `cassettes/`. A
-spec has the digest of each body, so no other bytes are judged by it.
+`conform corpus pull` stores a source in `<corpus>/<name>-<version>/`, which is laid out like `cassettes/`. A
+spec contains the digest of each body, so it is never applied to other bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from streamconform.model.cassette import Cassette, Pulled, Request
 from streamconform.suite import cassettes
 
 PREFIX: Final = "recorded-"
-"""Prefix of the topic, and so of the file name, of every spec about pulled recordings and no other spec."""
+"""The prefix of the topic, and therefore of the file name, that only specs about pulled recordings have."""
 NOT_PULLED: Final = "run `conform corpus pull all`"
 """The reason for skipping a case whose recording is not in the cache."""
 _MENTION: Final = re.compile(rf"(^|/){PREFIX}")
@@ -29,7 +29,7 @@ def is_recorded(id_or_pattern: str) -> bool:
 
 
 def make_topic(source: str) -> str:
-    """Return the topic of the specs over the recordings of `source`."""
+    """Return the topic of the specs based on the recordings of `source`."""
     return PREFIX + re.sub(r"[^a-z0-9]+", "-", source)
 
 
@@ -54,7 +54,7 @@ def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) 
 
 
 def make_placeholder(api: str, name: str, origin: Pulled) -> Cassette:
-    """Return a recording without bytes, for a case that is skipped because its source was not pulled."""
+    """Return a recording without bytes, for a case skipped because its source was not pulled."""
     return Cassette(
         api=api,
         name=name,

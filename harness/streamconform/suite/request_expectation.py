@@ -26,7 +26,7 @@ def parse(expect: Mapping[str, Any]) -> RequestExpectation:
 
 
 def parse_value(value: Any) -> Wanted:
-    """Return the expectation in `value`: a mapping is an object, unless its only key names a matcher."""
+    """Return the expectation in `value`; a mapping is an object, unless its only key names a matcher."""
     if isinstance(value, list):
         return Items(tuple(map(parse_value, value)))
     if not isinstance(value, Mapping):

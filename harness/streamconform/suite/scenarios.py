@@ -16,7 +16,7 @@ from streamconform.yaml_text import reader
 
 FOLDER: Final = "scenarios"
 TOPICS: Final = ("text", "tools", "thinking", "errors")
-"""The files, in the order in which their scenarios are sent."""
+"""The scenario files, in the order in which they are sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +24,17 @@ class ExpectedAnswer:
     """Requirements for the server, regardless of its model's answer."""
 
     calls: tuple[int, int | None] | None = None
-    """Minimum and maximum number of calls of the client's tools; None: any number."""
+    """The minimum and maximum number of calls to the client's tools; None allows any number."""
     names: frozenset[str] = frozenset()
-    """Tools that may be called; empty: calls are not checked."""
+    """Tools that may be called; if empty, calls are not checked."""
     stops: frozenset[str] = frozenset()
     """Allowed stop reasons, in the normal form."""
     excluded_text: str | None = None
     """The stop sequence, which the text must not contain."""
     may_refuse: bool = False
-    """Whether a server may refuse, because its model cannot do this."""
+    """Whether a server may refuse the request because its model cannot do this."""
     twin: bool = True
-    """Whether `conform probe` asks again without streaming."""
+    """Whether `conform probe` repeats the request without streaming."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +50,15 @@ class Scenario:
     needs: tuple[str, ...] = ()
     """Fields of `Probing` that an API must have."""
     twice: bool = False
-    """Whether to record the second answer too, whose prompt may be read from a cache."""
+    """Whether to record a second answer too, whose prompt may be read from a cache."""
     error: bool = False
     """Whether providers reject the request; a server with one model may ignore the model's name."""
     probed: bool = False
-    """Whether `conform probe` and `conform drift` use it; `conform record` uses all."""
+    """Whether `conform probe` and `conform drift` use the scenario; `conform record` uses all."""
     expected: ExpectedAnswer = ExpectedAnswer()
 
     def possible(self, probing: Probing) -> bool:
-        """Return whether an API can express it."""
+        """Return whether an API can express the scenario."""
         return all(getattr(probing, name) for name in self.needs)
 
 

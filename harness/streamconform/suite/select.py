@@ -20,7 +20,7 @@ from streamconform.suggestions import suggest
 
 
 class PatternParts(NamedTuple):
-    """A pattern split like an id, `case@delivery:check`; None for a part that it does not restrict."""
+    """A pattern, split like an id (`case@delivery:check`); a part that it does not restrict is None."""
 
     case: re.Pattern[str]
     delivery: re.Pattern[str] | None
@@ -33,7 +33,7 @@ class PatternParts(NamedTuple):
 
 @cache
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression for `pattern`, which matches whole ids."""
+    """Return the regular expression for `pattern`, which matches complete ids."""
     parts = re.split(r"(\*\*|\*)", pattern)
     wildcards = {"**": ".*", "*": r"[^/@:.]*"}
     return re.compile("".join(wildcards.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
@@ -41,9 +41,9 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
 @cache
 def split_pattern(pattern: str) -> PatternParts:
-    """Return the parts of a glob: without `@` it matches every trial of a case, without `:` no check."""
+    """Return the parts of a glob; without `@` it matches every trial of a case, without `:` no check."""
     pattern = update_id(pattern)
-    # Ids have at most one `@` and one `:`, so a pattern with more of them could match nothing.
+    # Ids have at most one `@` and one `:`, so a pattern with more of either could match nothing.
     subject, colon, check = pattern.partition(":")
     case, at, delivery = subject.partition("@")
     return PatternParts(
@@ -52,7 +52,7 @@ def split_pattern(pattern: str) -> PatternParts:
 
 
 def matches(pattern: str, trial_id: str) -> bool:
-    """Return whether `pattern` matches the trial; a glob without `@` is compared with its case only."""
+    """Return whether `pattern` matches the trial; a glob without `@` is compared only with the case id."""
     pattern = update_id(pattern)
     if "*" not in pattern and "/" not in pattern:
         return pattern in trial_id
@@ -72,7 +72,7 @@ def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
 def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence[str]) -> tuple[str, ...]:
     """Return the ids of the cases that may have a trial that matches one of `patterns`.
 
-    `deliveries` are the possible deliveries and faults of trials; faults without the frame number. Raises
+    `deliveries` are the possible deliveries and faults of trials; faults have no frame number. Raises
     `SelectionError`, with the closest case ids, for a pattern that matches nothing.
     """
     chosen: set[str] = set()
@@ -124,7 +124,7 @@ def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
 
 
 def _may_be_in_name(word: str, name: str) -> bool:
-    """Return whether `word` is in a delivery's name, or may be in a fault's name with a frame number."""
+    """Return whether `word` occurs in a delivery's name, or could occur in a fault's numbered name."""
     stem, dot, number = word.partition(".")
     if name not in FAULTS:
         return word in name
@@ -191,7 +191,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def find_id(name: str, ids: Sequence[str]) -> str:
-    """Return the case id that `name` denotes: a full id, or a unique ending of one; `@DELIVERY` is ignored.
+    """Return the case id for `name`: a full id, or a unique ending of one; `@DELIVERY` is ignored.
 
     Raises `SelectionError` if no case, or more than one, matches.
     """
@@ -213,7 +213,7 @@ def suggest_cases(pattern: str, ids: Sequence[str]) -> str:
 
 
 def _find_similar_ids(name: str, ids: Sequence[str]) -> list[str]:
-    """Return up to three case ids whose ending, with as many components as `name`, is most similar to it."""
+    """Return up to three case ids whose endings, of the same length in components, are most like `name`."""
     count = name.count("/") + 1
     endings: dict[str, list[str]] = {}
     for id_ in ids:

@@ -58,7 +58,7 @@ WORDS: Final = frozenset(
 )
 """Members whose values are enum values of the API, so that each value is a shape."""
 NO_EVENT: Final = "chunk"
-"""The event of a payload that names none."""
+"""The event name for a payload that has none."""
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
 """The origin of a shape that is in no recording but in the provider's published types."""
@@ -80,12 +80,12 @@ class Shape:
 
     event: str
     path: str
-    """Members from the payload down, as `choices[].delta.content`; the type of an object is in `<>`."""
+    """The members from the payload down, as in `choices[].delta.content`; an object's type is in `<>`."""
     type: str
     """A JSON type; `= word` for an enum value of the API; or `ORDER`, with the next event as the path."""
 
     def __str__(self) -> str:
-        """Return `event path type`, or `event > event` for an order."""
+        """Return `event path type`, or `event > event` for an order of events."""
         return (
             f"{self.event} > {self.path}" if self.type == ORDER else f"{self.event} {self.path} {self.type}"
         )
@@ -98,12 +98,12 @@ class Explanation:
     patterns: tuple[str, ...]
     """Patterns that must match a complete shape, as printed; `*` stands for any text."""
     facts: tuple[str, ...]
-    """Names in the evidence of the API."""
+    """Names of facts in the API's evidence."""
     path: str
     line: int
 
     def explains(self, shape: Shape) -> bool:
-        """Return whether it is about `shape`."""
+        """Return whether this explanation covers `shape`."""
         return any(_compile(pattern).fullmatch(str(shape)) for pattern in self.patterns)
 
 
@@ -130,7 +130,7 @@ def read_shapes(cassette: Cassette) -> frozenset[Shape]:
             continue
         event = _name_event(payload, frame.event)
         shapes.update(Shape(event, path, kind) for path, kind in _walk(payload, "", 0))
-        # An event that follows itself has no meaning, because the number of deltas varies.
+        # An event that follows itself is meaningless, because the number of deltas varies.
         if event != last and last is not None:
             shapes.add(Shape(last, event, ORDER))
         last = event
@@ -145,7 +145,7 @@ def _name_event(payload: Mapping[str, Any], name: str | None) -> str:
 
 
 def _walk(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield path and type of each member of `value`, down to `MAX_DEPTH`."""
+    """Yield the path and type of each member of `value`, down to `MAX_DEPTH`."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -173,7 +173,7 @@ def _name_type(value: Any) -> str:
 
 
 def read_known(specs: Path, api: str) -> Known:
-    """Return what is known about the shapes of an API.
+    """Return the known shapes of an API.
 
     Raises:
         SourceError: a file is missing or damaged.

@@ -1,1 +1,1 @@
-"""Tools beside the pipeline, each named after the command that uses it."""
+"""Tools outside the pipeline, each named after the command that uses it."""

@@ -1,1 +1,1 @@
-"""Split whole bodies into frames, and write frames; payloads are not interpreted."""
+"""Split complete bodies into frames, and write frames; payloads are not interpreted."""

@@ -1,7 +1,7 @@
 """Split and write AWS binary event streams (https://smithy.io/2.0/aws/amazon-eventstream.html).
 
-A message is two lengths and their checksum, headers, a payload, and the checksum of everything before. The
-harness uses this implementation, which reads a whole body at once.
+A message consists of two lengths and their checksum, headers, a payload, and a checksum of everything before.
+The harness uses this implementation, which reads a complete body at once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ _OVERHEAD: Final = PRELUDE.size + _CHECKSUM.size
 
 _STRING_TYPE: Final = 7
 _FIXED_SIZES: Final[Mapping[int, int]] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Size of a header's value in bytes, by type: true, false, byte, short, integer, long, timestamp, uuid."""
+"""The size of a header's value in bytes, by type: true, false, byte, short, integer, long, timestamp, uuid.
+"""
 _SIZED_TYPES: Final = frozenset({6, _STRING_TYPE})
 """Types whose value is preceded by its length in two bytes: byte array, string."""
 
 _NAME_HEADERS: Final = (":event-type", ":exception-type", ":error-code")
-"""Headers with the name of a message: of an event, of a modeled error, or of any other error."""
+"""The headers that contain a message's name: that of an event, a modeled error, or any other error."""
 
 Kind = Literal["event", "exception"]
 
@@ -32,8 +33,8 @@ Kind = Literal["event", "exception"]
 def split(body: bytes) -> tuple[Frame, ...]:
     """Return the messages of `body` up to the first that is cut or corrupt.
 
-    After a wrong checksum or length the next message cannot be located, and the specification ends the stream
-    there. A message without a payload is a frame too, since an error may have only headers.
+    After a wrong checksum or length, the next message cannot be located, and by the specification the stream
+    ends there. A message without a payload is a frame too, since an error may have only headers.
     """
     frames = []
     start = 0
@@ -58,7 +59,7 @@ def encode_message(headers: bytes, payload: bytes) -> bytes:
 
 
 def replace_payload(original: bytes, payload: bytes) -> bytes:
-    """Return the message `original` with another payload and the same headers."""
+    """Return the message `original` with a different payload and the same headers."""
     length = PRELUDE.unpack_from(original)[1]
     return encode_message(original[PRELUDE.size : PRELUDE.size + length], payload)
 
@@ -66,7 +67,8 @@ def replace_payload(original: bytes, payload: bytes) -> bytes:
 def update_checksums(before: bytes, after: bytes) -> bytes:
     """Return `after` with new checksums in the messages that differ from `before`.
 
-    `after` is `before` with bytes replaced, of the same length. Checksums that were wrong remain wrong.
+    `after` has the same length as `before`, but some bytes were replaced. Checksums that were wrong remain
+    wrong.
     """
     out = bytearray(after)
     # Scrubbing overwrites bytes inside messages, and a parser under test would reject the old checksums.
@@ -84,10 +86,10 @@ def _read_message(body: bytes, start: int) -> Frame | None:
         return None
     total, length, checksum = PRELUDE.unpack_from(body, start)
     end = start + total
-    # Before the checksums: a corrupt length would point outside the message.
+    # Checked before the checksums, because a corrupt length would point outside the message.
     if total < _OVERHEAD + length or end > len(body):
         return None
-    # A view, because slices would copy every message once more for its checksum.
+    # A view, because slicing would copy every message again for its checksum.
     view = memoryview(body)
     lengths_valid = checksum == zlib.crc32(view[start : start + 8])
     if not lengths_valid or _CHECKSUM.unpack_from(body, end - 4)[0] != zlib.crc32(view[start : end - 4]):
@@ -119,7 +121,7 @@ def _read_headers(data: bytes) -> dict[str, str] | None:
         if size is None or value + size > len(data):
             return None
         position = value + size
-        # Other types are only skipped by their size: the headers that name a message are strings.
+        # Other types are skipped by their size, because the headers that name a message are strings.
         if kind == _STRING_TYPE:
             headers[name.decode("utf-8", "replace")] = data[value:position].decode("utf-8", "replace")
     return headers

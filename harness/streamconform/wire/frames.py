@@ -10,7 +10,7 @@ class Frame:
     """One frame of a body, `body[start:end]`. Frames are numbered from 0 in the order of the body.
 
     `payload` is the text that a parser sees. `value` is its span in the body, so that it can be replaced, or
-    None if the payload is not contiguous there. In `invoke_stream`, the bytes there may be base64.
+    None if the payload is not contiguous there. In `invoke_stream`, the bytes in that span may be base64.
     """
 
     start: int

@@ -34,26 +34,26 @@ MESSAGE_REWRITERS: Final[Mapping[Framing, Callable[[bytes, bytes], bytes]]] = {
     "eventstream": eventstream.replace_payload,
     "invoke_stream": invoke_stream.replace_payload,
 }
-"""By framing of binary messages: returns a message with a new payload and new checksums."""
+"""For each framing of binary messages, a function that returns a message with a new payload and checksums."""
 
 
 @lru_cache(maxsize=8)
 def split(framed: Framing, body: bytes) -> tuple[Frame, ...]:
-    """Return the frames of `body`; a document has none. Cached, since each delivery splits the same body."""
+    """Return the frames of `body`; a document has none. Cached, since all deliveries split the same body."""
     return _SPLITTERS[framed](body)
 
 
 def is_stream(framed: Framing, body: bytes) -> bool:
-    """Return whether `body` holds frames in this framing."""
+    """Return whether `body` contains frames in this framing."""
     frames = split(framed, body)
     if not frames or framed != "ndjson":
         return bool(frames)
-    first = json_text.parse(frames[0].payload)  # any text has lines: require an object
+    first = json_text.parse(frames[0].payload)  # any text has lines, so require an object
     return first is not None and first.kind == "object"
 
 
 def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
-    """Return the bytes of `frame` with another payload; unchanged if its payload is not contiguous."""
+    """Return the bytes of `frame` with a different payload; unchanged if its payload is not contiguous."""
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole

@@ -1,8 +1,8 @@
 """Split and write the streams of Amazon Bedrock's `InvokeModelWithResponseStream`.
 
 They are AWS binary event streams. The payload of a `chunk` event is `{"bytes": "…"}`: an event of the model
-in base64, sometimes with padding in other members. A frame of this framing has the model's event as its
-payload. Every other message (an exception, an event of another name) keeps its payload.
+in base64, sometimes with padding in other members. In this framing, a frame's payload is the model's event.
+All other messages (exceptions, events with other names) keep their payload.
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
 """
 
@@ -18,7 +18,7 @@ from streamconform.wire import eventstream, json_text
 from streamconform.wire.frames import Frame
 
 CHUNK: Final = "chunk"
-"""The name of the AWS events that carry the model's events."""
+"""The name of the AWS events that contain the model's events."""
 _BYTES: Final = b'"bytes"'
 
 
@@ -31,19 +31,19 @@ def split(body: bytes) -> tuple[Frame, ...]:
 
 
 def encode_event(payload: bytes) -> bytes:
-    """Return the message that carries the model's event `payload`."""
+    """Return the message that contains the model's event `payload`."""
     return eventstream.encode_event(b'{"bytes":"%s"}' % base64.b64encode(payload), CHUNK)
 
 
 def write_chunks(payloads: Iterable[bytes]) -> bytes:
-    """Return the messages that carry these events of the model."""
+    """Return the messages that contain these events of the model."""
     return b"".join(encode_event(payload) for payload in payloads)
 
 
 def replace_payload(original: bytes, payload: bytes) -> bytes:
-    """Return the message `original` with another payload and the same headers and padding.
+    """Return the message `original` with a different payload and the same headers and padding.
 
-    Where `original` carries an event of the model in base64, so does the result.
+    If `original` contains an event of the model in base64, so does the result.
     """
     frames = eventstream.split(original)
     span = _find_encoded(frames[0]) if frames else None
@@ -68,7 +68,7 @@ def _decode_frame(frame: Frame) -> Frame:
 
 
 def _find_encoded(frame: Frame) -> tuple[int, int] | None:
-    """Return where the base64 text is in the payload of a `chunk`; None if it is not valid base64."""
+    """Return the span of the base64 text in the payload of a `chunk`; None if it is not valid base64."""
     root = json_text.parse(frame.payload) if frame.event == CHUNK else None
     if root is None or root.kind != "object":
         return None
@@ -82,7 +82,7 @@ def _find_encoded(frame: Frame) -> tuple[int, int] | None:
 
 def _decode(text: bytes) -> bytes | None:
     try:
-        # Through JSON first: the text may hold escapes, such as `\/` for a slash.
+        # Decode the JSON first, because the text may contain escapes, such as `\/` for a slash.
         return base64.b64decode(json.loads(b'"%s"' % text), validate=True)
     except ValueError:
         return None

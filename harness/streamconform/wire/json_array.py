@@ -1,6 +1,6 @@
 """Split a JSON array that is streamed element by element, and write one element.
 
-Google's `streamGenerateContent` without `alt=sse` answers in this form: `[{…}` `,` newline `{…}` `]`.
+Google's `streamGenerateContent` answers in this form without `alt=sse`: `[{…}` `,` newline `{…}` `]`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def split(body: bytes) -> tuple[Frame, ...]:
     """Return the elements of the array in `body`; none if it does not begin with `[`.
 
     A frame includes the bracket or comma before its element, so frames are adjacent; the closing bracket
-    belongs to none. A body cut after a frame contains that element completely. Brackets are counted, not
-    matched, so an element that is not JSON is a frame too.
+    belongs to no frame. A body that is cut after a frame contains that element completely. Brackets are
+    counted, not matched, so an element that is not JSON is a frame too.
     """
     opening = _OPENING.match(body)
     if opening is None:

@@ -21,9 +21,9 @@ _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', r
 """Matches tokens other than commas and colons, whose positions follow from the other tokens."""
 # `_rewrite` recurses, and Python allows 1,000 frames in all.
 _MAX_DEPTH = 200
-"""Maximum nesting of payloads that are rearranged."""
+"""The maximum nesting of payloads that are rearranged."""
 _CACHE_SIZE = 512
-"""Number of texts whose tokens are cached: about as many as one body has payloads."""
+"""The number of texts whose tokens are cached: about as many as one body has payloads."""
 
 
 _KINDS = {ord("{"): "object", ord("["): "array"}
@@ -43,7 +43,8 @@ class Node:
 @lru_cache(maxsize=_CACHE_SIZE)
 def find_tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
     """Return the spans of the tokens of `text`, or None if it is not JSON."""
-    # Invalid JSON and `[DONE]` must pass through unchanged: deliveries do not alter what a stream says.
+    # Invalid JSON and `[DONE]` must pass through unchanged, because deliveries do not alter a stream's
+    # meaning.
     return tuple([token.span() for token in _TOKEN.finditer(text)]) if _is_json(text) else None
 
 
@@ -58,7 +59,7 @@ def is_json(text: bytes) -> bool:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def parse(text: bytes) -> Node | None:
-    """Return the value of `text` as spans, or None if the text is not one object or array.
+    """Return the spans of the value in `text`, or None if the text is not a single object or array.
 
     The value is cached and must not be changed.
     """
@@ -115,7 +116,7 @@ def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> 
         return text
     ends = sorted({node.end - 1 for path in paths for node in _find_objects(text, root, path)})
     out = bytearray(text)
-    # From the end, so that the earlier offsets stay valid.
+    # Start at the end, so that the earlier offsets stay valid.
     for end in reversed(ends):
         separator = b"" if text[:end].rstrip().endswith(b"{") else b","
         out[end:end] = separator + member
@@ -123,7 +124,7 @@ def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> 
 
 
 def pad(text: bytes, space: bytes) -> bytes:
-    """Return `text` with `space` between every two tokens."""
+    """Return `text` with `space` between all tokens."""
     spans = find_tokens(text)
     return text if not spans else space.join(text[start:end] for start, end in spans)
 
@@ -179,7 +180,7 @@ def _rewrite(text: bytes, node: Node, arrange: Callable[[bytes, Node], list[int]
 def _reverse_order(text: bytes, node: Node) -> list[int]:
     order = list(range(len(node.items)))
     keys = [text[slice(*key)] for key in node.keys]
-    # `"a"` and `"\u0061"` are the same key. Decoding is needed only where a key has an escape, which is rare.
+    # `"a"` and `"\u0061"` are the same key. Decoding is needed only if a key has an escape, which is rare.
     escaped = any(b"\\" in key for key in keys)
     names = set(map(json.loads, keys) if escaped else keys)
     return order[::-1] if len(names) == len(order) else order

@@ -1,4 +1,4 @@
-"""Restore the framing of a stream that was kept as one JSON payload per line. Pure.
+"""Restore the framing of a stream that was stored as one JSON payload per line. Pure.
 
 Many projects store a stream as `.jsonl`, without its SSE framing. The bytes of the payloads stay the same.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from streamconform.wire import eventstream, json_text, sse
 
 Writer = Callable[[Iterable[bytes]], bytes]
-"""Returns the body that consists of frames with these payloads."""
+"""A function that returns the body that consists of frames with these payloads."""
 
 
 class NotPayloadError(ValueError):
@@ -33,7 +33,7 @@ def restore_framing(text: bytes, write: Writer) -> bytes:
 
 
 def read_type(payload: bytes) -> str | None:
-    """Return the `type` of a payload, empty if it has none; None if the payload is not an object."""
+    """Return the `type` of a payload; empty if it has none, None if the payload is not an object."""
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):
@@ -72,7 +72,7 @@ def write_messages(payloads: Iterable[bytes]) -> bytes:
 
 
 def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
-    """Return the text of the only member's value in `payload`, and the member's name."""
+    """Return the source text of the value of the only member of `payload`, and the member's name."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
         raise NotPayloadError(

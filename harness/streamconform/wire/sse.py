@@ -1,7 +1,7 @@
 """Split and write SSE bodies (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
-The harness uses this implementation, which reads a whole body at once; the parsers under test read the same
-format incrementally.
+The harness uses this implementation, which reads a complete body at once; the parsers under test read the
+same format incrementally.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class SseLine(NamedTuple):
-    """A line: `body[start:stop]` is its text, `body[stop:end]` its end (empty at the end of the body)."""
+    """A line: `body[start:stop]` is its text, `body[stop:end]` its line end (empty at the body's end)."""
 
     start: int
     stop: int
@@ -26,14 +26,16 @@ class SseLine(NamedTuple):
 def split_lines(body: bytes) -> Iterator[SseLine]:
     """Yield the lines of `body`; line ends are LF, CR LF and CR."""
     position = len(BOM) if body.startswith(BOM) else 0
-    for line in body[position:].splitlines(keepends=True):  # of bytes: `str.splitlines` splits at more
+    for line in body[position:].splitlines(
+        keepends=True
+    ):  # of bytes; that of `str` splits at more characters
         end = position + len(line)
         yield SseLine(position, position + len(line.rstrip(b"\r\n")), end)
         position = end
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the events of `body` that carry data.
+    """Return the events of `body` that have data.
 
     An unterminated event at the end of the body is included if its data is JSON or `[DONE]`; otherwise the
     body was cut inside it.
@@ -64,7 +66,7 @@ def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
     name = None
     values: list[tuple[int, int]] = []
     for line in block:
-        # In a comment, which begins with a colon, the name of the field is empty and matches neither.
+        # A comment begins with a colon, so its field name is empty and matches neither.
         field, _, text = body[line.start : line.stop].partition(b":")
         start = line.stop - len(text) + text.startswith(b" ")
         if field == b"data":
@@ -72,9 +74,10 @@ def _read_event(body: bytes, block: list[SseLine], end: int) -> Frame | None:
         elif field == b"event":
             name = body[start : line.stop].decode("utf-8", "replace")
     payload = b"\n".join(body[start:stop] for start, stop in values)
-    # The standard dispatches an empty `data:` line; gateways send it as a heartbeat, and it holds no payload.
+    # By the standard, an empty `data:` line is dispatched as an event; gateways send it as a heartbeat
+    # without a payload.
     if not payload:
         return None
-    # With several `data` lines, the LF that joins them stands for other bytes in the body.
+    # If there are several `data` lines, the LF that joins them replaces other bytes of the body.
     value = values[0] if len(values) == 1 else None
     return Frame(block[0].start, end, payload, value, name)

@@ -1,7 +1,7 @@
 """Read YAML into plain values with line numbers.
 
-Only a subset of YAML is accepted: one document, the core types of YAML 1.2 (no dates, no octal, `NO` is a
-string), no anchors, aliases or tags, no duplicate keys, at most 64 levels.
+Only a subset of YAML is accepted: one document, the core types of YAML 1.2 (no dates, no octal numbers; `NO`
+is a string), no anchors, aliases, tags or duplicate keys, and at most 64 levels.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ MAX_BYTES = 4 * 1024 * 1024
 """The largest YAML file that is read; the largest bundled one has under 200 kB."""
 MAX_DEPTH = 64
 MAX_DIGITS = 400
-"""Maximum digits of an integer: far more than a count needs, and below Python's limit (4,300 by default)."""
+"""The maximum number of digits in an integer: far more than a count needs, but below Python's limit of 4,300.
+"""
 MAX_PROBLEMS = 50
-"""Syntax problems reported per file: one mistake can cause thousands."""
+"""The maximum number of syntax problems reported per file; one mistake can cause thousands."""
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -97,7 +98,7 @@ def _feed(builder: _Builder, text: str) -> None:
     loader = _Loader(text)
     try:
         get_event, handle_event = loader.get_event, builder.handle_event
-        # Not `yaml.parse`, which looks at each event before it takes it.
+        # Not `yaml.parse`, which peeks at each event before consuming it.
         while (event := get_event()) is not None and handle_event(event, event.start_mark.line + 1):
             if type(event) is yaml.StreamEndEvent:
                 break
@@ -113,7 +114,7 @@ def is_ambiguous(text: str) -> bool:
 
 @dataclass(slots=True)
 class _OpenCollection:
-    """A mapping or sequence that has not ended; `key` is the key of its next value."""
+    """A mapping or sequence that has not ended yet; `key` is the key of its next value."""
 
     value: dict[str, Any] | list[Any]
     path: ValuePath
@@ -121,7 +122,7 @@ class _OpenCollection:
 
     @property
     def expects_key(self) -> bool:
-        """Whether the next event is a key of this mapping."""
+        """Whether the next event is a key in this mapping."""
         return isinstance(self.value, dict) and self.key is None
 
 
@@ -138,7 +139,7 @@ class _Builder:
 
     def handle_event(self, event: Any, line: int) -> bool:
         """Handle the event that begins in `line`; return whether to continue."""
-        # Exact types are compared, scalars first, because it is fast: the suite has 300,000 events.
+        # Exact types are compared, scalars first, for speed: the suite has 300,000 events.
         match type(event):
             case yaml.ScalarEvent:
                 self._add_scalar(event, line)
@@ -231,9 +232,9 @@ def _describe_syntax_error(error: yaml.YAMLError, name: str, data: bytes) -> Pro
 
 
 def parse_scalar(text: str, *, plain: bool) -> Any:
-    """Return the YAML 1.2 core value of `text`; a scalar that is not `plain` (quoted, a block) is text.
+    """Return the YAML 1.2 core value of `text`; a scalar that is not `plain` (quoted or a block) is text.
 
-    Raises `ValueError` with a message for the file's author where YAML readers disagree about the value.
+    Raises `ValueError`, with a message for the file's author, if YAML readers disagree about the value.
     """
     if not plain:
         return text

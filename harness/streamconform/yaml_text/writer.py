@@ -13,11 +13,11 @@ _WIDTH = 110
 
 
 class Flow(list[Any]):
-    """A list that is written on one line."""
+    """A list to be written on one line."""
 
 
 class FlowMap(dict[str, Any]):
-    """A mapping that is written on one line."""
+    """A mapping to be written on one line."""
 
 
 class _Dumper(yaml.SafeDumper):

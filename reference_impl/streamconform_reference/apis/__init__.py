@@ -1,6 +1,6 @@
-"""The supported APIs: each package in this folder has a `CODEC`, and its name with hyphens is the API's name.
+"""The supported APIs. Each package in this folder has a `CODEC`; its name, with hyphens, is the API's name.
 
-The tables are derived from the packages, so that a new API needs no line here.
+The tables are derived from the packages, so a new API needs no change here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,33 +36,34 @@ CODECS: Final[Mapping[str, Codec]] = {
 
 DECODERS: Final[Mapping[str, type[Decoder]]] = {api: codec.decoder for api, codec in CODECS.items()}
 
-# For an answer without streaming: the payloads of an equivalent stream. They raise
+# Functions that return a non-streaming answer as the payloads of an equivalent stream. They raise
 # `BrokenPayloadError` if the document is not an answer.
 DOCUMENT_READERS: Final[Mapping[str, Callable[[Payload], Iterable[Payload]]]] = {
     api: codec.to_payloads for api, codec in CODECS.items()
 }
 
-# The encoder of each API: events in, the bytes of a stream out.
+# The encoder for each API: events in, the bytes of a stream out.
 ENCODERS: Final[Mapping[str, EncoderFactory]] = {
     api: codec.encoding.encoder for api, codec in CODECS.items() if codec.encoding
 }
 
-# An outcome as the answer without streaming.
+# Functions that write an outcome as a non-streaming answer.
 DOCUMENT_WRITERS: Final[Mapping[str, DocumentWriter]] = {
     api: codec.encoding.write_document for api, codec in CODECS.items() if codec.encoding
 }
 
-# The parts of an outcome that an API cannot express, and what its encoder writes instead.
+# The parts of an outcome that an API cannot express, and the values that its encoder writes instead.
 LOSSES: Final[Mapping[str, tuple[Loss, ...]]] = {
     api: codec.encoding.losses for api, codec in CODECS.items() if codec.encoding
 }
 
-# A conversation as an HTTP request; `requests.conversation` and `requests.options` define its fields.
+# Functions that write a conversation as an HTTP request; `requests.conversation` and `requests.options`
+# define its fields.
 REQUEST_BUILDERS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     api: codec.build_request for api, codec in CODECS.items() if codec.build_request
 }
 
-# A request as a conversation. They raise `RequestError` if the request is not valid.
+# Functions that read a request as a conversation. They raise `RequestError` if the request is not valid.
 REQUEST_READERS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]]]] = {
     api: codec.read_request for api, codec in CODECS.items() if codec.read_request
 }

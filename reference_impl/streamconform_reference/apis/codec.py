@@ -15,31 +15,31 @@ class Encoding:
     """How answers are written in the format of an API."""
 
     encoder: EncoderFactory
-    """Events in, the bytes of a stream out."""
+    """The encoder: events in, the bytes of a stream out."""
     write_document: DocumentWriter
-    """Returns an outcome as the answer without streaming."""
+    """A function that returns an outcome as a non-streaming answer."""
     losses: tuple[Loss, ...]
-    """The parts of an outcome that the API cannot express, and what is written instead."""
+    """The parts of an outcome that the API cannot express, and the values written instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec:
-    """The decoder of an API and, where they are written, its encoder and its requests.
+    """The decoder of an API and, if they exist, its encoder and its request functions.
 
     The grammar is in `apis.grammars`, because decoders do not need it.
     """
 
     decoder: type[Decoder]
     to_payloads: Callable[[Payload], Iterable[Payload]]
-    """Returns the payloads of a stream equivalent to an answer without streaming.
+    """A function that returns the payloads of a stream equivalent to a non-streaming answer.
 
     Raises `BrokenPayloadError` if the document is not an answer.
     """
     encoding: Encoding | None = None
     build_request: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
-    """Returns the request for a conversation, which `requests.conversation` and `requests.options` define."""
+    """A function that returns a conversation's request; `requests.conversation` and `.options` define it."""
     read_request: Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]] | None = None
-    """Returns the conversation in the body and headers of a request.
+    """A function that returns the conversation in a request's body and headers.
 
     Raises `RequestError` if the request is not valid.
     """

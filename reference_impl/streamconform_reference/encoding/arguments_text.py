@@ -126,7 +126,7 @@ def make_text_row(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Lo
     """Return the row for arguments without text; `blank` is as in `compute_ending`."""
     return Loss(
         "arguments-value",
-        "arguments that have a value and no text",
+        "arguments that have a value but no text",
         "their JSON as text",
         _add_missing_text(blank=blank),
         forms,
@@ -137,7 +137,7 @@ def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
     """Return the row for arguments that contradict their text."""
     return Loss(
         "arguments-contradicted",
-        "arguments whose text is another value, or not JSON",
+        "arguments whose text has a different value, or is not JSON",
         "malformed arguments: the text as invalid JSON, so that no client runs the call",
         map_calls(_drop_contradicted),
         forms,

@@ -87,8 +87,8 @@ def make_extras_row(
 
     return Loss(
         "extras",
-        "phases, signatures and citations of text, signatures of calls, details of the stop, and tokens to "
-        "continue, as far as the API has no field for them",
+        "phases, signatures and citations of text, signatures of calls, stop details, and continuation"
+        " tokens, if the API has no field for them",
         "omitted",
         apply,
     )

@@ -189,9 +189,10 @@ def _view_apis(matrix: Matrix) -> View:
         name="api",
         title="Clients by API",
         legend=(
-            "The share of the cases that a client reads correctly, as they were recorded; below it, how many"
-            " fail. Delivered otherwise: the same bytes in one piece, byte by byte or with comments. Cut off:"
-            " the stream is cut, reset or ended by an error. Both are counted among the cases that it reads."
+            "Each cell shows the share of the cases that a client reads correctly as they were recorded, and"
+            " below it the number that fail. Delivered otherwise: the same bytes arrive in one piece, byte"
+            " by byte or with comments. Cut off: the stream is cut, reset or ended by an error. Both are"
+            " shares of the cases that the client reads."
         ),
         columns=[
             *(Column(api, f"api/{api}.html", f"#{api}") for api in matrix.apis),
@@ -215,9 +216,8 @@ def _view_capabilities(matrix: Matrix) -> View:
         name="capability",
         title="Clients by capability",
         legend=(
-            "The share of the cases of each capability that a client reads correctly, in all of its APIs"
-            " together; below it, how many fail."
-            " A case can count in several columns."
+            "Each cell shows the share of a capability's cases that a client reads correctly, in all of its"
+            " APIs together; below it, how many fail. A case can count in several columns."
         ),
         columns=[Column(title) for title in matrix.columns.values()],
         rows=[(client, [client.score_column(name) for name in matrix.columns]) for client in matrix.clients],

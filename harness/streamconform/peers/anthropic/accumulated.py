@@ -24,7 +24,7 @@ from streamconform.peers.normal_form import (
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.stream()`: `get_final_message()`, and which blocks had ended."""
+    """Return the outcome of `messages.stream()`, from `get_final_message()` and the blocks that had ended."""
     request = {key: value for key, value in build_request(run).items() if key != "stream"}
     client = get_client(run)
     # MCP servers are documented for the beta resource only.
@@ -45,7 +45,7 @@ def convert_message(
     message: Any, kept: ExceptionKeeper, done: Collection[int] | None = None
 ) -> dict[str, Any]:
     """Return the outcome of a message; `done` are the indexes of the blocks that had ended, None for all."""
-    # Without a final message the snapshot's stop reason does not count.
+    # Without a final message, the snapshot's stop reason is not used.
     stop = None if kept.exception else get(message, "stop_reason")
     return build_outcome(
         [

@@ -1,6 +1,6 @@
-"""Client, requests, errors and usage of the Anthropic SDK.
+"""The client, requests, errors and usage of the Anthropic SDK.
 
-`APIStatusError` is the provider's error, even in mid-stream.
+`APIStatusError` is the provider's error, even in the middle of a stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STOP_REASONS: Final[Mapping[str, str]] = {
     "refusal": "refusal",
 }
 CONNECTION_ERRORS: Final = (httpx2.TransportError, anthropic.APIConnectionError)
-"""While the SDK reads a stream, it lets the HTTP library's own exceptions through."""
+"""While the SDK reads a stream, it does not catch the HTTP library's exceptions."""
 
 
 @cache
@@ -43,7 +43,7 @@ def build_request(run: Any) -> dict[str, Any]:
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    """Return the error in an exception of the SDK; None if the connection was lost."""
     if isinstance(error, CONNECTION_ERRORS):
         return None
     if not isinstance(error, anthropic.APIStatusError):
@@ -58,7 +58,7 @@ def describe_error(error: Exception) -> Error | None:
 
 
 def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the usage buckets from the fields of the SDK's usage objects, the last report of each."""
+    """Return the usage buckets from the SDK's usage objects, using the last report of each field."""
     return {
         "input": subtract(usage.get("input_tokens")),
         "cache_read": usage.get("cache_read_input_tokens"),

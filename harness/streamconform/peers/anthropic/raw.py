@@ -54,7 +54,7 @@ def adapter(run: Any) -> dict[str, Any]:
             usage |= _drop_nulls(event.usage)
         elif event.type == "message_stop":
             ended = True
-    # The stop reason comes in `message_delta`, but only `message_stop` ends the message.
+    # The stop reason is in `message_delta`, but only `message_stop` ends the message.
     return build_outcome(
         [_convert_block(block) for block in blocks.values()],
         (STOP_REASONS.get(stop, "other") if stop else "other") if ended else None,
@@ -90,7 +90,7 @@ def _convert_block(block: dict[str, Any]) -> Block:
     if kind in {"tool_use", "server_tool_use", "mcp_tool_use"}:
         executor = "client" if kind == "tool_use" else "provider"
         text = block.get("partial_json", "")
-        # Some calls carry their whole input in the start event and have no deltas.
+        # Some calls have their complete input in the start event, and no deltas.
         arguments = text if text.strip() or not start.input else start.input
         return build_call(start.id, start.name, arguments, complete=block["done"], executor=executor)
     return build_other(str(kind))

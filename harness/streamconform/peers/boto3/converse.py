@@ -1,4 +1,4 @@
-"""`peer:boto3`: the AWS SDK's `converse_stream()`, events aggregated as in its examples, and `converse()`."""
+"""`peer:boto3`: the AWS SDK's `converse_stream()`, aggregated as in its examples, and `converse()`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _get_shared_client() -> Any:
 
 
 def get_client(run: Any) -> Any:
-    """Return the shared client; from now on its requests go to the run's address.
+    """Return the shared client, after directing its requests to the run's address.
 
     A boto3 client is slow to create and its endpoint is fixed, so a handler redirects each request instead.
     """

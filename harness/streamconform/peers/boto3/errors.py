@@ -18,7 +18,7 @@ CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.excepti
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception carries; None if the connection was lost."""
+    """Return the error in an exception; None if the connection was lost."""
     if isinstance(error, CONNECTION_ERRORS):
         return None
     if isinstance(error, botocore.exceptions.ClientError):

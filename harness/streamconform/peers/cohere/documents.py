@@ -1,4 +1,4 @@
-"""Convert the answers of Cohere's `chat()`, of v2 and v1, which do not stream."""
+"""Convert the non-streaming answers of Cohere's `chat()`, in v2 and v1."""
 
 from __future__ import annotations
 

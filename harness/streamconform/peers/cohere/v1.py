@@ -32,7 +32,7 @@ def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
     events = list(events)
     end = next((event for event in events if get(event, "event_type") == "stream-end"), None)
     content: list[Block] = []
-    pieces: dict[Any, dict[str, str]] = {}  # partial calls by index, used if no event has them whole
+    pieces: dict[Any, dict[str, str]] = {}  # partial calls by index, used if no event has the complete calls
     calls = get(end, "response", "tool_calls")
     for event in events:
         match get(event, "event_type"):

@@ -1,4 +1,4 @@
-"""`peer:google-genai`: the Google Gen AI SDK, `generate_content_stream()`, parts aggregated in order.
+"""`peer:google-genai`: the Google Gen AI SDK's `generate_content_stream()`, with its parts joined in order.
 
 All fields of the request except `contents` go into `extra_body`. `APIError` is the provider's error; `httpx2`
 exceptions while reading are lost connections. The SDK returns signatures as bytes; the normal form uses

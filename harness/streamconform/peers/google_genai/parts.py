@@ -78,7 +78,8 @@ def _set_value(holder: Any, piece: Any) -> None:
 def read_usage(fields: Mapping[str, Any]) -> dict[str, int | None]:
     """Return the usage buckets.
 
-    The candidates' tokens exclude thoughts; the prompt's include the cache, but not the tool use prompt.
+    The candidates' tokens exclude thoughts; the prompt's tokens include the cache, but not the tool-use
+    prompt.
     """
     output = [fields.get(name) for name in ("candidates_token_count", "thoughts_token_count")]
     uncached = subtract(fields.get("prompt_token_count"), fields.get("cached_content_token_count"))
@@ -92,5 +93,5 @@ def read_usage(fields: Mapping[str, Any]) -> dict[str, int | None]:
 
 
 def _sum_reported(counts: list[int | None]) -> int | None:
-    """Return the sum of the reported counts, None if none is reported."""
+    """Return the sum of the reported counts; None if no count is reported."""
     return sum(count or 0 for count in counts) if any(count is not None for count in counts) else None

@@ -1,8 +1,8 @@
 """`peer:haystack`: Haystack's generators for OpenAI's two APIs, `run()` with a `streaming_callback`.
 
-The answer is the message that `run()` returns; if it raises, the answer is the sum of the chunks that the
-callback received. A message has one reasoning, one text and a list of calls; only the chunks show their
-order. The prompt and the tools of the request are sent in the library's own form.
+The answer is the message that `run()` returns or, if it raises, the sum of the chunks that the callback
+received. A message has one reasoning block, one text and a list of calls; only the chunks show their order.
+The prompt and the tools of the request are sent in the library's own form.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def adapter(run: Any) -> dict[str, Any]:
             tools=[
                 Tool(name=name, description=description, parameters=dict(schema), function=print)
                 for name, description, schema in request_reader.read_tools(run.request)
-                if SCHEMAS.is_valid(schema)  # `Tool` rejects others; here the server has to
+                if SCHEMAS.is_valid(
+                    schema
+                )  # `Tool` rejects other schemas, but here the server must reject them
             ],
         )
         reply = generator.run([ChatMessage.from_user(request_reader.read_prompt(run.request))])["replies"][0]

@@ -1,1 +1,1 @@
-"""huggingface_hub, the Python client of Hugging Face."""
+"""huggingface_hub, Hugging Face's Python client."""

@@ -43,7 +43,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the library carries; None if the connection was lost."""
+    """Return the error in an exception of the library; None if the connection was lost."""
     # `HfHubHTTPError` is an `OSError` but not a `TransportError`.
     if isinstance(error, (InferenceTimeoutError, httpx2.TransportError)):
         return None

@@ -1,7 +1,7 @@
 """Convert an answer of a conversation to LangChain's message, in its v1 content blocks.
 
-The message is the one LangChain builds when it receives such an answer: signatures are under `extras`, and
-blocks that LangChain has no type for are `non_standard`.
+The message is the one that LangChain builds when it receives such an answer: signatures are under `extras`,
+and blocks for which LangChain has no type are `non_standard`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "cohere-chat": "cohere",
     "bedrock-converse": "bedrock_converse",
 }
-"""LangChain's name of an answer's provider, by API."""
+"""LangChain's name for an answer's provider, by API."""
 TEXT_APIS: Final = ("openai-chat", "ollama-chat", "cohere-chat")
-"""The APIs whose answers LangChain keeps as one text with the tool calls beside it."""
+"""The APIs whose answers LangChain keeps as one text and a separate list of tool calls."""
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> AIMessage:
@@ -84,5 +84,5 @@ def _build_non_standard(value: Any) -> dict[str, Any]:
 
 
 def _build_extras(block: AnswerBlock, key: str) -> dict[str, Any]:
-    """Return the field with the signature of a block, none without a signature."""
+    """Return the field with a block's signature; no field if it has none."""
     return {"extras": {key: block["signature"]}} if block.get("signature") else {}

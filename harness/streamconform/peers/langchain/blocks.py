@@ -12,7 +12,7 @@ CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 
 
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
-    """Yield the blocks in the order of `content_blocks`; calls that are not in it come last.
+    """Yield the blocks in the order of `content_blocks`, followed by calls that are not in it.
 
     Valid and invalid calls are in separate lists; `tool_call_chunks` has their order. If `content_blocks` has
     a call twice, the calls are matched by id.

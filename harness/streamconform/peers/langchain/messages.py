@@ -36,7 +36,7 @@ def build_messages(
 
 
 def build_result_messages(answer: Any, results: Sequence[Part]) -> list[ToolMessage]:
-    """Return the tool results for an answer; a result belongs to the first unanswered call of its name."""
+    """Return the tool results for an answer; a result belongs to the first unanswered call with its name."""
     calls = list(answer.tool_calls)
     messages = []
     for result in results:
@@ -73,7 +73,8 @@ def _convert_part(part: Part) -> dict[str, Any]:
 def build_prompt(run: Any) -> Any:
     """Return the prompt of a run's request.
 
-    A prompt with documents is sent whole, because LangChain types the answer's content differently then.
+    A prompt with documents is sent unchanged, because LangChain then gives the answer's content a different
+    type.
     """
     content = get(((run.request or {}).get("messages") or [None])[-1], "content")
     documents = isinstance(content, list) and any(get(part, "type") == "document" for part in content)

@@ -39,12 +39,12 @@ def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
 
 
 def get_cache_control(conversation: Mapping[str, Any], api: str) -> Mapping[str, str] | None:
-    """Return the `cache_control` of the system prompt, None if the API has none."""
+    """Return the `cache_control` of the system prompt; None if the API has none."""
     return CACHE_CONTROLS.get(conversation.get("cache", "")) if api == "anthropic-messages" else None
 
 
 def build_tool_choice(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    """Return the keyword arguments of `bind_tools` besides the tools."""
+    """Return the keyword arguments of `bind_tools` other than the tools."""
     keywords: dict[str, Any] = {}
     if (choice := conversation.get("tool_choice")) is not None:
         name = choice["name"] if isinstance(choice, Mapping) else choice

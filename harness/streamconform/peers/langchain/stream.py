@@ -1,7 +1,7 @@
 """`peer:langchain`: LangChain's chat models, `stream()`, and the `content_blocks` of the summed chunks.
 
 The prompt and the tools of the request are sent in the library's own form. Calls are read from the sum's
-`tool_calls` and `invalid_tool_calls`. LangChain lets the exceptions of a provider's SDK through.
+`tool_calls` and `invalid_tool_calls`. LangChain does not catch the exceptions of a provider's SDK.
 """
 
 from __future__ import annotations
@@ -102,6 +102,6 @@ def _build_outcome(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
 
 
 def _read_response_id(metadata: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """Return the provider's id, nothing if the message has one that LangChain generated for its own run."""
+    """Return the provider's id; nothing if LangChain generated the message's id for its own run."""
     id_ = metadata.get("id") or get(message, "id")
     return {} if id_ is None or id_.startswith("lc_run-") else {"response_id": id_}

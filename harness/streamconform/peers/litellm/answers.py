@@ -63,7 +63,7 @@ def _convert_call(id_: str | None, function: Any, stop: str | None) -> Block:
 def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:
     """Return the blocks in the order of the chunks, which `stream_chunk_builder()` does not keep.
 
-    Content that differs from the sum of the chunks is not changed.
+    Content that differs from the sum of the chunks is returned unchanged.
     """
     order: list[Block] = []
     calls: set[int] = set()

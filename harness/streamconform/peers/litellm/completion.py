@@ -1,10 +1,10 @@
-"""`peer:litellm`: LiteLLM, `completion(stream=True)`, and `stream_chunk_builder()` of its chunks.
+"""`peer:litellm`: LiteLLM's `completion(stream=True)`, and `stream_chunk_builder()` applied to its chunks.
 
 LiteLLM uses the form of Chat Completions for every provider; the prompt and the tools of the request are sent
 in that form. Cohere is not claimed: LiteLLM requests lines of JSON (`accept: application/json`), and all
 recordings of v2 are events. Exceptions derive from those of the OpenAI SDK. `APIConnectionError` is raised
-for provider errors too, so only one that was raised for an exception of the HTTP library is a lost
-connection. The stop reasons are LiteLLM's own; it does not expose the provider's.
+for provider errors too, so it means a lost connection only if it was caused by an exception of the HTTP
+library. The stop reasons are LiteLLM's own; it does not expose the provider's.
 """
 
 from __future__ import annotations

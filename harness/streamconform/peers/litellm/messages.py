@@ -48,7 +48,7 @@ def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[M
 
 
 def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:
-    """Return an answer; Gemini's signatures are in a list and, those of calls, also on the calls."""
+    """Return an answer; Gemini's signatures are in a list, and signatures of calls are also on the calls."""
     message: Message = {"role": "assistant", "content": _join_text(blocks, "text") or None}
     if refusal := _join_text(blocks, "refusal"):
         message["refusal"] = refusal

@@ -50,7 +50,7 @@ def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]
 
 
 def get_prefix(conversation: Mapping[str, Any] | None, default: str) -> str:
-    """Return the prefix of the model's name: that of the conversation's host, if LiteLLM has one."""
+    """Return the prefix of the model's name, which is that of the conversation's host if LiteLLM has one."""
     host = (conversation or {}).get("facts", {}).get("host", "")
     return HOST_PREFIXES.get(host, default) if default == "openai" else default
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from streamconform.peers.normal_form import get, subtract
 
 CACHE_WRITE_FIELDS: Final = ("cache_creation_tokens", "cache_write_tokens")
-"""Names that the cache write count may have in `prompt_tokens_details`."""
+"""The possible names of the cache write count in `prompt_tokens_details`."""
 
 
 def read_usage(chunks: list[Any]) -> dict[str, int | None]:
@@ -20,7 +20,7 @@ def read_usage(chunks: list[Any]) -> dict[str, int | None]:
         *(get(details, name) for name in CACHE_WRITE_FIELDS),
     )
     written = next((count for count in counts if count is not None), None)
-    # LiteLLM gives 0 also if the provider does not count reasoning.
+    # LiteLLM reports 0 even if the provider does not count reasoning.
     reasoning = get(usage, "completion_tokens_details", "reasoning_tokens")
     return {
         "input": subtract(get(usage, "prompt_tokens"), cached, written),

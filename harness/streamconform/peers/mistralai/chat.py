@@ -1,7 +1,7 @@
 """`peer:mistralai`: Mistral's SDK, `chat.stream()`, for Mistral's dialect of Chat Completions.
 
-Mistral's API sends complete calls; a piece without an id, which the SDK returns as the text `null`, continues
-the call at its index.
+Mistral's API sends complete calls; a piece without an id, for which the SDK returns the string `null`,
+continues the call at its index.
 """
 
 from __future__ import annotations

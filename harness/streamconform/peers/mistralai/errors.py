@@ -1,4 +1,4 @@
-"""Errors of Mistral's SDK: a `MistralError` with an error status is the provider's error.
+"""The errors of Mistral's SDK: a `MistralError` with an error status is the provider's error.
 
 With any other status it means that the SDK rejected the stream's bytes. `httpx2` exceptions while reading are
 lost connections.

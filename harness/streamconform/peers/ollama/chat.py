@@ -1,4 +1,4 @@
-"""`peer:ollama`: Ollama's Python library, `Client.chat(stream=True)`, chunks aggregated as in its README.
+"""`peer:ollama`: Ollama's Python library, `Client.chat(stream=True)`, aggregated as in its README.
 
 `ResponseError` is the server's error; `httpx` exceptions while reading are lost connections.
 """

@@ -1,4 +1,4 @@
-"""Add up the chunks of Chat Completions, as guides do, for every SDK whose chunks have OpenAI's fields."""
+"""Add up the chunks of Chat Completions as OpenAI's guides do, for every SDK with OpenAI's fields."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def convert_chunks(
 
 
 def _add_piece(content: list[Block], calls: dict[int | None, Block], index: int | None, piece: Any) -> None:
-    """Add a piece of a tool call to the call of its index; None is the deprecated `function_call` field."""
+    """Add a piece to the tool call with its index; None stands for the deprecated field `function_call`."""
     if index not in calls:
         calls[index] = build_call(get_text(piece, "id"), get_text(piece, "function", "name"), "")
         content.append(calls[index])

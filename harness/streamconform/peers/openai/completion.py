@@ -72,7 +72,7 @@ def read_reasoning(message: Any, exposed: ChatFields) -> str:
 
 
 def find_usage(holder: Any, exposed: ChatFields) -> Any:
-    """Return the token counts of a completion or a chunk, None if it has none."""
+    """Return the token counts of a completion or a chunk; None if it has none."""
     return next((usage for path in exposed.usage if (usage := get(holder, *path))), None)
 
 

@@ -1,6 +1,6 @@
-"""Client, requests and errors of the OpenAI SDK.
+"""The client, requests and errors of the OpenAI SDK.
 
-`APIError` is the provider's error, `APIConnectionError` a lost connection.
+`APIError` is the provider's error, and `APIConnectionError` a lost connection.
 """
 
 from __future__ import annotations

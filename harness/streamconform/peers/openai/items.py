@@ -20,7 +20,7 @@ def read_action(item: Any) -> Any:
 
 
 def make_reader(*keys: str) -> Callable[[Any], Any]:
-    """Return a function that reads these fields of an item and skips those that are null."""
+    """Return a function that reads these fields of an item, and skips null fields."""
     return lambda item: {key: to_json(get(item, key)) for key in keys if get(item, key) is not None}
 
 

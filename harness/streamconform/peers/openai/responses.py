@@ -37,7 +37,7 @@ DELTA_FIELDS: Final[Mapping[str, str]] = {
 
 
 def run_raw(run: Any) -> dict[str, Any]:
-    """Return the outcome of `responses.create()`, streamed or not; a document without output has none."""
+    """Return the outcome of `responses.create()`, streamed or not; no output means no content."""
     create = get_client(run).responses.create
     events: list[Any] = []
     if not run.stream:
@@ -67,7 +67,7 @@ def run_helper(run: Any) -> dict[str, Any]:
 
 
 def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
-    """Return the outcome of events; the output of `final`, if given, replaces what they add up to."""
+    """Return the outcome of events; the output of `final`, if given, replaces the output built from them."""
     error = kept.error
     items: dict[int, Any] = {}
     deltas: dict[int, dict[str, str]] = {}

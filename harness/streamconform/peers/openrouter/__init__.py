@@ -1,1 +1,1 @@
-"""openrouter, the Python SDK of OpenRouter."""
+"""openrouter, OpenRouter's Python SDK."""

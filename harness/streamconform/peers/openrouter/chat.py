@@ -1,7 +1,7 @@
 """`peer:openrouter`: OpenRouter's SDK, `chat.send()`, for Chat Completions.
 
-`OpenRouterError` is the provider's error. An error in mid-stream is a field of its chunk, whose stop reason
-is `error`.
+`OpenRouterError` is the provider's error. An error in the middle of a stream is a field of its chunk, whose
+stop reason is `error`.
 """
 
 from __future__ import annotations

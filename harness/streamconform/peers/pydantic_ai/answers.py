@@ -1,7 +1,7 @@
 """Convert an answer of a conversation to Pydantic AI's response: parts with the name of their provider.
 
-The response is the one Pydantic AI builds when it receives such an answer: Gemini's signatures are in
-`provider_details` of their part.
+The response is the one that Pydantic AI builds when it receives such an answer: Gemini's signatures are in
+the `provider_details` of their part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "ollama-chat": "ollama",
     "cohere-chat": "cohere",
 }
-"""Pydantic AI's name of an answer's provider, by API."""
+"""Pydantic AI's name for an answer's provider, by API."""
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
@@ -66,7 +66,7 @@ def _convert_block(block: AnswerBlock, provider: str) -> Any:
 
 
 def _build_details(block: AnswerBlock, provider: str) -> dict[str, Any]:
-    """Return the fields with Gemini's signature of a text or a call."""
+    """Return the fields with Gemini's signature for text or a call."""
     if not block.get("signature"):
         return {}
     return {"provider_name": provider, "provider_details": {"thought_signature": block["signature"]}}

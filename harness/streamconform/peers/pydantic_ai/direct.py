@@ -1,8 +1,8 @@
 """`peer:pydantic-ai`: Pydantic AI, `direct.model_request_stream_sync()` and the response that it builds.
 
-`ModelAPIError` and its subclasses are the provider's error, except `ModelConnectionError`, a lost connection.
-The prompt and the tools of the request are sent in the library's own form. Pydantic AI marks unknown usage
-with `unmeasured_requests`; counts that it gives as 0 are reported as 0.
+`ModelAPIError` and its subclasses are the provider's errors, except `ModelConnectionError`, which is a lost
+connection. The prompt and the tools of the request are sent in the library's own form. Pydantic AI marks
+unknown usage with `unmeasured_requests`; counts that it returns as 0 are reported as 0.
 """
 
 from __future__ import annotations

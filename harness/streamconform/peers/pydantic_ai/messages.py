@@ -17,7 +17,7 @@ Part = Mapping[str, Any]
 
 
 def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.ModelMessage]:
-    """Return the messages; the system prompt goes with every request, as its instructions."""
+    """Return the messages; every request has the system prompt as its instructions."""
     history: list[messages.ModelMessage] = []
     system = conversation.get("system")
     for message in conversation["messages"]:

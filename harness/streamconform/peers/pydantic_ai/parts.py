@@ -38,8 +38,8 @@ def convert_part(part: Any, *, complete: bool) -> Block:
 def read_usage(usage: Any) -> dict[str, int | None] | None:
     """Return the usage buckets, None if no usage was reported.
 
-    Pydantic AI gives 0 where the provider reported nothing, so counts are left out if all of them are 0, and
-    parts that are 0.
+    Pydantic AI returns 0 if the provider reported nothing, so all counts are left out if they are all 0, and
+    partial counts are left out if they are 0.
     """
     if usage is None or usage.unmeasured_requests:
         return None

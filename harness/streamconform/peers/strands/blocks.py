@@ -28,14 +28,14 @@ def number_blocks(stream: list[Any]) -> list[Any]:
 
 
 def has_whole_arguments(call: Block, stream: list[Any]) -> bool:
-    """Return whether the arguments of a call parse; in the message, those that do not are empty."""
+    """Return whether the arguments of a call parse; in the message, arguments that do not parse are empty."""
     streamed = events.aggregate_content(number_blocks(stream))
     texts = [block["arguments_text"] for block in streamed if block.get("id") == call["id"]]
     return any(text.strip() and parse_arguments(text) is not None for text in texts)
 
 
 def convert_block(block: Mapping[str, Any]) -> Block:
-    """Return a block of the message, whose calls have parsed arguments, also if they are a string."""
+    """Return a block of the message, whose calls have parsed arguments, even if these are a string."""
     converted = events.convert_block(block)
     arguments = get(block, "toolUse", "input")
     if isinstance(arguments, str):
@@ -47,7 +47,7 @@ def convert_block(block: Mapping[str, Any]) -> Block:
 def move_signatures(content: list[Block]) -> list[Block]:
     """Return the blocks with the signatures of texts, which Strands puts into an empty reasoning block.
 
-    Without a text before it, the signature is that of a tool that the provider ran.
+    If no text precedes it, the signature belongs to a tool that the provider ran.
     """
     moved: list[Block] = []
     for block in content:
@@ -59,7 +59,7 @@ def move_signatures(content: list[Block]) -> list[Block]:
 
 
 def read_usage(usage: Mapping[str, int], api: str) -> dict[str, int | None]:
-    """Return the usage buckets; Strands leaves caches of 0 out."""
+    """Return the usage buckets; Strands leaves out cache counts of 0."""
     caches = {"cache_read": "cacheReadInputTokens", "cache_write": "cacheWriteInputTokens"}
     cached = {bucket: usage[field] for bucket, field in caches.items() if field in usage}
     parts = () if api in INPUT_WITHOUT_CACHE else cached.values()

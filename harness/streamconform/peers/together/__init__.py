@@ -1,1 +1,1 @@
-"""together, the Python SDK of Together AI."""
+"""together, Together AI's Python SDK."""

@@ -1,1 +1,1 @@
-"""zai-sdk, the Python SDK of Z.ai."""
+"""zai-sdk, Z.ai's Python SDK."""

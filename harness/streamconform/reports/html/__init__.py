@@ -1,4 +1,4 @@
-"""One self-contained HTML file: headline, matrix, causes, and a page per case with its wire.
+"""One self-contained HTML file: headline, matrix, causes, and a view of each case with its bytes.
 
 It makes no network requests.
 """
@@ -13,9 +13,9 @@ __all__ = ["render"]
 def render(results: Results, baseline: Results | None = None) -> str:
     """Return the page of `results`; with `baseline` it also lists new, fixed and still failing trials.
 
-    Cases and cassettes are read as the header's selection says. If they cannot be read, or may have changed
-    since the run, the page says so.
+    Cases and cassettes are read from the folders named in the header's selection. If they cannot be read, or
+    may have changed since the run, the page says so.
     """
-    from streamconform.reports.html import page  # importing jinja2 takes longer than most reports
+    from streamconform.reports.html import page  # Importing jinja2 takes longer than most reports take.
 
     return page.render(results, baseline)

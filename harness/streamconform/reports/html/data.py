@@ -40,9 +40,9 @@ LETTERS: Final[Mapping[Verdict, str]] = {
 }
 """Each verdict in the grid; `js/model.js` has the same table."""
 ABSENT: Final = "."
-"""Marks a cell of the grid whose trial the implementation does not have."""
+"""Marks a grid cell for a trial that the implementation does not have."""
 MAX_CHANGES: Final = 2000
-"""Rows per kind of change since an earlier run."""
+"""The number of rows per kind of change since an earlier run."""
 MAX_SKIP_REASONS: Final = 200
 
 
@@ -107,7 +107,7 @@ class _CaseIndex:
         self.delivery_sets = [list(delivery_set) for delivery_set in set_numbers]
 
     def make_grid(self, results: Results) -> list[list[str]]:
-        """Return a string per implementation and case: one per delivery, or only one if all are equal."""
+        """Return a string per implementation and case: a letter per delivery, or only one if all agree."""
         letters = [
             [[ABSENT] * len(positions) for positions in self._positions]
             for _ in results.header.implementations
@@ -152,8 +152,7 @@ def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
 def _causes_to_json(kind: str, trials: Iterable[TrialResult], failures: FailureRows) -> list[dict[str, Any]]:
     """Return the causes of `trials`, the worst harm first.
 
-    Every cause gets its first example in full before any gets a second, so only further examples are missing
-    when the budget is spent.
+    The budget goes to one full example per cause first, so if it runs out, only further examples are missing.
     """
     causes = [
         (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
@@ -194,7 +193,7 @@ def _trial_keys(changes: Iterable[history.Change]) -> frozenset[tuple[int, str]]
 
 
 def _history_to_json(changes: history.History) -> dict[str, Any]:
-    """Return the counts of all kinds of change, and the trials of those that are listed."""
+    """Return the count of each kind of change, and the trials of the kinds that are listed."""
     before = changes.before.header
     return {
         "counts": dict(changes.counts),

@@ -31,11 +31,11 @@ from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
 MAX_CHECKS: Final = 24
-"""Maximum checks shown per failure; the rest are counted."""
+"""The maximum number of checks shown per failure; the rest are counted."""
 MAX_VALUE: Final = 16_000
-"""Maximum characters shown of a value; a longer value is shown around the first difference."""
+"""The maximum number of characters shown of a value; a longer one is shown around the first difference."""
 CONTEXT_BEFORE: Final = 2000
-"""Characters shown before that difference."""
+"""The number of characters shown before that difference."""
 MAX_EVENTS: Final = 1000
 MAX_PASSED_CHECKS: Final = 60
 
@@ -61,7 +61,7 @@ class Budget:
 
 
 class FailureRows:
-    """Collects failures; `rows`, `about` and `wires` become parts of the page's JSON value."""
+    """Collects failures in `rows`, `about` and `wires`, which become parts of the page's JSON value."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class FailureRows:
         new: frozenset[tuple[int, str]],
         budget: Budget,
     ) -> None:
-        """Number cases by `case_numbers`; `new` has (implementation, trial id) of new failures."""
+        """Number cases by `case_numbers`; `new` contains (implementation, trial id) of each new failure."""
         self.rows: list[dict[str, Any]] = []
         self.about: dict[int, dict[str, Any]] = {}
         self.wires: dict[str, dict[str, Any]] = {}
@@ -162,7 +162,7 @@ class FailureRows:
         return document
 
     def _place_events(self, trial: Trial, events: Any) -> Placement | None:
-        """Return the frames of the events; None if there are no events or no snapshots of the stream."""
+        """Return the frames of the events, or None if there are no events or no snapshots of the stream."""
         snapshots = self._blame.list_outcomes(trial) if isinstance(events, list) else ()
         # In that case not every frame has a snapshot, as in `explanation`.
         if not snapshots or len(snapshots) >= MAX_POSITIONS:
@@ -174,7 +174,7 @@ class FailureRows:
 
 
 def _describe_request(request: Any) -> str:
-    """Return method, path and status of a request; results are read from a file and may hold anything."""
+    """Return a request's method, path and status; results come from a file and may contain anything."""
     if not isinstance(request, dict):
         return format_value(request)
     target = " ".join(str(request.get(name, "")) for name in ("method", "path"))
@@ -208,7 +208,7 @@ def _check_to_json(check: Check) -> dict[str, Any]:
 
 
 def _limit_sides(expected: Any, got: Any) -> tuple[Any, Any, list[int]]:
-    """Return both values, and `[start, expected length, got length]` if they were cut, else an empty list.
+    """Return both values, and `[start, expected length, got length]` if they were cut, or else `[]`.
 
     Long values become text, cut around their first difference.
     """
@@ -229,8 +229,8 @@ def _to_text(value: Any) -> str:
 def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[str, Any]) -> list[list[str]]:
     """Return [path, value] of the checks that passed.
 
-    Results contain only their number, so the outcome is judged again. Claims are not in the results either:
-    all capabilities are assumed, and checks that then fail are left out.
+    Results contain only the number of passed checks, so the outcome is judged again. Results do not contain
+    the claims either: all capabilities are assumed, and checks that then fail are left out.
     """
     failed = {check.path for check in first.checks}
     checks, _ = check_observation(

@@ -1,4 +1,4 @@
-"""The page: the templates, style and script of this package around the JSON value of a run."""
+"""Build the page from this package's templates, style and script, and the JSON value of a run."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from streamconform.run.results import Results
 
 STYLES: Final = ("base", "first", "case")
 SCRIPTS: Final = ("text", "differences", "model", "filters", "first", "matrix", "wire", "case", "start")
-"""Parts of the script in order; each uses the ones before it."""
+"""The parts of the script, in order; each uses those before it."""
 MAX_PROBLEMS: Final = 50
 UNSAFE_IN_SCRIPT: Final = re.compile("[<>&\u2028\u2029]")
-"""Characters that could end a script element or a line of it; JSON can hold them as escapes."""
+"""Characters that could end a script element or one of its lines; in JSON they can be escaped."""
 COLUMNS: Final = ("pass", "fail", "faulted", "hang", "warn", "known", "stale", "skipped")
 """The verdicts in the order of the table of implementations."""
 
@@ -93,9 +93,9 @@ def _notes(results: Results, value: dict[str, Any], problem: str | None) -> Iter
     left_out = value["left"]
     if any(left_out.values()):
         yield (
-            f"To keep the page small, of {len(value['failures']):,} failures {left_out['wires']:,} are shown "
-            f"without the wire and {left_out['details'] + left_out['failures']:,} without values. Every "
-            "cause is listed, and each case names the command that shows it in full."
+            f"To keep the page small, {left_out['wires']:,} of {len(value['failures']):,} failures are shown"
+            f" without the wire and {left_out['details'] + left_out['failures']:,} without values. Every"
+            " cause is listed, and each case names the command that shows it in full."
         )
 
 
@@ -125,10 +125,10 @@ def _join_parts(kind: str, names: tuple[str, ...]) -> str:
     folder = files(__package__) / kind
     parts = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)
     text = "\n".join(parts)
-    # One function around all parts, so that they share names and add none to the page.
+    # One function encloses all parts, so that they share names and add no global names to the page.
     return f'"use strict";\n(() => {{\n{text}}})();\n' if kind == "js" else text
 
 
 def _digest(text: str) -> str:
-    """Return the hash of an element's text, in the form that a Content-Security-Policy names."""
+    """Return the hash of an element's text, in the form used in a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

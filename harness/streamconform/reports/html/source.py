@@ -1,4 +1,4 @@
-"""Read the suite of a run again, for titles, requests and bytes, which are not in the results."""
+"""Load a run's suite to get the titles, requests and bytes, which are not in the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streamconform.user_cache import CORPUS, find_user_cache
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases by id; `problem` explains why there are none, or that they may have changed since the run."""
+    """The cases by id; `problem` says why there are none, or that they may have changed since the run."""
 
     cases: Mapping[str, AnyCase]
     problem: str | None = None
@@ -31,7 +31,7 @@ class Suite:
     """The facts that support a case, by the case's id."""
 
     def find_trial(self, case_id: str, delivery: str, seed: int) -> Trial | None:
-        """Return the trial with its bytes; None for a function call, or if the suite no longer has it."""
+        """Return the trial with its bytes, or None for a function call or a trial no longer in the suite."""
         case = self.cases.get(case_id)
         if not isinstance(case, Case):
             return None
@@ -42,7 +42,7 @@ class Suite:
 
 
 def read_suite(results: Results) -> Suite:
-    """Return the cases of the run, or none with the problem; only cases in `results` are loaded."""
+    """Return the cases of the run, or the problem that prevents it; only cases in `results` are loaded."""
     header = results.header
     specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
@@ -64,7 +64,7 @@ def read_suite(results: Results) -> Suite:
     # A user's own specs have no release.
     if header.version != __version__ and not specs_setting:
         problem = (
-            f"the run was made with streamconform {escape_line(header.version)}, this page with "
-            f"{__version__}: cases and wires are shown as in the latter"
+            f"the run was made with streamconform {escape_line(header.version)}, but this page with"
+            f" {__version__}, whose cases and wires it shows"
         )
     return Suite({case.id: case for case in cases}, problem, find_facts(specs, cases))

@@ -17,20 +17,20 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
-"""Maximum bytes of a body on the page; only the beginning of a longer body is shown."""
+"""The maximum number of bytes of a body on the page; only the beginning of a longer body is shown."""
 MAX_FRAMES: Final = 3000
 MAX_CHUNKS: Final = 4000
-"""Chunk offsets and times that are listed."""
+"""The maximum number of chunk offsets and times that are listed."""
 MAX_INPUT: Final = 64 * 1024
-"""Maximum characters shown of a request's body or a function's input."""
+"""The maximum number of characters shown of a request's body or a function's input."""
 
 
 def wire_to_json(trial: Trial) -> dict[str, Any]:
     """Return the bytes of `trial` and how they are framed; `size` and `count` are those of the whole body.
 
     A frame is `[start, end, payload start, payload end, event]`. If the payload is not one contiguous piece
-    of the body, both its offsets are null, and it follows as base64. `chunks` are the offsets at which reads
-    began, null if every read was one byte.
+    of the body, both payload offsets are null, and the payload follows as base64. `chunks` are the offsets at
+    which reads began, or null if every read was one byte.
     """
     body = trial.body
     shown = body[:MAX_BODY]
@@ -79,7 +79,7 @@ def case_to_json(case: AnyCase, facts: Sequence[Fact] = ()) -> dict[str, Any]:
 
 
 def limit_text(text: str, width: int) -> str:
-    """Return the first `width` characters of `text`, and how many are left out."""
+    """Return the first `width` characters of `text`, and the number of characters left out."""
     return text if len(text) <= width else f"{text[:width]} … [{len(text) - width:,} more characters]"
 
 
@@ -110,7 +110,7 @@ def _list_offsets(chunks: tuple[bytes, ...]) -> list[int]:
 
 
 def _list_times(trial: Trial) -> list[list[int]]:
-    """Return [offset, ms since the request] of each read; recorded times hold only for the recorded cuts."""
+    """Return [offset, ms since the request] of each read; only the `as-is` delivery has recorded times."""
     if trial.delivery != AS_IS:
         return []
     return [[mark.offset, mark.ms] for mark in trial.case.cassette.marks[:MAX_CHUNKS]]

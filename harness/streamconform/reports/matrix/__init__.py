@@ -1,7 +1,7 @@
 """The matrix of implementations and capabilities: one Markdown page for people who choose a library.
 
-The summary comes first, then a table per API, then the failures of each implementation. All text from outside
-is a code span, or a link target of a form that is known to be safe.
+The summary comes first, then a table per API, then the failures of each implementation. All untrusted text is
+in code spans, or is a link target in a form that is known to be safe.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LIMITS: Final = (
     ListLimits(10, 2),
     ListLimits(3, 1),
 )
-"""Limits that are tried in order until the page is short enough."""
+"""Limits to try, in order, until the page is short enough."""
 LEFT_OUT: Final = "_The rest is left out here; `conform report terminal` prints all of it._"
 LEGEND: Final = """\
 A cell is **passed/judged**, counted in cases; it links to the failures, if there are any. `-` means that the
@@ -72,8 +72,8 @@ def _blocks(
     if unknown:
         verb = "is" if len(unknown) == 1 else "are"
         yield (
-            f"> {format_count(len(unknown), 'case')} {verb} not in this version of the suite, and so in no"
-            " capability's column."
+            f"> {format_count(len(unknown), 'case')} {verb} not in this version of the suite, and therefore"
+            " not in any capability's column."
         )
     yield LEGEND
     yield "## Summary"
@@ -94,13 +94,13 @@ def _count_rows(rows: Sequence[MatrixRow]) -> str:
 
 
 def _list_apis(rows: Iterable[MatrixRow]) -> list[str]:
-    """Return the APIs of `rows` in the suite's order, then those that this version does not know."""
+    """Return the APIs of `rows` in the suite's order, followed by those that this version does not know."""
     apis = {row.api for row in rows}
     return [*(api for api in (*APIS, COMMON) if api in apis), *sorted(apis - {*APIS, COMMON})]
 
 
 def _summary_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[str]) -> Iterator[str]:
-    """Yield the table of implementations and APIs; the last columns are the two that need no tag."""
+    """Yield the table of implementations and APIs; the last two columns are those that need no tag."""
     apis = _list_apis(rows)
     untagged = [name for name in (FRAMING, TRUNCATION) if any(name in row.columns for row in rows)]
     yield f"| implementation | {' | '.join([format_cell(api) for api in apis] + untagged)} |"
@@ -153,7 +153,7 @@ def _add_scores(scores: Sequence[Score]) -> Score:
 
 
 def _link_implementations(header: Header, anchors: Sequence[str]) -> list[str]:
-    """Return the implementations as cells, each a link to its section, with the release."""
+    """Return a cell for each implementation: a link to its section, and the release."""
     return [
         f"[{format_cell(name)}](#{anchor}){f' {format_cell(info.version, 40)}' if info.version else ''}"
         for name, anchor, info in zip(
@@ -163,7 +163,7 @@ def _link_implementations(header: Header, anchors: Sequence[str]) -> list[str]:
 
 
 def _make_anchors(header: Header) -> tuple[str, ...]:
-    """Return a unique anchor for each implementation's section; `of-` keeps them apart from the APIs'."""
+    """Return a unique anchor for each implementation's section; `of-` distinguishes them from the APIs'."""
     anchors: list[str] = []
     for number, name in enumerate(name_implementations(header)):
         anchor = f"of-{make_slug(name)}"

@@ -1,4 +1,4 @@
-"""Context of the matrix page besides the results: the suite, and the page's location for its links. Pure."""
+"""What the matrix page needs besides the results: the suite, and the page's location for links. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PageContext:
     root: str
     """Absolute path of the folder above the specs; a page outside it gets no links to them."""
     access: Mapping[str, str] = field(default_factory=dict)
-    """Description of how each bundled peer uses its library, as trusted Markdown, by `--impl` value."""
+    """A description of how each bundled peer uses its library, as trusted Markdown, by `--impl` value."""
 
     def link_case(self, id_: str, width: int = 120) -> str:
         """Return the case's title as a link to its spec, or the id if the suite does not have the case."""
@@ -41,8 +41,8 @@ class PageContext:
         return f"[{title}]({path}#L{case.line})" if path else title
 
     def _relative_path(self, case: AnyCase) -> str | None:
-        """Return the path of the case's spec from the page, or None if a link to it would not be safe."""
-        # `abspath`, not `resolve`: symbolic links stay, and the file system is not read.
+        """Return the case's spec as a path relative to the page, or None if a link to it would be unsafe."""
+        # `abspath`, not `resolve`: it keeps symbolic links and does not read the file system.
         path = os.path.abspath(case.path)  # noqa: PTH100
         if any(os.path.commonpath((self.root, other)) != self.root for other in (path, self.folder)):
             return None
@@ -56,7 +56,7 @@ def make_slug(text: str) -> str:
 
 
 def link_issue(issue: str) -> str:
-    """Return the `issue` of a known failure as a link if its form is known to be safe, else as code."""
+    """Return a known failure's `issue` as a link if its form is known to be safe, otherwise as code."""
     if LOCAL_PAGE.fullmatch(issue) or SAFE_URL.fullmatch(issue):
         name = issue.partition("#")[2].replace("-", " ") or issue.removeprefix("https://")
         return f"[{format_code(name, 80)}]({issue})"

@@ -1,8 +1,8 @@
-"""Score the cases of each column of the matrix. Pure.
+"""Score the cases in each column of the matrix. Pure.
 
-The unit is the case. It counts in the column of each of its tags, by its delivery `as-is`. If that passes,
-its other deliveries count once more under `framing`, and its faults once more under `truncation`; a case that
-fails anyway reveals nothing about these.
+The unit is the case. The result of its delivery `as-is` counts in the column of each of its tags. If that
+passes, the result of its other deliveries counts under `framing`, and that of its faults under `truncation`;
+a case that fails anyway reveals nothing about these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "partial": "partial",
     "assemble": "assemble",
 }
-"""Column titles by tag, in order; a column without a case of an API is left out of its table."""
+"""Column titles by tag, in order; a column without any case is left out of an API's table."""
 NEEDED: Final[Mapping[str, Capability]] = {
     "tool_calls": "tool_calls",
     "parallel": "parallel_tool_calls",
@@ -55,7 +55,7 @@ Mark = Literal["pass", "warn", "fail", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The counts of a cell, in cases."""
+    """The numbers of cases in a cell."""
 
     passed: int = 0
     """The number of passing cases, including those with a warning."""
@@ -79,16 +79,16 @@ class MatrixRow:
     """All cases, delivered as they are."""
     columns: Mapping[str, Score]
     failing: tuple[TrialResult, ...]
-    """Every failing trial, in any delivery or fault."""
+    """All failing trials, in any delivery or fault."""
     warned: tuple[TrialResult, ...] = ()
-    """Every trial that passes with a warning."""
+    """All trials that pass with a warning."""
 
 
 def score_rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[MatrixRow, ...]:
     """Return a row for each implementation and API with at least one judged trial.
 
-    `suite` has the cases, with their tags, by id; a case that is not in it counts only in the columns that
-    need no tag. Under `--strict` a warning is a failure.
+    `suite` contains the cases, with their tags, by id; a case that is not in it counts only in the columns
+    that need no tag. Under `--strict`, a warning is a failure.
     """
     strict = bool(results.header.selection.get("strict"))
     groups: dict[tuple[int, str], dict[str, list[TrialResult]]] = {}
@@ -105,7 +105,7 @@ def score_rows(results: Results, suite: Mapping[str, AnyCase]) -> tuple[MatrixRo
 
 
 def mark_trials(trials: Sequence[TrialResult], *, strict: bool) -> Mark:
-    """Return the result of `trials` together; known failures count as failures, stale ones as passes."""
+    """Return the combined result of `trials`; known failures count as failures, stale ones as passes."""
     verdicts = {trial.verdict for trial in trials}
     if verdicts & {"fail", "hang", "faulted", "known"} or (strict and "warn" in verdicts):
         return "fail"
@@ -128,7 +128,7 @@ def is_fault(trial: TrialResult) -> bool:
 def find_columns(
     failed: Mapping[str, Sequence[str]], row: MatrixRow, suite: Mapping[str, AnyCase]
 ) -> list[str]:
-    """Return the columns of `row` in which `failed`, case ids with their failing deliveries, count."""
+    """Return the columns of `row` in which `failed` counts (case ids with their failing deliveries)."""
     columns: set[str] = set()
     failed_as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     for id_, names in failed.items():
@@ -150,8 +150,7 @@ def _make_row(
     marks: list[Mark] = []
     columns: dict[str, list[Mark]] = {}
     for id_, trials in cases.items():
-        # A case without bytes has no recorded delivery, and a profile may leave it out: then all trials
-        # count.
+        # A case without bytes has no recorded delivery, and a profile may omit it; all trials count then.
         main = [trial for trial in trials if trial.delivery == AS_IS] or trials
         mark = mark_trials(main, strict=strict)
         marks.append(mark)
@@ -191,5 +190,5 @@ def _blank_unclaimed(row: MatrixRow, info: ImplementationInfo) -> MatrixRow:
 
 
 def _drop_repeated_warning(recorded: Mark, other: Mark) -> Mark:
-    """Return the mark of other deliveries, ignoring warnings that also occur in the recorded delivery."""
+    """Return the mark of the other deliveries, ignoring warnings that also occur in the recorded delivery."""
     return "pass" if recorded == other == "warn" else other

@@ -29,7 +29,7 @@ MAX_DELIVERIES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ListLimits:
-    """How long the lists of a section may be."""
+    """The maximum lengths of a section's lists."""
 
     causes: int
     """Causes per API."""
@@ -70,7 +70,7 @@ def render_section(
 
 
 def _count_failures(row: MatrixRow) -> str:
-    """Return the number of cases that are judged, that fail in `as-is`, and that fail only elsewhere."""
+    """Return the number of cases judged, of those failing in `as-is`, and of those failing only elsewhere."""
     as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     with_faults = {trial.case for trial in row.failing if is_fault(trial)}
     other_deliveries = {trial.case for trial in row.failing} - as_is - with_faults

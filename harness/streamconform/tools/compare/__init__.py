@@ -1,1 +1,1 @@
-"""Compare implementations over recordings that have no hand-written expectations."""
+"""Compare implementations on recordings that have no hand-written expectations."""

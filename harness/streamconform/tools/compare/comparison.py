@@ -16,7 +16,7 @@ from streamconform.tools.compare.part import Cause, Part
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The result of running implementations over recordings."""
+    """The result of running implementations on recordings."""
 
     version: str
     implementations: tuple[ImplementationInfo, ...]
@@ -25,7 +25,7 @@ class Comparison:
     found: Part
     complete: bool
     minimised: Mapping[Finding, str]
-    """The cassettes of examples that were made smaller, by example."""
+    """The cassettes with the minimised examples, by example."""
 
     def name(self, index: int) -> str:
         """Return the name of an implementation as given on the command line."""
@@ -36,7 +36,7 @@ class Comparison:
         return " -> ".join(self.name(index) for index in cause.who)
 
     def list_endings(self) -> Iterator[tuple[str, str, str, tuple[int, ...]]]:
-        """Yield API, status and reason, and the number of recordings that end so in each implementation."""
+        """Yield an API, a status and a stop reason, and the number of such recordings by implementation."""
         endings = self.found.endings
         for api, status, reason in sorted({key[:3] for key in endings}):
             counts = (endings.get((api, status, reason, i), 0) for i in range(len(self.implementations)))
@@ -53,7 +53,7 @@ assert SHORT.keys() == ABOUT.keys(), "every finding is counted"
 
 
 def format_summary(comparison: Comparison) -> str:
-    """Return the summary line: the numbers of recordings, trials and causes."""
+    """Return the summary line, with the numbers of recordings, trials and causes."""
     found = comparison.found
     counts = Counter(cause.about for cause in found.causes)
     parts = [f"{counts[about]} of {name}" for about, name in SHORT.items() if counts[about]]

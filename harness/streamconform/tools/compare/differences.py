@@ -1,8 +1,8 @@
 """Find the differences between two outcomes of the same bytes, leaf by leaf. Pure.
 
-The judge does the comparison, with one outcome as the expectation of the other. Between two implementations,
-only the capabilities that both claim are compared, and optional values (`arguments_text`, the raw stop
-reason, the response's model and id, an error's message) only if both report them.
+The judge does the comparison, with one outcome as the expectation for the other. Between two implementations,
+only the capabilities that both claim are compared. Optional values (`arguments_text`, the raw stop reason,
+the response's model and id, an error's message) are compared only if both report them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HIDDEN: Final = frozenset(
         *("error.message", "error.status", "arguments_text", "phase"),
     ]
 )
-"""Leaves, by the end of their path, that an implementation may leave out."""
+"""Leaves that an implementation may leave out, by the end of their path."""
 
 
 def find_differences(
@@ -30,7 +30,7 @@ def find_differences(
 ) -> tuple[Check, ...]:
     """Return the checks that `other` fails with `one` as the expectation.
 
-    `claims` are those that both make, `body` is the recording.
+    `claims` are the capabilities that both claim; `body` is the recording.
     """
     if same_implementation and one == other:
         return ()
@@ -44,7 +44,7 @@ def find_differences(
 
 
 def build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Expectation:
-    """Return the expectation that `outcome` fulfils exactly; `others` says whether `other` blocks count."""
+    """Return the expectation that only `outcome` fulfils; `others` says whether `other` blocks count."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
         "stop.reason": Literally(outcome.stop.reason),
@@ -93,7 +93,7 @@ def _may_hide(check: Check) -> bool:
 
 
 def _has_generated_ids(check: Check, body: bytes) -> bool:
-    """Return whether both sides generated an id for a call that has none in the recording."""
+    """Return whether both sides made up an id for a call that has none in the recording."""
     ids = (check.expected, check.got)
     return check.path.endswith("tool_call.id") and all(
         isinstance(each, str) and each and each.encode("utf-8", "replace") not in body for each in ids

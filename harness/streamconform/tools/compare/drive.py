@@ -1,4 +1,4 @@
-"""Give the partitions of the inputs to an engine, and add up the findings of its workers."""
+"""Give the partitions of the inputs to an engine, and add up the findings from its workers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from streamconform.tools.compare.sample import SampleRequest, merge_samples
 MAX_DEATHS: Final = 2
 """Number of worker deaths in a partition before the search for the recording that kills the worker."""
 MAX_DEADLY: Final = 10
-"""Maximum recordings of one partition that kill their worker; after that, the partition is given up."""
+"""The maximum number of recordings in a partition that kill their worker before it is given up."""
 MAX_LOSSES: Final = 20
-"""Maximum number of times that a partition may be lost with the connection."""
+"""The maximum number of times that a partition may be lost together with the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def examine_inputs(
 ) -> Part:
     """Return the sum of the results of all `partitions`; the caller gets the sum so far after each one.
 
-    With `resume`, partitions whose results an earlier run has kept are not examined again.
+    With `resume`, partitions whose results were kept by an earlier run are not examined again.
     """
     found = Part()
     done = 0
@@ -97,9 +97,9 @@ def _run(
 ) -> Iterator[tuple[Partition, Any]]:
     """Yield every partition with its result, in any order.
 
-    A partition whose worker dies is given to another worker. If that worker dies too, the recordings that
-    kill it are searched, and the partition is examined without them. Raises `WorkerError` if workers die
-    without them too.
+    If a worker dies, its partition is given to another worker. If that worker dies too, the recordings that
+    kill it are searched for, and the partition is examined without them. Raises `WorkerError` if workers
+    still die.
     """
     losses: Counter[str] = Counter()
     deaths: Counter[str] = Counter()
@@ -139,17 +139,17 @@ def _run(
 
 @dataclass(slots=True)
 class _Search:
-    """The search for the recordings of a partition that end their worker."""
+    """The search for the recordings in a partition that kill their worker."""
 
     engine: Engine
     function: Work
     request: Any
     partition: Partition
     arrived: deque[tuple[Partition, Any]]
-    """Gets the results of other partitions that arrive meanwhile."""
+    """Receives the results of other partitions that arrive in the meantime."""
 
     def exclude_deadly(self, death: Death) -> Partition:
-        """Return the partition without the recordings that end their worker, each with a reason."""
+        """Return the partition without the recordings that kill their worker; those get a reason."""
         names = self._ask(work.list_recordings, None, self.partition)
         if isinstance(names, Death):
             # Reading alone kills the worker, so the partition cannot be examined.
@@ -163,7 +163,7 @@ class _Search:
         return replace(self.partition, without=(*self.partition.without, *deadly))
 
     def _find_deadly(self, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        # Together they have ended the worker already, so their halves are next.
+        # Together they have already killed the worker, so try their halves next.
         pending = _halve(names)
         found = 0
         while pending and found <= MAX_DEADLY:
@@ -180,7 +180,7 @@ class _Search:
                 pending += _halve(part)
 
     def _ask(self, function: Work, request: Any, partition: Partition, limit: int = MAX_DEATHS) -> Any:
-        """Return the result for one partition, or the `Death` of its worker after `limit` of them."""
+        """Return the result for one partition, or a `Death` once its workers have died `limit` times."""
         deaths = 0
         self.engine.submit(function, request, partition)
         while True:

@@ -1,4 +1,4 @@
-"""Run implementations over recordings, in one process; each is started once, and again only if it ends."""
+"""Run implementations on recordings, in one process; each is started once, and again only if it ends."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ class Examiner:
     ) -> Part:
         """Return the results of examining `recordings`.
 
-        `keep` gets the findings of each recording that has findings, `before` gets the name of each recording
-        before it is examined; both may raise `Stopped`.
+        `keep` is called with the findings of each recording that has any, and `before` with the name of each
+        recording before it is examined; both may raise `Stopped`.
         """
         for each in self._running:
-            each.tally = Tally()  # so that giving up does not depend on what the worker did before
+            each.tally = Tally()  # Otherwise, giving up would depend on the worker's earlier partitions.
         return self._loop.run(self._examine(recordings, keep, before))
 
     async def _start(self) -> None:
@@ -106,7 +106,7 @@ class Examiner:
 
     async def _stop(self) -> None:
         for each in self._running:
-            await each.program.stop()  # it may be a later one than the stack has
+            await each.program.stop()  # The current program may be newer than the one on the stack.
         await self._stack.aclose()
 
     async def _examine(
@@ -169,7 +169,7 @@ class Examiner:
         )
 
     async def _answer(self, index: int, case: Case, trials: Sequence[AnyTrial]) -> Answers:
-        """Return the answers of one implementation to the trials of a recording."""
+        """Return one implementation's answers to the trials of a recording."""
         running = self._running[index]
         greeting = running.plan.greeting
         plan = plan_implementation(index, running.plan.connection, greeting, trials)
@@ -210,7 +210,7 @@ class Examiner:
 
 
 BLAME = Blame(None)
-"""Without the reference, because relevant frames are not shown for differences between implementations."""
+"""The reference is not needed, because differences between implementations are shown without frames."""
 
 
 @dataclass(slots=True)
@@ -218,7 +218,7 @@ class _Running:
     """A started implementation."""
 
     plan: ImplementationPlan
-    """Without trials, because they are planned for each recording."""
+    """The plan has no trials, because these are planned for each recording."""
     program: Program
     dispatcher: Dispatcher
     tally: Tally

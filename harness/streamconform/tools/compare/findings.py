@@ -27,12 +27,12 @@ ABOUT: Final[Mapping[About, str]] = {
     "invariant": "Invariants are broken",
     "no answer": "No answer",
 }
-"""Subjects of findings and their names in reports, in the order of reports."""
+"""The subjects of findings, with their names, in the order of the report."""
 
 DELIVERY_ORDER: Final = {name: number for number, name in enumerate(DELIVERIES)}
 NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 MAX_KIND: Final = 80
-"""Maximum characters of the kind of a missing answer, which is text from the adapter."""
+"""The maximum length of the reason for a missing answer, which is text from the adapter."""
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """Types of errors that may be shown: identifiers, not sentences of a recording."""
 
@@ -43,7 +43,7 @@ class Finding:
 
     about: About
     who: tuple[int, ...]
-    """The implementations, by position; if there are two, the second differs from the first."""
+    """The positions of the implementations; if there are two, the second differs from the first."""
     what: str
     """The headline, without recorded text; findings with the same headline have the same cause."""
     harm: str | None
@@ -54,21 +54,21 @@ class Finding:
     delivery: str
     path: str
     words: tuple[str, ...]
-    """The values, with recorded text."""
+    """The two values, including recorded text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of one implementation to the trials of a recording."""
+    """One implementation's answers to the trials of a recording."""
 
     claims: Claims
     results: tuple[TrialResult, ...]
     outcomes: Mapping[str, Outcome]
-    """By delivery, in the order of `DELIVERIES`; only those in the normal form."""
+    """Outcomes by delivery, in the order of `DELIVERIES`; only those in the normal form."""
     answered: int
-    """Trials with an answer of any kind."""
+    """The number of trials with an answer of any kind."""
     skipped: Counter[str]
-    """Trials that were not run, by reason."""
+    """The number of trials that were not run, by reason."""
 
     @property
     def first(self) -> tuple[str, Outcome] | None:
@@ -77,10 +77,10 @@ class Answers:
 
 
 def find_findings(case: Case, answers: Sequence[Answers], names: Sequence[str]) -> Iterator[Finding]:
-    """Yield the findings in the answers of the implementations `names` to one recording.
+    """Yield the findings in the answers to one recording; `names` are those of the implementations.
 
-    Each implementation is compared with the first one, on the first delivery that it answered; each delivery
-    with the first one of the same implementation.
+    Each implementation is compared with the first one, on the first delivery that it answered. Each delivery
+    is compared with the first delivery that the same implementation answered.
     """
     yield from _compare_implementations(case, answers, names)
     for index, each in enumerate(answers):
@@ -89,7 +89,7 @@ def find_findings(case: Case, answers: Sequence[Answers], names: Sequence[str]) 
 
 
 def get_ending(outcome: Outcome) -> tuple[str, str]:
-    """Return status and stop reason, or the type of the error."""
+    """Return the status and stop reason, or the type of the error."""
     reason: Any = outcome.stop.reason
     if outcome.status == "error":
         reason = outcome.error.type if outcome.error else None

@@ -19,14 +19,14 @@ class Job:
     timeout: float
     """Seconds per trial."""
     examples: int
-    """Recordings that are named of each cause."""
+    """The number of recordings named per cause."""
     apis: frozenset[str] = frozenset()
     """The APIs to examine; empty for all."""
     results: str | None = None
-    """The folder in which each finding is kept, a path or an fsspec URL."""
+    """The folder in which every finding is stored: a path or an fsspec URL."""
 
     @property
     def digest(self) -> str:
-        """Return a digest that is equal for runs whose results can be added."""
+        """Return a digest that is equal for runs whose results can be added up."""
         fields = asdict(self) | {"apis": sorted(self.apis), "results": None}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""Make the examples of a comparison smaller, with the reference's reading as the expectation."""
+"""Minimise the examples of a comparison, with the reference's outcome as the expectation."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def list_examples(found: Part) -> frozenset[str]:
 def minimise_examples(
     found: Part, cases: Mapping[str, Case], job: Job, folder: Path
 ) -> Mapping[Finding, str]:
-    """Write the smallest streams that still fail below `folder`; return the cassette of each example.
+    """Write the smallest streams that still fail to `folder`; return the cassette of each example.
 
-    An example is left out if the implementation reads it as the reference does, or reads it differently the
+    An example is left out if the implementation reads it like the reference, or reads it differently the
     second time.
     """
     written: dict[Finding, str] = {}

@@ -15,12 +15,12 @@ from typing import Any, Final
 from streamconform.tools.compare.findings import ABOUT, DELIVERY_ORDER, About, Finding
 
 MAX_UNREAD: Final = 3
-"""Maximum unread recordings listed per reason."""
+"""The maximum number of unread recordings listed per reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One kind of finding, and how often it occurs."""
+    """One kind of finding, and how often it occurred."""
 
     about: About
     who: tuple[int, ...]
@@ -40,7 +40,7 @@ class Unread:
     reason: str
     recordings: int
     files: tuple[str, ...]
-    """The first ones, by name."""
+    """The first recordings, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +51,16 @@ class Part:
     """Recordings by api."""
     trials: int = 0
     skipped: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    """Skipped trials, by implementation and reason."""
+    """The number of skipped trials, by implementation and reason."""
     attempted: Mapping[int, int] = field(default_factory=dict)
     answered: Mapping[int, int] = field(default_factory=dict)
-    """Trials that were not skipped, and those of them with an answer, by implementation."""
+    """The numbers of trials that were not skipped, and of those with an answer, by implementation."""
     endings: Mapping[tuple[str, str, str, int], int] = field(default_factory=dict)
-    """Recordings by api, status, stop reason and implementation."""
+    """The number of recordings by API, status, stop reason and implementation."""
     unread: tuple[Unread, ...] = ()
     causes: tuple[Cause, ...] = ()
     differing: int = 0
-    """Recordings with at least one finding."""
+    """The number of recordings with at least one finding."""
 
     @property
     def recordings(self) -> int:
@@ -69,7 +69,7 @@ class Part:
 
 
 def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, ...]:
-    """Return the causes of the findings of whole recordings, with at most `examples` of each."""
+    """Return the causes of the findings, with at most `examples` of each; no recording may be split."""
     groups: dict[tuple[About, tuple[int, ...], str], list[Finding]] = {}
     for each in findings:
         groups.setdefault((each.about, each.who, each.what), []).append(each)
@@ -142,7 +142,7 @@ def to_json(part: Part) -> dict[str, Any]:
 
 
 def from_json(document: Mapping[str, Any]) -> Part:
-    """Return the part from its `to_json` form; raises `KeyError`, `TypeError` or `ValueError` otherwise."""
+    """Return the part with the given `to_json` form; raises `KeyError`, `TypeError` or `ValueError`."""
     causes = (
         Cause(**{**each, "who": tuple(each["who"]), "examples": tuple(map(_make_finding, each["examples"]))})
         for each in document["causes"]

@@ -1,4 +1,4 @@
-"""Choose a sample of recordings: at random, or with as many different shapes as possible. Pure.
+"""Choose a sample of recordings, at random or with as many different shapes as possible. Pure.
 
 The choice depends on the recordings alone, not on the order or the division of the inputs.
 """
@@ -28,7 +28,7 @@ class SampleRequest:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The chosen recordings of each group: pairs of a random order and a name, in order."""
+    """The recordings chosen in each group, as sorted pairs of a random number and a name."""
 
     groups: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
@@ -55,9 +55,9 @@ def take_sample(request: SampleRequest, cases: Iterable[Case]) -> Sample:
 
 
 def merge_samples(request: SampleRequest, samples: Iterable[Sample]) -> Sample:
-    """Return the sample of all recordings, given those of their partitions.
+    """Return the sample of all recordings, computed from the samples of the partitions.
 
-    The groups take turns: first the first recording of each, then the second, until there are enough.
+    The groups take turns: first comes the first recording of each, then the second, until there are enough.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for sample in samples:

@@ -64,21 +64,21 @@ class PartWriter:
 
 
 def prepare(job: Job, *, resume: bool) -> None:
-    """Make the results folder; raises `UsageError` if it holds results and `resume` is not set."""
+    """Make the results folder; raises `UsageError` if it contains results and `resume` is not set."""
     assert job.results is not None, "the job keeps its findings"
     import_arrow()
     storage, folder = open_storage(job.results)
     storage.makedirs(folder, exist_ok=True)
-    # In a bucket, a folder exists only once there is something in it.
+    # In a storage bucket, a folder exists only if it contains something.
     names = storage.ls(folder, detail=False) if storage.exists(folder) else ()
     if not resume and any(name.endswith(".parquet") for name in names):
-        raise UsageError(f"`{job.results}` holds results; `--resume` continues that run")
+        raise UsageError(f"`{job.results}` already contains results; `--resume` continues that run")
 
 
 def read_part(job: Job, partition: str) -> Part | None:
     """Return the part that an earlier run of `job` wrote, or None.
 
-    Raises `SourceError` if it is broken, or of a run with other implementations or settings.
+    Raises `SourceError` if the file is damaged, or from a run with different implementations or settings.
     """
     assert job.results is not None, "the job keeps its findings"
     arrow, parquet = import_arrow()
@@ -91,9 +91,9 @@ def read_part(job: Job, partition: str) -> Part | None:
             document = json.loads(parquet.read_schema(file).metadata[METADATA])
         found = part.from_json(document["part"])
     except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        raise SourceError((Problem(path, None, "it is no part of a run; delete it"),)) from error
+        raise SourceError((Problem(path, None, "it does not belong to a run; delete it"),)) from error
     if document["job"] != job.digest:
-        message = "it is of a run with other implementations, deliveries or settings"
+        message = "it belongs to a run with different implementations, deliveries or settings"
         raise SourceError((Problem(path, None, message),))
     return found
 

@@ -1,4 +1,4 @@
-"""The functions that a worker runs on one partition. An engine calls these functions in its workers."""
+"""The functions that an engine has its workers run, each on one partition."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def examine_partition(job: Job, partition: Partition, stop_file: str | None = No
 
 def sample_partition(request: SampleRequest, partition: Partition, stop_file: str | None = None) -> Sample:
     """Return the recordings of `partition` that may be in the sample."""
-    del stop_file  # reading takes a moment only
+    del stop_file  # reading takes only a moment
     recordings = (each for each in read_partition(partition) if isinstance(each, Case))
     return take_sample(request, recordings)
 

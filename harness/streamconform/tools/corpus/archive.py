@@ -17,21 +17,21 @@ from streamconform.errors import Problem, SourceError
 
 MAX_ARCHIVE: Final = 128 * 1024 * 1024
 MAX_UNPACKED: Final = 512 * 1024 * 1024
-"""Maximum bytes of the decompressed archive, including headers; the largest source has 40 MB."""
+"""The maximum size of the decompressed archive, including headers; the largest source has 40 MB."""
 MAX_MEMBERS: Final = 50_000
 MAX_MEMBER: Final = 64 * 1024 * 1024
 MAX_SELECTED: Final = 256 * 1024 * 1024
-"""Maximum bytes of all selected files, which are held in memory."""
+"""The maximum total size of the selected files, which are held in memory."""
 BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, zlib.error)
 """Exceptions that the standard library raises for broken archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A selected file; if it is not read, `data` is None and `why` gives the reason."""
+    """A selected file; if it was not read, `data` is None and `why` gives the reason."""
 
     path: PurePosixPath
-    """Below the archive's own folder."""
+    """The path, relative to the archive's own folder."""
     data: bytes | None
     why: str | None = None
 
@@ -60,7 +60,7 @@ def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
 
 
 class _LimitedFile(io.BufferedIOBase):
-    """A decompressed file that raises an error at `MAX_UNPACKED` bytes, against decompression bombs."""
+    """A decompressed file that raises an error after `MAX_UNPACKED` bytes, to stop decompression bombs."""
 
     def __init__(self, file: gzip.GzipFile) -> None:
         self._file, self._left = file, MAX_UNPACKED

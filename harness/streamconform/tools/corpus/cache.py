@@ -24,15 +24,15 @@ class PulledSource:
 
     folder: Path
     by: str
-    """Version of streamconform that read the archive."""
+    """The version of streamconform that read the archive."""
     recordings: Mapping[str, int]
     """By api."""
     left: Mapping[str, int]
-    """Exchanges and files that were not imported, by reason."""
+    """The number of exchanges and files that were not imported, by reason."""
 
 
 def locate_root(given: str | None) -> Path:
-    """Return the folder of pulled sources; `given` is the cache folder that a user names."""
+    """Return the folder of pulled sources; `given` is a cache folder named by the user."""
     return find_user_cache(given) / CORPUS
 
 
@@ -64,7 +64,7 @@ def read_pulled(root: Path, source: Source) -> PulledSource | None:
 
 
 def format_about(source: Source, found: PulledSource) -> str:
-    """Return the text of `source.json`."""
+    """Return the summary as the text of `source.json`."""
     document = {
         "name": source.name,
         "distribution": source.distribution,

@@ -1,7 +1,7 @@
-"""Fetch one source distribution with the user's own pip and its index, proxy, certificates and cache.
+"""Fetch a source distribution with the user's own pip, including its index, proxy, certificates and cache.
 
-No downloaded code is run: pip's hash-checking mode rejects other bytes before it unpacks anything, nothing
-else is downloaded, and pip finds our build backend in place of the archive's.
+No downloaded code is run: pip's hash-checking mode rejects any other file before unpacking it, nothing else
+is downloaded, and pip finds our build backend in place of the archive's.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ NO_NETWORK: Final = re.compile(
     r"connection broken|connection error|NewConnectionError|Max retries exceeded|ssl certificate"
 )
 MAX_LINES_SHOWN: Final = 6
-"""Lines of pip's output that are shown if the cause of the failure is unknown."""
+"""The number of lines of pip's output to show if the cause of the failure is unknown."""
 
 
 class PullFailed(ConformError):
-    """A source cannot be fetched; the message has the source, the reason and the next step."""
+    """A source cannot be fetched; the message names the source, the reason and the next step."""
 
 
 def download(source: Source, folder: Path) -> Path:
-    """Return the path of the archive of `source`, fetched into `folder`; its digest is that of the table.
+    """Fetch the archive of `source` into `folder`, check its digest, and return its path.
 
-    Raises `PullFailed`: no pip, no such version, other bytes, no network, or another error of pip.
+    Raises `PullFailed` if pip or the version does not exist, the bytes differ, there is no network, or pip
+    fails otherwise.
     """
     if importlib.util.find_spec("pip") is None:
         raise PullFailed(
@@ -124,8 +125,8 @@ def _explain_failure(source: Source, said: str) -> str:
             )
         newest = ", ".join(versions[-3:])
         return (
-            f"pip finds {source.distribution}, but not its version {source.version} as a source distribution "
-            f"(it offers {len(versions)} versions, the last are {newest}); ask an index that has it"
+            f"pip finds {source.distribution}, but not its version {source.version} as a source distribution"
+            f" (it offers {len(versions)} versions, the last are {newest}); use an index that has it"
         )
     lines = list(_iter_last_lines(said))
     return "\n".join([f"pip cannot fetch {requirement}:", *(f"  {each}" for each in lines)])
@@ -133,12 +134,10 @@ def _explain_failure(source: Source, said: str) -> str:
 
 def _describe_wrong_digest(source: Source, got: str) -> str:
     return (
-        f"the archive of {source.distribution} {source.version} is not the one that was reviewed; "
-        "it was not read\n"
-        f"  expected SHA-256 {source.sha256}\n"
-        f"  got      SHA-256 {got}\n"
-        "  A released archive never changes: look where your index or proxy has it from (`pip config list`), "
-        "and clear pip's own cache (`pip cache purge`)"
+        f"the archive of {source.distribution} {source.version} is not the one that was reviewed; it was not"
+        f" read\n  expected SHA-256 {source.sha256}\n  got      SHA-256 {got}\n  A released archive never"
+        " changes, so check which index or proxy pip uses (`pip config list`), and clear pip's own cache"
+        " (`pip cache purge`)"
     )
 
 

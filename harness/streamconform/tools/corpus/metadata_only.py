@@ -1,9 +1,9 @@
 """A build backend that builds nothing; it replaces a source distribution's own while pip downloads it.
 
-pip asks the backend of whatever it downloads for metadata (PEP 517). A real backend is foreign code, needs
-more downloads, and runs code of the archive; this one, found on `PYTHONPATH` under the real one's name,
-returns the metadata that is already in the archive: `PKG-INFO` is in the format of `METADATA`. It is copied
-out of this package and runs alone, in the folder of the unpacked archive.
+pip asks the build backend of every download for metadata (PEP 517). A real backend is foreign code, needs
+more downloads, and runs code from the archive. This one, which pip finds on `PYTHONPATH` under the real one's
+name, returns the metadata that is already in the archive: `PKG-INFO` has the format of `METADATA`. This file
+is copied out of the package and runs on its own, in the folder of the unpacked archive.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: object = None) -> str:
-    """Write the `.dist-info` folder that pip reads name and version from, and return its name."""
+    """Write the `.dist-info` folder from which pip reads the name and version, and return its name."""
     del config_settings
     with Path("PKG-INFO").open("rb") as file:
         fields = email.message_from_binary_file(file)

@@ -1,7 +1,7 @@
 """Reject an archive whose build backend is inside it, because pip would import it before ours.
 
-It is copied as `sitecustomize.py` to where pip's subprocesses look for modules, so each of them runs it when
-it starts. A variable of the environment tells the subprocess that imports a backend where to look for it.
+It is copied as `sitecustomize.py` to a folder where pip's subprocesses look for modules, so each of them runs
+it on startup. An environment variable tells the subprocess that imports a backend where to find it.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ Progress = Callable[[int, int], None]
 def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
     """Fetch `source`, import its streams into the cache under `root`, and return the summary.
 
-    The work is done in a temporary folder, which is renamed at the end, so that an interrupted pull leaves
-    nothing behind. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
+    The work is done in a temporary folder, which is renamed at the end, so an interrupted pull leaves nothing
+    behind. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
     """
     place = root / source.key
     try:
@@ -48,7 +48,7 @@ def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
             members = archive.read(download(source, Path(work)), source.select)
             found = dataclasses.replace(_import_members(source, members, made, progress), folder=place)
             (made / cache.ABOUT).write_text(cache.format_about(source, found), "utf-8")
-            if not place.exists():  # somebody else may have pulled it in the meantime
+            if not place.exists():  # another process may have pulled it in the meantime
                 made.replace(place)
     except OSError as error:
         raise PullFailed(
@@ -93,7 +93,7 @@ def _import_members(
 
 
 def _import_member(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
-    """Yield the recordings of streams in a file, and a reason for each exchange that is skipped."""
+    """Yield the recorded streams in a file, and a reason for each exchange that is skipped."""
     if member.data is None:
         yield member.why or "not read"
         return
@@ -127,7 +127,7 @@ def _make_name(path: PurePosixPath) -> str:
     if len(whole) <= NAME_MAX:
         return whole
     end = whole[-NAME_MAX:]
-    return end.partition("-")[2] or end  # without the word that was cut
+    return end.partition("-")[2] or end  # drop the word that was cut
 
 
 def _make_unique_name(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Public projects that ship recorded streams in their source distributions: a table, and no code."""
+"""A table of public projects that ship recorded streams in their source distributions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Source:
     distribution: str
     version: str
     sha256: str
-    """SHA-256 of the archive; an archive with another digest is not read."""
+    """The SHA-256 of the archive; an archive with a different digest is not read."""
     backend: str
     """Its build backend, as in `pyproject.toml`: pip asks that module for metadata, and we replace it."""
     licence: str
     select: tuple[str, ...]
     """Globs of its cassettes (vcrpy), below the archive's own folder; `*` crosses folders."""
     apis: tuple[str, ...]
-    """The apis whose streams were found in it."""
+    """The APIs whose streams were found in it."""
     note: str
     """The project that recorded them, and the method."""
 
     @property
     def key(self) -> str:
-        """Return the name of its folder in the cache."""
+        """Return the name of the source's folder in the cache."""
         return f"{self.name}-{self.version}"
 
 

@@ -37,15 +37,15 @@ class Novelty:
     shape: Shape
     streams: int
     example: str
-    """The name of the first stream that has it."""
+    """The name of the first stream with this shape."""
     first: str | None
-    """The days of the first and the last such stream, as YYYY-MM-DD, if known."""
+    """The days of the first and the last stream with this shape, as YYYY-MM-DD, if known."""
     last: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The examined streams, and their new shapes; the members of a new event or object are not listed."""
+    """The examined streams and their new shapes; the members of a new event or object are not listed."""
 
     streams: Mapping[str, int]
     """The number of streams of each API."""
@@ -79,14 +79,14 @@ def find_drift(
 
 
 def _name_event(shape: Shape, events: Collection[str]) -> Shape:
-    """Return the shape that represents a whole event, if `shape` is in or before a new event."""
+    """Return the shape that represents a complete event, if `shape` is in or before a new event."""
     if shape.type == ORDER:
         return shape if shape.path in events else Shape(shape.path, "*", NEW_EVENT)
     return shape if shape.event in events else Shape(shape.event, "*", NEW_EVENT)
 
 
 def _list_holders(path: str) -> Iterator[str]:
-    """Yield the paths of the objects and lists that hold the member at `path`."""
+    """Yield the paths of the objects and lists that contain the member at `path`."""
     for place, character in enumerate(path):
         if place and character in ".[":
             yield path[:place]

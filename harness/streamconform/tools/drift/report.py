@@ -24,7 +24,7 @@ def format_lines(drift: Drift) -> Iterator[str]:
 
 
 def format_summary(drift: Drift) -> str:
-    """Return one line with the number of examined streams and of new shapes."""
+    """Return one line with the numbers of examined streams and new shapes."""
     looked = ", ".join(f"{count:,} of {api}" for api, count in sorted(drift.streams.items()))
     total = format_count(sum(drift.streams.values()), "stream")
     new = format_count(len(drift.novelties), "new shape") if drift.novelties else "nothing new"

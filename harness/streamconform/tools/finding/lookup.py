@@ -25,7 +25,7 @@ from streamconform.tools.trials import choose_trial, run_trials
 
 
 def find_issue(peer: Peer, name: str, catalog: Catalog, specs: Path, *, run: bool) -> Issue:
-    """Return the issue about the case or trial `name`; with `run`, with the result of the trial.
+    """Return the issue about the case or trial `name`; `run` adds the result of the trial.
 
     The peer need not be installed; if it is not, the issue has no result.
 
@@ -37,7 +37,7 @@ def find_issue(peer: Peer, name: str, catalog: Catalog, specs: Path, *, run: boo
 
 
 def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, run: bool = False) -> Issue:
-    """Return the issue about a finding that `trial` shows; with `run`, with the result of the trial.
+    """Return the issue about a finding that `trial` shows; `run` adds the result of the trial.
 
     Raises:
         UsageError: there is no snippet of `peer` for the API of the trial.

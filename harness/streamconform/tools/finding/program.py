@@ -133,7 +133,7 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
     }
     sources = _describe_conversation(peer, api, conversation)
     if snippet.values.get("PREFIX") != "openai":
-        sources.pop("PREFIX", None)  # only the hosts of OpenAI's API have their own prefixes
+        sources.pop("PREFIX", None)  # only hosts of OpenAI's API have their own path prefixes
     values = {**snippet.values, **sources, "MODEL": model}
     return _write_python(Snippet("", snippet.request, None, values), server, values, None)
 
@@ -189,14 +189,14 @@ def _split_lines(trial: Trial) -> Iterator[bytes]:
 
 
 def _format_pieces(pieces: Sequence[bytes], language: str) -> str:
-    """Return a literal per piece, in ASCII; in JavaScript each character is a byte."""
+    """Return an ASCII literal per piece; in JavaScript, each character of it is a byte."""
     if language == "javascript":
         return "\n".join(f"  {json.dumps(piece.decode('latin-1'))}," for piece in pieces if piece)
     return "\n".join(f"    {piece!r}," for piece in pieces if piece)
 
 
 def _describe_tools(request: Any, language: str) -> dict[str, str]:
-    """Return the tools of a request in several forms, nothing if it declares none that a client runs."""
+    """Return a request's tools in several forms; empty if it declares none that a client runs."""
     tools = request_reader.read_tools(request)
     if not tools:
         return {}

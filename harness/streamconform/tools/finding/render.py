@@ -24,7 +24,7 @@ FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """The information about a finding of one library."""
+    """The information about a finding in one library."""
 
     finding: Finding
     peer: Peer

@@ -1,8 +1,8 @@
 """Strategies for legal answers, and for the pieces in which a server streams them.
 
-Only answers that a provider may send are generated: complete calls have arguments that are JSON objects, only
-the last call of an answer that `length` ended may be cut. So a client that reads an answer differently is
-wrong.
+Only answers that a provider may send are generated: the arguments of complete calls are JSON objects, and
+only the last call of an answer that ended with `length` may be cut. A client that reads an answer differently
+is therefore wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamconform_reference.events import (
 )
 from streamconform_reference.outcome import Block, Outcome, Stop, Text, Thinking, ToolCall, Usage
 
-# Text whose lines, strings, escapes or characters some library reads wrongly.
+# Texts whose line ends, strings, escapes or characters are misread by some library.
 _WORDS: Final = (
     *(
         "Rice",
@@ -77,7 +77,7 @@ class Answer:
 
 
 def texts(min_size: int = 1) -> st.SearchStrategy[str]:
-    """Draw text, made of words that are hard to read."""
+    """Draw text that consists of words that are hard to parse."""
     return st.lists(st.sampled_from(_WORDS), min_size=min_size, max_size=_MAX_TEXT).map("".join)
 
 
@@ -194,7 +194,7 @@ def _stream_block(draw: st.DrawFn, index: int, block: Block) -> Iterator[Piece]:
 
 
 def _interleave(parts: Sequence[Sequence[Piece]]) -> Iterator[Piece]:
-    """Yield the pieces of all parts in turn; a part's own pieces keep their order."""
+    """Yield the pieces of all parts in turn; the pieces of one part keep their order."""
     for position in range(max(map(len, parts))):
         yield from (part[position] for part in parts if position < len(part))
 

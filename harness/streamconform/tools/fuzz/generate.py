@@ -1,4 +1,4 @@
-"""Turn generated answers into cases: an encoder writes the bytes, and the answer itself is the expectation.
+"""Turn generated answers into cases: an encoder writes the bytes, and the answer is the expectation.
 
 No decoder is involved, so the answer is an oracle for every implementation, including the bundled one.
 """
@@ -33,7 +33,9 @@ from streamconform.tools.record import draft
 
 TOPIC: Final = "fuzz"
 _DELIVERIES: Final = 2
-"""Deliveries per answer, in addition to one fault. More answers find more bugs than more deliveries."""
+"""The number of deliveries per answer, in addition to one fault. More answers find more bugs than more
+deliveries.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Generator:
 
 
 def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer]:
-    """Return `count` answers of the model that `base` requests; the same seed gives the same ones."""
+    """Return `count` answers of the model that `base` requests; the same seed gives the same answers."""
     drawn: list[Answer] = []
     strategy = answers(model=base.model or PLACEHOLDER, call_name=APIS[api].smoke.call_name)
     # Nothing fails while answers are drawn, so nothing is shrunk or kept: `minimise` makes streams smaller.
@@ -88,13 +90,14 @@ def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer
 
 @contextmanager
 def _no_local_constants() -> Iterator[None]:
-    """Keep hypothesis from drawing constants of the modules that are loaded.
+    """Keep hypothesis from drawing constants that occur in the loaded modules.
 
-    It reads them from the source of every module that is not installed, so a seed would mean other answers in
-    a checkout than in an installed package, and others again after another command. There is no setting.
+    It reads them from the source of every module that is not an installed one, so a seed would give different
+    answers in a checkout, in an installed package, and after a different command. There is no setting to
+    prevent this.
     """
     read = getattr(providers, "_get_local_constants", None)
-    if read is None:  # a release that has renamed it
+    if read is None:  # a release in which it has another name
         yield
         return
     none = type(read())()
@@ -112,7 +115,7 @@ def make_case(base: Cassette, answer: Answer, name: str) -> Case:
     encoder = ENCODERS[api](
         model=base.model or PLACEHOLDER, response_id=answer.outcome.response_id or PLACEHOLDER
     )
-    # The final counts also come first, so that a broken stream has no other counts.
+    # The first report already contains the final counts, so that a broken stream has no other counts.
     first = [UsageUpdate(answer.outcome.usage, None)] if answer.outcome.usage is not None else []
     body = (
         b"".join(map(encoder.piece, first)) + encoder.opening() + b"".join(map(encoder.piece, answer.pieces))
@@ -129,7 +132,7 @@ def make_case(base: Cassette, answer: Answer, name: str) -> Case:
     )
     outcome = decode.decode_outcome(expected.to_json())
     fields: dict[str, Any] = draft.build_expect(outcome, body)
-    fields.pop("response_id", None)  # an API without ids has none to expect
+    fields.pop("response_id", None)  # for an API without ids, none are expected
     return Case(
         id=f"{api}/{TOPIC}/{name}",
         api=api,

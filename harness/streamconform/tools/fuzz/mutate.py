@@ -15,7 +15,7 @@ from streamconform.apis import APIS
 from streamconform.wire.framings import replace_payload, split
 
 _MOST_EDITS: Final = 3
-"""Payloads that are edited in one stream."""
+"""The number of payloads edited in one stream."""
 _VALUES: Final[tuple[Any, ...]] = (
     None,
     True,

@@ -20,7 +20,7 @@ from streamconform.peers.peer import Peer
 from streamconform.peers.releases import NAME_AND_VERSION, Package, find_date
 
 INSTALL_SECONDS: Final = 600
-"""Time limit of an installation, because pip may search for compatible releases for hours."""
+"""The time limit for an installation; pip may search for compatible releases for hours."""
 PIP: Final = (sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--python")
 PIP_INSTALL: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
 NPM_INSTALL: Final = ("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
@@ -30,8 +30,8 @@ NPM_INSTALL: Final = ("install", "--ignore-scripts", "--no-audit", "--no-fund", 
 def install_release(root: Path, peer: Peer, package: Package, version: str, *, keep: bool) -> Iterator[Path]:
     """Install `peer` with the release `version` of `package`; on exit, remove it unless `keep`.
 
-    Other distributions are not pinned: their newest releases on that day are installed, or the newest of all
-    if the index does not report the day of a release.
+    Other distributions are not pinned: the newest releases as of that day are installed, or simply the newest
+    if the index does not report release days.
 
     Raises:
         ImplementationError: it cannot be installed.

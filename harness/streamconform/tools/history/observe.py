@@ -16,7 +16,7 @@ from streamconform.tools import trials
 from streamconform.tools.history.search import State
 
 CONTROLS: Final = ("text", "tool")
-"""Parts of topic names: for each, the first case that the pinned release passes is a control."""
+"""Parts of topic names; for each, the first case that the pinned release passes is a control."""
 MAX_CONTROLS_TRIED: Final = 6
 
 
@@ -44,7 +44,7 @@ class Target:
 
 
 def choose_trial(catalog: Catalog, finding: Finding, patterns: Sequence[str]) -> AnyTrial | None:
-    """Return a trial that one of `patterns` matches, if possible of a case that the finding names."""
+    """Return a trial that one of `patterns` matches, preferably of a case that the finding names."""
     named = [case for case in finding.cases if case in catalog.ids]
     others = [
         id_
@@ -55,14 +55,14 @@ def choose_trial(catalog: Catalog, finding: Finding, patterns: Sequence[str]) ->
 
 
 def list_controls(catalog: Catalog, api: str) -> tuple[tuple[AnyTrial, ...], ...]:
-    """Return, for each control of an API, the trials from which the first is taken that passes."""
+    """Return, for each control of an API, the candidate trials; the first one that passes is used."""
     topics = [id_ for id_ in catalog.ids if id_.startswith(f"{api}/") and "request" not in id_]
     groups = [[id_ for id_ in topics if word in id_.split("/")[1]][:MAX_CONTROLS_TRIED] for word in CONTROLS]
     return tuple(tuple(_make_trials(catalog, group)) for group in groups if group)
 
 
 def read_symptom(result: TrialResult) -> Symptom | None:
-    """Return how a trial fails, None if it does not."""
+    """Return how a trial fails, or None if it does not fail."""
     if result.verdict not in {"fail", "hang"}:
         return None
     raised = (result.observation or {}).get("raised")

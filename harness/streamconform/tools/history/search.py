@@ -1,7 +1,7 @@
 """Choose the next release to test, and summarize the results of the tested releases. Pure.
 
-The search bisects, which assumes that a bug is introduced once and fixed once. The assumption is checked at
-the boundaries: a release on each side of a boundary is tested too, and a contradiction is reported.
+Bisection assumes that a bug was introduced once and fixed once. This assumption is checked at the boundaries:
+another release on each side of a boundary is tested too, and a contradiction is reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ States = Sequence[State | None]
 """One state per release, in the order of versions; None for a release that was not tested."""
 
 MAX_UNCLEAR: Final = 4
-"""Releases between a present and an absent one that may be unclear before the search gives up."""
+"""The number of unclear releases at a boundary after which the search gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Span:
 
 
 def choose_release(states: States, start: int) -> int | None:
-    """Return the position of the release to test next, None if enough is known.
+    """Return the position of the release to test next, or None if enough is known.
 
-    `start` is the release that the finding was found in.
+    `start` is the release in which the bug was found.
     """
     last = len(states) - 1
     for position in (start, last):
@@ -53,7 +53,7 @@ def choose_release(states: States, start: int) -> int | None:
 
 
 def summarize(states: States, start: int) -> Span | None:
-    """Return the releases that have the finding; None if the release it was found in does not show it."""
+    """Return the releases that have the bug; None if the release in which it was found does not show it."""
     if states[start] != "present":
         return None
     downward, upward = range(start, -1, -1), range(start, len(states))
@@ -67,7 +67,7 @@ def summarize(states: States, start: int) -> Span | None:
 
 
 def _find_boundary(side: States) -> tuple[int, int | None]:
-    """Return the last present release before the first absent one, and that one; `side[0]` is present."""
+    """Return the last release with the bug, and the next one, without it; `side[0]` has the bug."""
     absent = next((n for n, state in enumerate(side) if state == "absent"), None)
     within = side if absent is None else side[:absent]
     return max(n for n, state in enumerate(within) if state == "present"), absent

@@ -29,18 +29,18 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits at which to stop, although releases are left to test."""
+    """The limits at which testing stops, even if releases are left."""
 
     releases: int
     """Installations at most."""
     seconds: float
     keep: bool = False
-    """Whether environments are kept."""
+    """Whether to keep the environments."""
 
 
 @dataclass
 class Tracer:
-    """Traces the findings of one peer that are bugs of one of its libraries."""
+    """Traces the findings of one peer that are bugs in one of its libraries."""
 
     root: Path
     """The folder of all environments."""
@@ -147,7 +147,7 @@ class Tracer:
         self.report(f"{self.peer.name}: {self.package.name} {version}: {counts} ({seconds:.0f} s){reason}")
 
     def _judge(self, target: observe.Target, results: Mapping[str, TrialResult]) -> State:
-        """Return the state of a finding; `unclear` if a control fails too: the adapter may not work."""
+        """Return the state of a finding; `unclear` if a control fails too, as the adapter may not work."""
         symptom = self._symptoms.get(target.finding.slug)
         if symptom is None:
             return "unclear"
@@ -198,7 +198,7 @@ def trace_peer(
 ) -> PeerHistory:
     """Trace the findings of `peer`, given by library, and store the results in the file `path`.
 
-    Releases that are already in the file are not tested again. It is written after each release.
+    Releases that are already in the file are not tested again. The file is written after each release.
     """
     earlier = read_history(path) if path.exists() else PeerHistory(peer=peer.name, newest={}, findings=())
     tracers = [
@@ -234,9 +234,9 @@ def trace_peer(
 def find_targets(
     peer: Peer, catalog: Catalog, findings: Mapping[str, Finding], patterns: Mapping[str, Sequence[str]]
 ) -> dict[str, list[observe.Target]]:
-    """Return, by library, the findings that are bugs of the peer's libraries, each with its trial.
+    """Return, by library, the findings that are bugs in the peer's libraries, each with its trial.
 
-    `patterns` has the patterns of the peer's known failures by finding.
+    `patterns` contains the patterns of the peer's known failures by finding.
     """
     targets: dict[str, list[observe.Target]] = {}
     packages = list_packages(peer)

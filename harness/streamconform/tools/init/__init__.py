@@ -1,1 +1,1 @@
-"""Templates of the files that `conform init` adds to a project, with placeholders of the form `@…@`."""
+"""Templates for the files that `conform init` adds to a project, with placeholders of the form `@…@`."""

@@ -22,13 +22,13 @@ KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
 RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
 _PANICS: Final = (
-    "An error or a panic of the library is a result: the code below sends it as `raised`, and it is judged\n"
+    "An error or panic in the library is a result: the code below sends it as `raised`, and it is judged\n"
     "  as an error that the library reports."
 )
 RAISING: Final[Mapping[Language, str]] = {
     "python": "Do not catch exceptions. One raised inside the library is recorded and judged as an error\n"
     "  that the library reports; one raised in this file is an adapter error.",
-    "node": "An exception of the library is a result: the code below sends it as `raised`, and it is judged\n"
+    "node": "An exception in the library is a result: the code below sends it as `raised`, and it is judged\n"
     "  as an error that the library reports. An exception in this file is an adapter error, `errored`.",
     "go": _PANICS,
     "rust": _PANICS,
@@ -45,7 +45,7 @@ _SECTION: Final = re.compile(r"^@(bytes|http)@\n(.*?)^@end@\n", re.MULTILINE | r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterTarget:
-    """The library to test, and where its adapter goes."""
+    """The library to test, and the location for its adapter."""
 
     name: str
     language: Language
@@ -57,7 +57,7 @@ class AdapterTarget:
     extra_files: Mapping[str, str]
     """Maps paths of files that the adapter needs to their templates."""
     install: tuple[str, ...] = ()
-    """Lines of the workflow that install the project."""
+    """The lines of the workflow that install the project."""
     first: str | None = None
     """A command that makes the library importable."""
 
@@ -85,7 +85,7 @@ class Kept:
 
 
 def detect_language(folder: Path) -> Language:
-    """Return the language of the project in `folder`; Python if nothing shows another one."""
+    """Return the language of the project in `folder`; Python if nothing indicates another one."""
     manifests: tuple[tuple[Language, str], ...] = (
         ("python", "pyproject.toml"),
         ("python", "setup.py"),
@@ -215,7 +215,7 @@ def _find_rust_target(folder: Path) -> AdapterTarget:
         raise UsageError("no `Cargo.toml` here; run this in the folder of the crate") from error
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"`Cargo.toml` cannot be read: {error}") from error
-    # An example may use the crate and its dev-dependencies, and is not part of the library.
+    # An example may use the crate and its dev-dependencies, but is not part of the library.
     return AdapterTarget(
         name=_clean_name(name if isinstance(name, str) else folder.resolve().name),
         language="rust",
@@ -243,7 +243,7 @@ def _find_packages(folder: Path) -> dict[str, str]:
 
 
 def _find_main_package(folder: Path, packages: Mapping[str, str]) -> str | None:
-    """Return the package that has the project's name, else the only one; None in all other cases."""
+    """Return the package with the project's name, or else the only package; None in all other cases."""
     name = _read_project_name(folder)
     module = None if name is None else re.sub(r"[-.]+", "_", name).lower()
     same = next((package for package in packages if package.lower() == module), None)
@@ -301,13 +301,13 @@ def _read_pyproject(folder: Path) -> Mapping[str, Any]:
 
 
 def _format_rules(language: Language) -> str:
-    """Return the rules of adapters as a comment of the language."""
+    """Return the rules for adapters as a comment in the target's language."""
     text = _read_template("rules.txt").replace("@RAISING@", RAISING[language])
     return "\n".join(f"{RULES_PREFIX[language]}{line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 
 def _fill(template: str, fields: Mapping[str, str], mode: AdapterMode = "bytes") -> str:
-    """Return a template with its fields and the sections of `mode`; an empty SETUP line is removed."""
+    """Fill in a template's fields and keep the sections for `mode`; an empty SETUP line is removed."""
     text = _SECTION.sub(lambda match: match[2] if match[1] == mode else "", _read_template(template))
     for key, value in fields.items():
         if key == "SETUP":

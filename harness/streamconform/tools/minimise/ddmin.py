@@ -36,7 +36,7 @@ async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) 
 async def _drop_part(kept: tuple[T, ...], parts: int, holds: Holds[T], least: int) -> tuple[T, ...] | None:
     """Return `kept` without one of `parts` equal parts, or None if each is needed."""
     edges = [len(kept) * i // parts for i in range(parts + 1)]
-    for start, end in reversed([*pairwise(edges)]):  # late items are rarely needed
+    for start, end in reversed([*pairwise(edges)]):  # the last items are rarely needed
         rest = kept[:start] + kept[end:]
         if len(rest) >= max(least, 1) and await holds(rest):
             return rest

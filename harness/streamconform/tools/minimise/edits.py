@@ -32,7 +32,7 @@ def find_nodes(text: bytes) -> Mapping[Path, Node]:
 
 
 def clear_caches() -> None:
-    """Clear the caches of parsed texts: every candidate has its own texts."""
+    """Clear the caches of parsed texts, which grow because every candidate has new texts."""
     find_nodes.cache_clear()
     json_text.parse.cache_clear()
     json_text.find_tokens.cache_clear()
@@ -50,7 +50,7 @@ def split_characters(text: bytes, node: Node) -> tuple[bytes, ...]:
 
 
 def quote_characters(characters: Iterable[bytes]) -> bytes:
-    """Return the JSON string of these characters."""
+    """Return the JSON string that consists of these characters."""
     return b'"' + b"".join(characters) + b'"'
 
 
@@ -60,7 +60,7 @@ def is_string(text: bytes, node: Node) -> bool:
 
 
 def read_string(text: bytes, node: Node) -> str:
-    """Return the value of the string `node`."""
+    """Return the decoded value of the string `node`."""
     value: str = json.loads(text[node.start : node.end])
     return value
 

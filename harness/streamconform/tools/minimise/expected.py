@@ -23,7 +23,7 @@ from streamconform.tools.record import draft
 
 @dataclass(frozen=True, slots=True)
 class ReferenceReading:
-    """The reference's reading of a stream."""
+    """The reference's interpretation of a stream."""
 
     observation: Observation
     outcome: Outcome
@@ -40,7 +40,7 @@ class ReferenceReading:
 
     @property
     def malformed_count(self) -> int:
-        """Return the number of complete calls whose arguments do not parse."""
+        """Return the number of complete calls whose arguments cannot be parsed."""
         return sum(
             isinstance(block, ToolCall) and block.complete is True and block.arguments is None
             for block in self.outcome.content
@@ -57,7 +57,7 @@ class ReferenceReading:
 
 
 def decode_by_reference(cassette: Cassette, case: Case) -> ReferenceReading:
-    """Return the reference's reading of `cassette`, with the prices of `case`."""
+    """Return the reference's interpretation of `cassette`, with the prices of `case`."""
     from streamconform_reference import adapter
 
     run = ReferenceInput(

@@ -1,6 +1,6 @@
 """Failure signatures: a failing check without indices and values. Pure.
 
-A smaller stream must fail with the same signature, or the search would drift to another bug.
+A smaller stream must fail with the same signature; otherwise the search would drift to a different bug.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamconform.model.verdict import Check
 
 WORST_FIRST: Final = ("fail", "warn", "may")
 ENUMERATED: Final = ("status", "stop.reason", "stop.raw", "error.type")
-"""Fields with few possible values: each wrong value is a different failure."""
+"""Fields with few possible values; each wrong value is a separate failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def generalise_path(path: str) -> str:
 
 
 def parse_content_path(path: str) -> tuple[str, str]:
-    """Return the block type and the field of a path in `content`; two empty texts for any other path."""
+    """Return the block type and field of a path in `content`; two empty texts for any other path."""
     steps = path.split(".")
     if steps[0] != "content" or len(steps) < 3:
         return "", ""

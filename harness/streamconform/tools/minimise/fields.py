@@ -1,4 +1,4 @@
-"""The parts of a payload that may shrink, in every API: free text, and objects that may be empty."""
+"""The parts of a payload that may shrink, for every API: free text, and objects that may be empty."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ FREE_TEXT: Final = frozenset(
         "title",
     ]
 )
-"""Members with any text: a shorter text stays valid."""
+"""Members with free text, which stays valid when shortened."""
 
 TOOL_DATA: Final = frozenset({"args", "arguments", "input", "parameters"})
-"""Objects whose members the user defines, so that all of them may be removed."""
+"""Objects whose members are defined by the user, so all of them may be removed."""
 
 MAY_BE_EMPTY: Final = TOOL_DATA | {"tools", "metadata", "annotations", "output", "safetyRatings"}
 """Objects and lists that stay valid when empty."""

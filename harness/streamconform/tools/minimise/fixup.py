@@ -1,4 +1,4 @@
-"""Fix up a stream after a deletion: renumbering and aggregated text. Pure."""
+"""Fix up a stream after a deletion: renumber items and update aggregated text. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEQUENCE: Final = ("sequence_number",)
 
 
 def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
-    """Return `after`, made from `before`, with consistent numbers and texts.
+    """Return `after`, which was derived from `before`, with consistent numbers and texts.
 
     Blocks, calls and sequence numbers that were consecutive are renumbered. Texts that were the sum of their
     deltas become the new sum, and the terminal event repeats only the remaining items.
@@ -40,7 +40,7 @@ def _renumber(before: SplitStream, after: SplitStream, path: Path) -> SplitStrea
     """Return `after` with the numbers at `path` counted from 0, in order of appearance."""
     old_numbers = [*dict.fromkeys(number for _, number in _list_numbers(before, path))]
     numbers = [*dict.fromkeys(number for _, number in _list_numbers(after, path))]
-    # Wrong numbers may be the reason for the failure: only consecutive ones are renumbered.
+    # Wrong numbers may be the cause of the failure, so only consecutive ones are renumbered.
     if old_numbers != list(range(len(old_numbers))) or numbers == list(range(len(numbers))):
         return after
     new_texts = {number: str(i).encode() for i, number in enumerate(numbers)}
@@ -123,7 +123,7 @@ def _find_positions(
 
 
 def _get_part_index(document: Mapping[str, Any]) -> Any:
-    """Return the index of the payload's part."""
+    """Return the index of the payload's content part."""
     return document.get("content_index", document.get("summary_index"))
 
 

@@ -1,7 +1,7 @@
-"""Check streams against the grammar of their API: the rules they violate, the members they must keep. Pure.
+"""Check streams against their API's grammar: which rules they violate, which members they need. Pure.
 
-A reduced stream must not violate a rule that the original follows: a failure on an invalid stream proves
-nothing. The grammars are the reference's, which tools may import.
+A reduced stream must not violate a rule that the original follows, because a failure on an invalid stream
+proves nothing. The grammars belong to the reference, which tools may import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streamconform.apis import APIS
 def find_broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> frozenset[str]:
     """Return the rules that `body`, the answer to `request`, violates; empty for a valid stream.
 
-    Without frame numbers: they change while a stream gets smaller.
+    Rules are listed without frame numbers, which change while a stream gets smaller.
     """
     return frozenset(deviation.rule for deviation in GRAMMARS[api].of_body([body], request))
 
@@ -27,7 +27,7 @@ def find_broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> froz
 def list_required_members(api: str) -> frozenset[str]:
     """Return the names of the members that a payload must keep, at any depth.
 
-    A name kept too often costs a few bytes; a member dropped wrongly makes the stream invalid.
+    Keeping a name unnecessarily costs a few bytes; dropping a required member makes the stream invalid.
     """
     required = (field for fields in GRAMMARS[api].fields.values() for field in fields if field.needed)
     return APIS[api].reducing.kept | {field.path.rpartition(".")[2].removesuffix("[]") for field in required}

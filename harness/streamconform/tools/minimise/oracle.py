@@ -27,19 +27,19 @@ from streamconform.tools.minimise.stream import CutPolicy, SplitStream, make_chu
 from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
-"""Maximum bytes of a body to minimise, because hundreds of candidates have nearly this size."""
+"""The maximum size of a body to minimise, because hundreds of candidates are nearly as large."""
 
 MAX_CACHED: Final = 32 * 1024 * 1024
-"""Bytes of candidates after which the caches of parsed payloads are cleared."""
+"""The total size of candidates after which the caches of parsed payloads are cleared."""
 
 
 class BudgetSpent(Exception):
-    """The limit of trials or time is reached."""
+    """The limit on trials or time has been reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A smaller stream with its cassette, expectation and chunks."""
+    """A smaller stream, with its cassette, expectation and chunks."""
 
     stream: SplitStream
     trial: Trial
@@ -69,7 +69,7 @@ class JudgedImplementation:
     dispatcher: Dispatcher | None = None
 
     async def judge(self, trial: Trial) -> Judgement:
-        """Return the judgement on its answer; raises `ImplementationError` if it cannot be started."""
+        """Run a trial and judge its answer; raises `ImplementationError` if the program cannot be started."""
         if self.program.dead:
             await self.program.stop()
             self.program = Program(self.connection)
@@ -104,7 +104,7 @@ class SearchBudget:
         self.trials += 1
 
     def check_time(self) -> None:
-        """Raise `BudgetSpent` if the time is up."""
+        """Raise `BudgetSpent` if the time has run out."""
         if time.monotonic() - self.started > self.seconds:
             raise BudgetSpent
 
@@ -170,7 +170,7 @@ class Oracle:
         return collect_signatures(await self.judge(candidate.trial))
 
     async def fails(self, candidate: Candidate) -> bool:
-        """Return whether it fails like the original stream; results are cached. Raises `BudgetSpent`."""
+        """Return whether a candidate fails like the original stream (cached); raises `BudgetSpent`."""
         key = candidate.trial.chunks
         if key not in self._results:
             self._results[key] = self.target in await self.find_failures(candidate)

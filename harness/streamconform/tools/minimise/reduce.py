@@ -18,7 +18,7 @@ from streamconform.tools.minimise.oracle import Candidate, Oracle
 from streamconform.tools.minimise.stream import SplitStream
 
 MAX_ROUNDS = 6
-"""Rounds of all passes; two are usually enough."""
+"""The number of rounds of all passes; two are usually enough."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Reducer:
         return self.best.stream
 
     async def accepts(self, base: SplitStream, stream: SplitStream) -> bool:
-        """Return whether `stream`, made from `base`, fails too; the smallest one becomes the best."""
+        """Return whether `stream`, derived from `base`, fails too; the smallest one becomes the best."""
         await asyncio.sleep(0)  # lets Ctrl-C interrupt the search
         after = fix_up(self.oracle.original.case.api, base, stream)
         candidate = self.oracle.make_candidate(after)
@@ -156,7 +156,7 @@ async def _merge_frames(reducer: Reducer) -> None:
 
 
 async def _shorten_strings(reducer: Reducer) -> None:
-    """Shorten the arguments of tool calls, as JSON, then every other free text."""
+    """Shorten the arguments of tool calls, keeping them valid JSON, then all other free text."""
     for slot in strings.find_call_arguments(reducer.stream):
         await _shorten_arguments(reducer, slot)
     for text in strings.find_free_texts(reducer.stream):

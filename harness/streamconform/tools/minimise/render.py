@@ -1,4 +1,4 @@
-"""Format the result of a search: frames, expected and actual values, and how to reproduce it. Pure."""
+"""Format the result of a search: frames, expected and actual values, and commands to reproduce it. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamconform.tools.minimise.write import WrittenFiles
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_PAYLOAD = 20_000
-"""Characters printed per payload."""
+"""The number of characters printed per payload."""
 
 
 def render_text(
@@ -59,7 +59,7 @@ def _iter_text_lines(
     assert first is not None, "the search has an original stream"
     assert oracle is not None, "the search has an oracle"
     yield f"{oracle.original.id}, {escape_line(search.job.connection.impl, 200)}"
-    interrupted = "" if search.finished else "; interrupted, it may get smaller"
+    interrupted = "" if search.finished else "; interrupted, so a smaller stream may exist"
     spent = format_count(oracle.budget.trials, "trial")
     yield f"  {_format_size(first)} to {_format_size(best)}, in {spent}{interrupted}"
     yield ""
@@ -68,7 +68,7 @@ def _iter_text_lines(
     yield ""
     yield f"Fails at {_get_signature(search)}"
     if oracle.target is not None and generalise_path(oracle.path) != oracle.target.what:
-        yield f"  (the case fails at {oracle.path}; compared with the bundled parser, here)"
+        yield f"  (the case fails at {oracle.path}; compared with the bundled parser, it fails here)"
     yield from (f"  {line}" for line in _describe_differences(search, failures))
     if written is not None:
         yield ""

@@ -34,7 +34,7 @@ from streamconform.tools.minimise.stream import CUT_POLICIES, split_stream
 
 
 class NothingToMinimise(SelectionError):
-    """The case does not fail for the implementation, or not when compared with the reference's outcome."""
+    """The implementation does not fail the case, or not if the reference's outcome is the expectation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,11 @@ class MinimiseJob:
 
     connection: Connection
     trials: tuple[Trial, ...]
-    """Trials of one case; the first failing trial is minimised."""
+    """The trials of one case; the first failing trial is minimised."""
     check: str | None = None
-    """The check that must keep failing, with or without numbers; None: the first with the worst verdict."""
+    """The check that must keep failing, with or without numbers; None means the first one with the worst
+    verdict.
+    """
     input: Input | None = None
     timeout: float = 10.0
     max_trials: int = 2000
@@ -54,7 +56,7 @@ class MinimiseJob:
 
 @dataclass(slots=True)
 class Search:
-    """A search and its current results, which are valid whenever it is interrupted."""
+    """A search and its current results, which are valid even if the search is interrupted."""
 
     job: MinimiseJob
     on_smaller: Callable[[Candidate, SearchBudget], None] = field(default=lambda _, __: None)
@@ -162,7 +164,7 @@ class Search:
         return candidate
 
     async def _choose_simplest_cuts(self, oracle: Oracle) -> None:
-        """Use the simplest policy of cutting chunks with which the stream still fails."""
+        """Use the simplest way of cutting chunks with which the stream still fails."""
         assert self.reducer is not None, "the reducer holds the original stream"
         stream = self.reducer.stream
         for cuts in CUT_POLICIES:

@@ -15,8 +15,9 @@ from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]
 CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("as-is", "whole", "utf8-split", "bytewise", "kept")
-"""How chunks are cut, simplest first: as the delivery of that name cuts a body without chunk marks (so
-`as-is` is one chunk per frame), or `kept`: at the original boundaries that still exist."""
+"""Ways of cutting chunks, simplest first: like the delivery of that name cuts a body without chunk marks
+(`as-is` gives one chunk per frame), or, for `kept`, at the original boundaries that still exist.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Piece:
     """A frame, or bytes between frames, which have no payload."""
 
     head: bytes
-    """The bytes before the payload; a whole binary message, whose payload is replaced."""
+    """The bytes before the payload, or a complete binary message whose payload is replaced."""
     payload: bytes | None = None
     tail: bytes = b""
     cuts: tuple[int, ...] = ()
@@ -82,7 +83,7 @@ class SplitStream:
         return replace(self, pieces=tuple(pieces))
 
     def list_places(self) -> list[tuple[int, Path]]:
-        """Return the place of every value below the root of every payload: piece index and path."""
+        """Return the piece index and path of every value below the root of every payload."""
         payloads = ((i, piece.payload) for i, piece in enumerate(self.pieces) if piece.payload is not None)
         return [(i, path) for i, payload in payloads for path in find_nodes(payload)]
 
@@ -105,7 +106,7 @@ class SplitStream:
                 yield head + piece.payload + piece.tail
 
     def _get_separator(self, piece: Piece, *, first: bool) -> bytes:
-        """Return the bytes before an array element: the bracket for the first one, else a comma."""
+        """Return the bytes before an array element: the bracket for the first one, otherwise a comma."""
         comma = piece.head.lstrip().startswith(b",")
         if first:
             return self.opening if comma else piece.head

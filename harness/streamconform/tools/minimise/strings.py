@@ -34,7 +34,7 @@ ARGUMENT_TEXT: Final = TOOL_DATA | {"partial_json", "delta"}
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsSlot:
-    """The arguments of a call, with every place that holds them: as an object, or as text in fragments."""
+    """The arguments of a call, and all places that contain them, as an object or as fragments of text."""
 
     text: bytes
     objects: tuple[Place, ...]
@@ -58,7 +58,7 @@ class ArgumentsSlot:
 
 
 def find_call_arguments(stream: SplitStream) -> tuple[ArgumentsSlot, ...]:
-    """Return the arguments of calls in `stream`, each value once, longest first."""
+    """Return the arguments of the calls in `stream`, each value once, longest first."""
     objects: dict[bytes, list[Place]] = {}
     groups: dict[object, list[Place]] = {}
     for i, payload, path, start, end in _iter_values(stream):
@@ -80,7 +80,7 @@ def find_call_arguments(stream: SplitStream) -> tuple[ArgumentsSlot, ...]:
 
 
 def find_free_texts(stream: SplitStream) -> tuple[bytes, ...]:
-    """Return the source of free texts of more than one character, each once, longest first."""
+    """Return the source of each free text of more than one character, once, longest first."""
     arguments = {
         place for slot in find_call_arguments(stream) for places in slot.fragments for place in places
     }
@@ -117,7 +117,7 @@ def replace_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> Spl
 def find_joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
     """Yield the next piece that differs from the piece `first` in only one text, with their joined payload.
 
-    It may lack members of the first: the start of a call has a name, its fragments have none.
+    It may lack some members of the first piece: the start of a call has a name, its fragments have none.
     """
     payload = stream.pieces[first].payload
     if payload is None or not (document := read_payload(payload)):

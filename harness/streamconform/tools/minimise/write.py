@@ -40,13 +40,11 @@ class WrittenFiles:
 
 
 def scan_result(search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()) -> Scanned:
-    """Return cassette and spec of `candidate`, which may be printed and written.
+    """Return the cassette and spec of `candidate`, which may be printed and written.
 
     `allowed` are the fingerprints of possible secrets and the fields that the scan ignores.
 
-    Raises:
-        SourceError: YAML cannot represent the stream's text.
-        SecretsLeft: a possible secret is left.
+    Raises: SourceError: YAML cannot represent the stream's text. SecretsLeft: a possible secret remains.
 
     """
     assert search.oracle is not None, "the search found a failure"
@@ -66,9 +64,9 @@ def scan_result(search: Search, candidate: Candidate, command: str, allowed: Col
 def write_result(
     folder: Path, search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()
 ) -> WrittenFiles:
-    """Write cassette and spec of `candidate` below `folder`; files of an earlier search are replaced.
+    """Write the cassette and spec of `candidate` to `folder`, replacing the files of an earlier search.
 
-    Raises the errors of `scan_result`, before anything is written.
+    Raises the errors of `scan_result` before anything is written.
     """
     scanned = scan_result(search, candidate, command, allowed)
     cassette = scanned.cassette

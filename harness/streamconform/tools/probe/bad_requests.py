@@ -38,7 +38,7 @@ BAD_REQUESTS: Final = (
         title="A model that does not exist",
         statuses=frozenset({400, 404}),
         broken="model",
-        level="should",  # a server with one model may accept any name
+        level="should",  # a server with only one model may accept any name
     ),
     RefusedRequest(
         name="bad-tool-schema",

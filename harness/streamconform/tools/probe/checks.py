@@ -1,9 +1,9 @@
 """Turn a live server's answers into checks with stable paths. Pure.
 
-- `http.*`: status, content type, and whether the body is complete
-- `grammar.<rule>`: a rule of the API's grammar, with the level that follows from the provider's documentation
-- `answer.*`: the outcome of the reference decoder, compared with the scenario's expected answer
-- `document.<path>`, `error.<path>`, `count.<path>`: fields of answers without streaming, errors, counts
+- `http.*`: status, content type, and whether the body is complete - `grammar.<rule>`: a rule of the API's
+  grammar, with the level that follows from the provider's documentation - `answer.*`: the outcome of the
+  reference decoder, compared with the scenario's expected answer - `document.<path>`, `error.<path>`,
+  `count.<path>`: fields of non-streaming answers, errors, token counts
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from streamconform.wire.framings import MEDIA_TYPES
 Json = dict[str, Any]
 
 MAX_PLACES: Final = 3
-"""Deviations quoted per broken rule; the others are counted."""
+"""The maximum number of deviations quoted per broken rule; the others are counted."""
 MAX_FRAMES: Final = 50
-"""Frames listed per check."""
+"""The maximum number of frames listed per check."""
 UNPARSED: Final = "the arguments are not a JSON object"
 
 
@@ -59,7 +59,7 @@ def check_stream(
 def check_twin(
     api: str, scenario: Scenario, recording: RawRecording, streamed: Mapping[str, Any] | None
 ) -> list[Check]:
-    """Return the checks of an answer without streaming; `streamed` is the outcome of the streamed one."""
+    """Return the checks of a non-streaming answer; `streamed` is the outcome of the streamed answer."""
     checks = [_check_success(recording)]
     if not _is_success(recording):
         return checks
@@ -167,7 +167,7 @@ def _fail_rule(rule: str, level: Level, deviations: Sequence[Deviation]) -> Chec
 
 
 def format_frame(deviation: Deviation) -> str:
-    """Return the place of a deviation in the body."""
+    """Return where in the body a deviation is."""
     return "end of the body" if deviation.frame is None else f"frame {deviation.frame}"
 
 

@@ -1,4 +1,4 @@
-"""Check the fields of answers without streaming and of error documents."""
+"""Check the fields of non-streaming answers and of error documents."""
 
 from __future__ import annotations
 

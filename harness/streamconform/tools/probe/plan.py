@@ -1,4 +1,4 @@
-"""The questions of a probe: their ids, and the paths of their checks."""
+"""The questions of a probe, with their ids and the paths of their checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamconform.tools.probe.bad_requests import BAD_REQUESTS, RefusedRequest
 from streamconform.tools.record.live import RawRecording
 
 Kind = Literal["stream", "twin", "refusal", "count"]
-"""Streamed, not streamed, a bad request, or a token count."""
+"""The kind of question: streaming, not streaming, a bad request, or a token count."""
 EMPTY_ANSWER: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
 )
@@ -40,7 +40,7 @@ class ProbeCase:
 
 
 def list_cases(api: str, patterns: Sequence[str], *, has_key: bool) -> tuple[ProbeCase, ...]:
-    """Return the questions to a server of `api`; with `patterns`, only those that match one.
+    """Return the questions for a server of `api`; if there are `patterns`, only those that match one.
 
     `has_key` adds the question with a wrong key. Raises `SelectionError` for a pattern without a match.
     """
@@ -72,7 +72,7 @@ def _iter_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
 
 
 def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = None) -> CheckedPaths:
-    """Return the paths of a question's checks; given a `result`, those that were certainly made."""
+    """Return the paths of a question's checks; given a `result`, only those that were certainly made."""
     possible = frozenset(check.path for check in _check_empty_answer(api, case))
     failed = {check.path for check in result.checks if check.verdict == "fail"} if result else set()
     # After these failures there is nothing left to check.
@@ -82,7 +82,7 @@ def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = N
 
 
 def find_unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
-    """Return the indices of the entries that match no check of any question to a server of `api`."""
+    """Return the indices of the entries that match no check of any question for a server of `api`."""
     cases = [(case.id, list_checked_paths(api, case).possible) for case in _iter_cases(api, has_key=True)]
     return frozenset(
         index

@@ -1,4 +1,4 @@
-"""Run a probe: send one question after the other to a live server, check the answers, write the results."""
+"""Run a probe: send one question after another to a live server, check the answers, write the results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from streamconform.tools.record.live import RawRecording, record
 from streamconform.tools.record.scenario_request import LiveRequest, RequestSettings, build_request
 
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""Maximum size of an answer: every scenario asks for a short one."""
+"""The maximum size of an answer; every scenario asks for a short one."""
 MAX_UNANSWERED: Final = 2
-"""The probe stops if this many questions, counted from the first, get no answer."""
+"""The probe stops if this many questions at the beginning get no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class ProbePlan:
     timeout: float
     strict: bool
     maxfail: int = 0
-    """Stop after this many unexpected verdicts; 0: never."""
+    """The number of unexpected verdicts after which the probe stops; 0 for no limit."""
     command: str
     """The command that repeats this probe, for reports; it contains no key."""
     selection: Mapping[str, Any] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def run_probe(plan: ProbePlan, path: Path, progress: Progress) -> FinishedRun:
     """Send every question of `plan`, write the results to `path` line by line, and return them.
 
     Raises `ImplementationError` before anything is written if the server cannot be reached, and `RecordError`
-    for an unusable address or header. Ctrl-C writes the footer and gives exit code 130.
+    for an unusable address or header. On Ctrl-C, it writes the footer; the exit code is 130.
     """
     return _Probe(plan, path, progress).run()
 
@@ -251,6 +251,6 @@ def _make_info(plan: ProbePlan) -> ImplementationInfo:
 
 
 def _make_observation(recording: RawRecording) -> dict[str, Any]:
-    """Return a failed answer as the results file shows it, with a readable body."""
+    """Return a failed answer in the form used in results, with a readable body."""
     body = recording.body[:65536].decode("utf-8", "backslashreplace")
     return {"status": recording.status, "headers": dict(recording.headers), "body": body}

@@ -1,4 +1,4 @@
-"""The client of a proxy: sends a trial's prompt and tools in another API, and receives the answer."""
+"""The client of a proxy: it sends a trial's prompt and tools in another API, and receives the answer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from streamconform.adapters.proxy_address import ProxyAddress
 from streamconform.peers import request_reader
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""Maximum size of an answer: no case has one as long."""
+"""The maximum size of an answer; no case has one of that size."""
 CONNECT_SECONDS: Final = 5.0
 MAX_TOKENS: Final = 8192
 THINKING_BUDGET: Final = 2048
-"""In tokens. Thinking is always requested; upstreams without thinking send none."""
+"""The token budget for thinking. Thinking is always requested; upstreams that cannot think send none."""
 
 DEFAULT_PROMPT: Final = "Hello"
 
@@ -53,7 +53,7 @@ def build_request(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> 
     """Return a request with the prompt and the tools of the `recorded` request."""
     prompt, tools = request_reader.read_prompt(recorded), request_reader.read_tools(recorded)
     if not prompt.strip():
-        prompt = DEFAULT_PROMPT  # a request that only loads a model has none
+        prompt = DEFAULT_PROMPT  # a request that only loads a model has no messages
     conversation: dict[str, Any] = {
         "model": address.model,
         "messages": [{"role": "user", "content": prompt}],
@@ -76,7 +76,7 @@ def send_request(
 ) -> Iterator[bytes]:
     """Yield the body's chunks and fill in the rest of `answer`; raises `NoHttpAnswerError`."""
     url, size = address.url + request.path, 0
-    # Grammar and decoder read raw bytes: a compressed body would fail both.
+    # The grammar and the decoder read raw bytes, so a compressed body would fail both.
     headers = {**request.headers, "accept-encoding": "identity"}
     try:
         with client.stream("POST", url, headers=headers, json=dict(request.body)) as response:
@@ -96,5 +96,5 @@ def send_request(
 
 
 def make_client() -> httpx.Client:
-    """Return a client without proxies from the environment and without a read timeout: the trial has one."""
+    """Return a client that ignores proxy settings and has no read timeout, because the trial has one."""
     return httpx.Client(trust_env=False, timeout=httpx.Timeout(None, connect=CONNECT_SECONDS))

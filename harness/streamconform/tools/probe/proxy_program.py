@@ -1,8 +1,8 @@
 """`--impl proxy:…`: the program that plays both the client and the upstream of a proxy.
 
-Like every HTTP adapter, it gets the base URL at which the server replays a trial. As the client it sends the
-trial's prompt and tools in the API of the proxy's clients, decodes the answer with the reference and checks
-it against the grammar. As the upstream it forwards the proxy's requests to the trial's base URL.
+Like every HTTP adapter, it gets the base URL at which the server replays a trial. As the client, it sends the
+trial's prompt and tools in the API that the proxy offers, decodes the answer with the reference and checks it
+against the grammar. As the upstream, it forwards the proxy's requests to the trial's base URL.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CAPABILITIES: Final = (
     "events",
     "refusals",
 )
-"""The capabilities judged in a proxy; the others depend on its upstream or never pass through it."""
+"""The capabilities that are judged in a proxy; the others depend on its upstream or never pass through it."""
 CONNECT_SECONDS: Final = 3.0
 
 
@@ -114,7 +114,7 @@ class _StreamReader:
 def _find_deviations(
     api: str, chunks: list[bytes], request: Mapping[str, Any], *, complete: bool
 ) -> Iterator[Deviation]:
-    """Yield the deviations of a body from the grammar; if it is incomplete, only those of complete frames."""
+    """Yield a body's deviations from the grammar; if it is incomplete, only those in complete frames."""
     if complete:
         yield from GRAMMARS[api].of_body(chunks, request)
         return

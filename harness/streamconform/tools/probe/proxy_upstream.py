@@ -1,8 +1,8 @@
 """The upstream of a proxy: a port on this machine that forwards to the replay of the current trial.
 
-A proxy has one upstream address, while each trial has its own base URL. So the relay puts the trial's path
-before the path of each request, and forwards everything else as it arrives: one write per read, half-closed
-connections, resets.
+A proxy has one upstream address, while each trial has its own base URL. The relay therefore prefixes the path
+of each request with the trial's path, and forwards everything else as it arrives: one write per read,
+half-closed connections, resets.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ HOST: Final = "127.0.0.1"
 READ_SIZE: Final = 65536
 MAX_HEAD: Final = 64 * 1024
 MAX_BODY: Final = 8 * 1024 * 1024
-"""Bytes stored per request body; a longer body is forwarded whole."""
+"""The maximum number of bytes stored per request body; a longer body is still forwarded completely."""
 MAX_REQUESTS: Final = 16
-"""Requests stored per trial."""
+"""The maximum number of requests stored per trial."""
 IDLE_SECONDS: Final = 60.0
-"""Timeout of a read or connect."""
+"""The timeout for reading or connecting."""
 HOP_HEADERS: Final = re.compile(rb"\r\n(connection|keep-alive|proxy-connection|host):[^\r\n]*", re.IGNORECASE)
 UNAVAILABLE: Final = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -70,7 +70,7 @@ class UpstreamRelay:
 
     @property
     def port(self) -> int:
-        """Return the port it listens on."""
+        """Return the port on which the relay listens."""
         port: int = self._listener.getsockname()[1]
         return port
 
@@ -110,7 +110,7 @@ class UpstreamRelay:
 
 
 def _read_head(proxy: socket.socket) -> tuple[bytes, bytes]:
-    """Return the head of a request and the bytes received after it; both empty without a whole head."""
+    """Return a request's head and the bytes received after it; both are empty if the head is incomplete."""
     data = b""
     while b"\r\n\r\n" not in data:
         chunk = proxy.recv(READ_SIZE)
@@ -152,7 +152,7 @@ def _forward_request(proxy: socket.socket, replay: socket.socket, request: Upstr
 
 
 def _forward_answer(replay: socket.socket, proxy: socket.socket) -> None:
-    """Forward the answer's bytes as they arrive, then its end or reset."""
+    """Forward the answer's bytes as they arrive, and then its end or reset."""
     while True:
         try:
             data = replay.recv(READ_SIZE)

@@ -1,1 +1,1 @@
-"""Record exchanges with live servers, and import captures, as cassettes with draft specs."""
+"""Save exchanges with live servers, and captures from other tools, as cassettes with draft specs."""

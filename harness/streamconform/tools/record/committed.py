@@ -1,7 +1,7 @@
-"""Scan committed specs and cassettes for secrets, file by file. For `conform lint`.
+"""Scan committed specs and cassettes for secrets, file by file, for `conform lint`.
 
-A scan of the whole suite takes about as long as the rest of `lint`, so it runs in a parallel process, and the
-digests of clean files are kept in the user's cache: only changed files are scanned again.
+A scan of the full suite takes about as long as the rest of `lint`, so it runs in a parallel process. The
+digests of clean files are kept in the user's cache, so that only changed files are scanned again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
 BEHIND: Final = 200
-"""Number of files up to which a separate process does not pay off."""
+"""The number of files up to which a separate process does not pay off."""
 MAX_DIGESTS: Final = 50_000
-"""Digests that are kept, of 33 bytes each."""
+"""The maximum number of digests kept; each has 33 bytes."""
 
 
 def list_files(paths: Sequence[Path], sources: Sources) -> list[Path]:
@@ -50,7 +50,7 @@ def list_files(paths: Sequence[Path], sources: Sources) -> list[Path]:
 
 
 def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], list[Problem]]:
-    """Begin to scan `files`, and return a function that waits for the problems, in their order.
+    """Begin to scan `files`, and return a function that waits for the problems and returns them in order.
 
     A problem is a key, address or account in a file that is not `allowed`.
     """
@@ -62,7 +62,7 @@ def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], 
     def finish() -> list[Problem]:
         problems = wait()
         if left:
-            # A file that is clean only because of `allowed` has no problem here either, but may have later.
+            # A file that is clean only because of `allowed` has no problem here, but may have one later.
             dirty = {problem.path for problem in problems} if not allowed else {str(path) for path in left}
             _write_clean(known, {digest for path, digest in digests.items() if str(path) not in dirty})
         return problems
@@ -75,7 +75,7 @@ def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[
         return lambda: _scan_files(files, allowed)
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    # A daemon process ends with this process in every case.
+    # A daemon process always ends with this process.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)
     process.start()
     sender.close()
@@ -112,7 +112,7 @@ def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def _find_cache() -> Path:
-    """Return the file of digests; another version of the scan has another file."""
+    """Return the file of digests, whose name depends on the version of the scan."""
     modules = (scanner, decoded_forms, joined, placeholders)
     rules = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
     name = hashlib.blake2b(rules, digest_size=8).hexdigest()
@@ -131,7 +131,7 @@ def _write_clean(known: Collection[str], clean: Collection[str]) -> None:
     digests = {*known, *clean} if len(known) < MAX_DIGESTS else {*clean}
     if digests == {*known}:
         return
-    with suppress(OSError):  # without it, the next scan takes longer
+    with suppress(OSError):  # without the digests, the next scan only takes longer
         path = _find_cache()
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, "\n".join(sorted(digests)).encode())
@@ -166,6 +166,7 @@ def _find_line(data: bytes, finding: SecretFinding) -> int:
 def _describe(finding: SecretFinding) -> str:
     how = f", after {finding.how}" if finding.how else ""
     return (
-        f"{finding.size} bytes look like {finding.looks_like}{how}; replace them in every file by as many "
-        f"bytes, and revoke a real key, or pass `--allow {finding.fingerprint}` if they are harmless"
+        f"{finding.size} bytes look like {finding.looks_like}{how}; replace them in every file with the same"
+        f" number of bytes and revoke the key if it is real, or pass `--allow {finding.fingerprint}` if they"
+        " are harmless"
     )

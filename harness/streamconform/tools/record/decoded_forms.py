@@ -1,8 +1,8 @@
-r"""Decode text that may be hidden by escapes, percent encoding, base64, hexadecimal or compression. Pure.
+r"""Decode text that may be hidden in escapes, percent encoding, base64, hexadecimal or compressed data. Pure.
 
-A key in `sk\u002dant…`, `sk%2Dant…` or base64 is as readable as plain text, so scans cover every form that
-this module returns. Forms are decoded again, since encodings are nested in practice: arguments of a tool call
-are JSON in JSON, and data URLs are percent-encoded base64.
+A key written as `sk\u002dant…`, `sk%2Dant…` or base64 is as readable as plain text, so scans cover every form
+that this module returns. Decoded forms are decoded again, since encodings are nested in practice: the
+arguments of a tool call are JSON in JSON, and data URLs are percent-encoded base64.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_DEPTH: Final = 6
-"""Maximum number of nested encodings that are decoded."""
+"""The maximum number of nested encodings that are decoded."""
 MAX_INFLATED: Final = 16 * 1024 * 1024
-"""Maximum bytes of one decompressed value; the rest is not scanned."""
+"""The maximum size of one decompressed value; the rest is not scanned."""
 SHORTEST_RUN: Final = 18
-"""Minimum length in bytes of printable text in decoded base64 or hexadecimal. No pattern of a key matches
-less, and random bytes never have such a run. Known keys of 8 to 17 bytes are found by `key_forms`."""
+"""The minimum length, in bytes, of printable text in decoded base64 or hexadecimal. No key pattern matches a
+shorter text, and random bytes never contain such a run. Known keys of 8 to 17 bytes are found by `key_forms`.
+"""
 
 _ESCAPE: Final = re.compile(
     rb"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\([\"'\\/bfnrt])"
@@ -72,7 +73,7 @@ def iter_forms(data: bytes) -> Iterator[Form]:
                 seen.add(decoded)
                 waiting.append(Form(decoded, (*form.removed, name)))
                 if name in _TEXTUAL:
-                    break  # what else is encoded in this text is encoded in the decoded one too
+                    break  # other encoded parts of this text are still encoded in the decoded text
 
 
 def _decode_escapes(data: bytes) -> bytes | None:
@@ -102,7 +103,7 @@ def _decode_percent(data: bytes) -> bytes | None:
 
 
 def _decode_base64(data: bytes) -> bytes | None:
-    """Return the printable text in base64 of `data`, one run per line.
+    """Return the printable text in the base64 of `data`, one run per line.
 
     A run of characters may begin before the base64 does, so decoding starts at each of its first four
     characters.
@@ -128,14 +129,14 @@ def _decode_hexadecimal(data: bytes) -> bytes | None:
     found = []
     for word in words:
         for digits in _HEXADECIMAL.findall(word):
-            for start in (0, 1):  # the first digit may belong to the text before
+            for start in (0, 1):  # the first digit may belong to the preceding text
                 even = (len(digits) - start) // 2 * 2
                 found += _read_binary(binascii.a2b_hex(digits[start : start + even]))
     return b"\n".join(found)
 
 
 def _read_binary(raw: bytes) -> list[bytes]:
-    """Return the printable runs of `raw`, or all of it decompressed."""
+    """Return the printable runs of `raw`, or its decompressed data."""
     if raw.startswith(_COMPRESSED) and (text := _inflate(raw)) is not None:
         return [text]
     return _PRINTABLE.findall(raw)

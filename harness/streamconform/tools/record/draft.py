@@ -1,6 +1,6 @@
 """Draft a test case from a cassette, with the reference's outcome as its expectation.
 
-A draft works as a regression test immediately. Until it has been reviewed it says `reviewed: false`, and
+A draft works as a regression test immediately. Until it has been reviewed, it contains `reviewed: false`, and
 `conform lint --strict` rejects it.
 """
 
@@ -28,7 +28,7 @@ REMARK: Final = """\
 """
 TITLE_MAX: Final = 160
 DOCUMENTS: Final = "documents-"
-"""Prefix of the topic of a spec for answers without streaming, since a spec has cases of only one kind."""
+"""The topic prefix of specs for non-streaming answers, since a spec has cases of only one kind."""
 
 
 class DraftRefused(ConformError):
@@ -41,15 +41,15 @@ def compose_spec(specs: Path, cassette: Cassette, topic: str, title: str) -> str
 
 
 def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
-    """Return the validated text of the spec with `case`, the text that `format_case` made, appended.
+    """Return the validated text of the spec with `case`, a text from `format_case`, appended.
 
     Raises `DraftRefused` if the spec already has that case, or none can be appended.
     """
     path = find_spec(specs, cassette, topic)
     if path.name.startswith(pulled.PREFIX):
         raise DraftRefused(
-            f"`{path.stem}`: topics that begin with `{pulled.PREFIX}` are those of pulled recordings; "
-            "pass another --topic"
+            f"`{path.stem}`: topics that begin with `{pulled.PREFIX}` are reserved for pulled recordings;"
+            " pass another --topic"
         )
     before, known = _read_spec(path)
     if cassette.name in known:
@@ -70,7 +70,7 @@ def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
 
 
 def find_spec(specs: Path, cassette: Cassette, topic: str) -> Path:
-    """Return the spec for the case of `cassette`; answers without streaming have a separate spec."""
+    """Return the spec for the case of `cassette`; non-streaming answers have a separate spec."""
     return specs / cassette.api / f"{DOCUMENTS if is_document(cassette) else ''}{topic}.yaml"
 
 
@@ -185,7 +185,7 @@ def _dump_stop(stop: Stop) -> dict[str, Any]:
 
 
 def _dump_text(block: Text) -> Any:
-    """Return the text, with the fields that have a value."""
+    """Return the case as text, with the fields that have a value."""
     fields: dict[str, Any] = {"phase": block.phase, "signature": block.signature}
     known = {name: value for name, value in fields.items() if value is not None}
     if block.citations:

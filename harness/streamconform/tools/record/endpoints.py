@@ -20,25 +20,25 @@ class Endpoint:
     """A server, or a kind of server, and the APIs that it supports."""
 
     name: str
-    """Begins the names of cassettes."""
+    """The prefix of cassette names."""
     title: str
     base_url: str
-    """Precedes the path of each request. `{NAME}` stands for an environment variable."""
+    """The address that precedes each request's path. `{NAME}` stands for an environment variable."""
     apis: tuple[str, ...]
     key: Key | None = None
-    """How the key is sent, if not in the API provider's usual way."""
+    """How the key is sent, if not in the way that is usual for the API."""
     paths: Mapping[str, str] = field(default_factory=dict)
-    """Prefixes of paths and their replacements."""
+    """Path prefixes and their replacements."""
     prices: str | None = None
     """The provider's id in genai-prices; None if its answers are free."""
     model: str | None = None
     """The model that is requested by default; a server with one model accepts any name."""
     source: str
-    """Link to the documentation of the address."""
+    """A link to the documentation of the address."""
 
     @property
     def is_local(self) -> bool:
-        """Return whether it runs on the user's machine."""
+        """Return whether the server runs on the user's machine."""
         return self.prices is None
 
 
@@ -193,7 +193,7 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
 
 
 def fill_in(text: str, endpoint: Endpoint) -> str:
-    """Return `text` with the variables of the environment filled in; raise `UsageError` if one is missing."""
+    """Return `text` with environment variables filled in; raise `UsageError` if one is missing."""
 
     def read(match: re.Match[str]) -> str:
         value = os.environ.get(match[1], "")
@@ -214,5 +214,5 @@ def rewrite_path(path: str, endpoint: Endpoint) -> str:
 
 
 def get_host(base_url: str) -> str:
-    """Return the name of the host."""
+    """Return the host's name."""
     return urlsplit(base_url).hostname or ""

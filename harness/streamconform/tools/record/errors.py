@@ -40,7 +40,7 @@ class BadAddress(RecordError):
 
 
 class BadHeader(RecordError):
-    """A header contains a character that HTTP forbids, such as the newline of a key read from a file."""
+    """A header contains a character that HTTP forbids, such as the newline after a key read from a file."""
 
     advice = "Strip surrounding newlines and quotes from the value."
 

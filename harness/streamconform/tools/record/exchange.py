@@ -22,11 +22,11 @@ from streamconform.tools.record.providers import RECORDINGS, build_streaming_bod
 from streamconform.tools.record.scan import redact
 
 MAX_EXCERPTED = 100_000
-"""Bytes of a body from which an excerpt is made."""
+"""The number of bytes of a body that an excerpt is made from."""
 
 
 def get_today() -> str:
-    """Return the date of today, in UTC."""
+    """Return today's date in UTC."""
     return dt.datetime.now(dt.UTC).date().isoformat()
 
 
@@ -40,7 +40,7 @@ class RecordJob:
     name: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent in addition to the API's own. Those not on the allow-list are treated as secrets."""
+    """Headers to send in addition to the API's own. Those not on the allow-list are treated as secrets."""
     key: str | None = None
     twin: bool = False
     """Whether to repeat the request with `stream: false` and keep that response too."""
@@ -50,9 +50,9 @@ class RecordJob:
     """Name and version of the server, for the provenance."""
     note: str | None = None
     names: tuple[str, ...] = ()
-    """Names to replace everywhere."""
+    """The names to replace everywhere."""
     allowed: tuple[str, ...] = ()
-    """Fields and fingerprints that the scan ignores."""
+    """The fields and fingerprints that the scan ignores."""
     date: str = field(default_factory=get_today)
 
     @property
@@ -77,7 +77,7 @@ class ScrubbedExchange:
 
     cassette: Cassette
     replaced: Mapping[str, int]
-    """Kind to number of distinct values."""
+    """The number of distinct values replaced, by kind."""
 
 
 def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = None) -> ScrubbedExchange:
@@ -215,7 +215,7 @@ def make_excerpt(recording: RawRecording, names: tuple[str, ...] = ()) -> str:
     """Return the beginning of a body as printable text, without names and keys."""
     placeholders = Placeholders(names)
     placeholders.learn(recording.body)
-    # Redacted before it is cut: half of a key is not recognised.
+    # Redact before cutting, because a partial key is not recognised.
     text = redact(placeholders.apply(recording.body[:MAX_EXCERPTED]).decode("utf-8", "replace"))[:300]
     return f"`{' '.join(text.split())}`" if text.strip() else "empty"
 

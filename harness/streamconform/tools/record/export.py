@@ -16,7 +16,7 @@ from streamconform.wire.framings import split
 DEFAULT_HOST: Final = "localhost"
 """The host for an API whose providers all have different addresses."""
 EMPTY_DATE: Final = "1970-01-01T00:00:00.000Z"
-"""The start time of an exchange, which HAR requires; cassettes have only the day."""
+"""The start time of an exchange, which HAR requires; cassettes contain only the day."""
 
 
 def find_base_url(cassette: Cassette) -> str:
@@ -32,7 +32,7 @@ def export_raw(cassette: Cassette, base_url: str) -> bytes:
 
 
 def export_jsonl(cassette: Cassette, base_url: str) -> bytes:
-    """Return the payloads, one per line; raises `UsageError` if one is no line of text."""
+    """Return the payloads, one per line; raises `UsageError` if one is not a line of text."""
     del base_url
     framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     payloads = [frame.payload for frame in split(framed, cassette.body)]
@@ -93,7 +93,7 @@ def export_vcr(cassette: Cassette, base_url: str) -> bytes:
 
 
 def build_vcr(cassette: Cassette, base_url: str) -> tuple[list[Any], list[dict[str, Any]]]:
-    """Return requests and responses as vcrpy has them in memory."""
+    """Return the requests and responses in vcrpy's in-memory form."""
     from vcr.request import Request  # vcrpy imports every HTTP library that is installed
 
     sent = cassette.request
@@ -113,7 +113,7 @@ FORMATS: Final[Mapping[str, tuple[Callable[[Cassette, str], bytes], str | None]]
     "har": (export_har, "har"),
     "vcr": (export_vcr, "yaml"),
 }
-"""Each format with its function and the suffix of its files; None is the suffix of the cassette's body."""
+"""Each format with its function and file suffix; None stands for the suffix of the cassette's body."""
 
 
 def _list_headers(headers: Mapping[str, str]) -> list[dict[str, str]]:

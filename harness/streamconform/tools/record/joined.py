@@ -1,4 +1,4 @@
-"""Join the pieces of an answer: text is split over frames, and over fields of a frame. Pure.
+"""Join the pieces of an answer, whose text is split over frames, and over the fields of a frame. Pure.
 
 No parser is used: pieces are joined by their path in the payload, so that a key is found in fields that no
 client reads, and in streams of every API, valid or not.
@@ -17,9 +17,9 @@ import orjson
 Place = tuple[str | int, ...]
 
 MAX_LEAVES: Final = 2_000_000
-"""Maximum strings of one body that are joined; a body of 16 MB with one-character pieces has fewer."""
+"""The maximum number of strings joined per body; a body of 16 MB with one-character pieces has fewer."""
 MAX_DEPTH: Final = 200
-"""Maximum nesting; deeper values are not joined."""
+"""The maximum nesting depth; deeper values are not joined."""
 SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex", "item_id")
 """Members that identify the block or call of a payload."""
 
@@ -40,7 +40,7 @@ def parse_payload(payload: bytes) -> Any:
     except ValueError:
         pass
     try:
-        return json.loads(payload)  # which accepts lone surrogates and NaN
+        return json.loads(payload)  # Python's parser accepts lone surrogates and NaN
     except (ValueError, RecursionError):
         return None
 
@@ -51,7 +51,7 @@ STRUCTURE: Final = frozenset(
         for name in ("event", "id", "item_id", "kind", "object", "response_id", "role", "status", "type")
     }
 )
-"""Last path components of strings that appear between the pieces of content but are not content."""
+"""The last path components of strings that occur between pieces of content but are not content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Joined:
     data: bytes
     """The joined texts, each followed by `END`, which no pattern of a secret matches."""
     starts: tuple[int, ...]
-    """Where each piece begins."""
+    """The offset at which each piece begins."""
 
 
 END: Final = b" \n\n"
@@ -72,7 +72,7 @@ def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
     """Return every way to join the strings in `values`, the parsed payloads of a body in order.
 
     Across all values, it joins the strings at the same path, those at the same path in any block, and all
-    that change; within each value, it joins all strings.
+    strings that change. Within each value, it joins all strings.
     """
     in_frames: list[list[bytes]] = []
     by_place: defaultdict[Any, list[bytes]] = defaultdict(list)

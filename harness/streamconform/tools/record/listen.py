@@ -1,8 +1,8 @@
 """A recording reverse proxy: it forwards each request to one server, and keeps the exchange.
 
-Both bodies pass unchanged. A piece of an answer is forwarded as soon as it arrives, and marked with its time.
-Two headers of a request are replaced: `host`, and `accept-encoding`, because the pieces of a compressed body
-are not those that the server wrote.
+Both bodies are forwarded unchanged. Each piece of an answer is forwarded as soon as it arrives, and recorded
+with its time. Two request headers are replaced: `host`, and `accept-encoding`, because the pieces of a
+compressed body are not the ones that the server wrote.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from streamconform.tools.record.live import MAX_BYTES, Cut
 
 MAX_HEAD: Final = 64 * 1024
 MAX_REQUEST: Final = 64 * 1024 * 1024
-"""Maximum bytes of a request's body; requests with images are long."""
+"""The maximum size of a request's body; requests with images are large."""
 MAX_CONNECTIONS: Final = 500
 READ_SIZE: Final = 64 * 1024
 HOP_BY_HOP: Final = frozenset({
@@ -47,7 +47,7 @@ class Upstream:
     """The server that requests are forwarded to."""
 
     url: str
-    """Without a slash at its end."""
+    """The address, without a trailing slash."""
 
     @property
     def is_tls(self) -> bool:
@@ -66,12 +66,12 @@ class Upstream:
 
     @property
     def authority(self) -> str:
-        """Return the host and, unless it is the usual one, the port."""
+        """Return the host, and the port unless it is the default one."""
         return urlsplit(self.url).netloc
 
     @property
     def prefix(self) -> str:
-        """Return the path that precedes each request's own."""
+        """Return the path that precedes each request's own path."""
         return urlsplit(self.url).path
 
 
@@ -87,7 +87,7 @@ class Overheard:
     request_headers: Mapping[str, str]
     request_body: bytes
     status: int | None = None
-    """None until the server answers."""
+    """The status of the answer; None until the server answers."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
     marks: list[ChunkMark] = field(default_factory=list)
@@ -135,7 +135,7 @@ class RecordingProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection; the part of each exchange that had arrived is saved."""
+        """Close every connection; what has arrived of each exchange is saved."""
         if self._server is not None:
             self._server.close()
         for task in self._connections:
@@ -232,7 +232,7 @@ class _Client:
         return self.connection.our_state is h11.DONE and self.connection.their_state is h11.DONE
 
     async def receive_request(self) -> tuple[h11.Request, bytes] | None:
-        """Return the next request and its whole body; None if there is none."""
+        """Return the next request and its complete body, or None if there is no further request."""
         head: h11.Request | None = None
         body = bytearray()
         while True:
@@ -255,7 +255,7 @@ class _Client:
                 return None
 
     async def wait_until_it_leaves(self) -> None:
-        """Return when the client closes its side; earlier bytes belong to its next request."""
+        """Wait until the client closes its side; bytes that arrive before belong to its next request."""
         while True:
             try:
                 data = await self.reader.read(READ_SIZE)
@@ -352,7 +352,7 @@ class _Forwarding:
             exchange.cut = "too_large"
 
     async def _send(self, event: h11.Event) -> None:
-        """Forward to the client; once it has left, the server's side ends too."""
+        """Forward bytes to the client; if it has disconnected, end the server's side too."""
         with suppress(ConnectionError):
             await self._client.send(event)
 
@@ -374,7 +374,7 @@ class _Forwarding:
 
 
 def _make_response(answer: h11.Response) -> h11.Response:
-    """Return the head for the client; h11 adds the transfer encoding where no length is known."""
+    """Return the head for the client; h11 adds a transfer encoding if no length is known."""
     headers = [(name, value) for name, value in answer.headers.raw_items() if name.lower() not in HOP_BY_HOP]
     return h11.Response(status_code=answer.status_code, headers=headers, reason=answer.reason)
 

@@ -22,7 +22,7 @@ from streamconform.tools.record.live import MAX_BYTES, RawRecording
 from streamconform.tools.record.scan import SecretFinding
 
 Streams = dict[str, str]
-"""Cassette names of the streams without a twin, by the key of their request."""
+"""The cassette names of streams without a twin, by the key of their request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class ListenSettings:
     folder: Path
     """Of the cassettes."""
     name: str
-    """The names of cassettes begin with it."""
+    """The prefix of the cassettes' names."""
     topic: str
     origin: Origin
     names: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class KeptExchange:
     cassette: Cassette
     spec: Path
     replaced: Mapping[str, int]
-    """Kind of names to the number of distinct values that were replaced."""
+    """The number of distinct values that were replaced, by kind."""
     notes: tuple[SecretFinding, ...]
     """Random words that the user should review."""
     is_twin: bool
@@ -68,7 +68,7 @@ class NotKept:
 
 
 def find_api(target: str) -> str | None:
-    """Return the API of which `target`, a path and query, requests an answer."""
+    """Return the API that `target`, a path and query, belongs to."""
     path = unquote(target.partition("?")[0])
     for name, api in APIS.items():
         document = api.importing.document
@@ -80,7 +80,8 @@ def find_api(target: str) -> str | None:
 def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Streams) -> KeptExchange | NotKept:
     """Write the cassette and the draft case of `exchange`, or nothing.
 
-    An answer without streaming to a request in `streams` becomes the twin of that stream; a stream is added.
+    A non-streaming answer to a request in `streams` becomes the twin of that stream; a stream is added to
+    them.
     """
     secrets = scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.target)
     path = exchange.target.partition("?")[0][:200]
@@ -117,7 +118,7 @@ def _write(
         save.Destination(settings.specs, settings.folder, settings.topic),
         secrets=secrets,
         allowed=settings.allowed,
-        # Requests of a user's program are full of ids, and cannot be repeated without them.
+        # Requests from a user's program are full of ids, and cannot be repeated without them.
         refuse_random_words=False,
     )
     if cassette.twin is None and not is_document(cassette) and _is_whole(exchange):
@@ -165,7 +166,7 @@ def _make_cassette(
 
 
 def _choose_name(cassette: Cassette, settings: ListenSettings) -> str:
-    """Return the first numbered name that neither a cassette nor a case has."""
+    """Return the first numbered name that is not used by a cassette or a case."""
     taken = {path.name.partition(".")[0] for path in (settings.folder / cassette.api).glob("*.*")}
     taken.update(draft.list_cases(draft.find_spec(settings.specs, cassette, settings.topic)))
     number = 1
@@ -175,7 +176,7 @@ def _choose_name(cassette: Cassette, settings: ListenSettings) -> str:
 
 
 def _find_model(target: str, body: Mapping[str, Any]) -> str:
-    """Return the model that the body or the path names."""
+    """Return the model named in the body or the path."""
     named = body.get("model")
     if isinstance(named, str) and named:
         return named

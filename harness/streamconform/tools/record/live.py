@@ -43,12 +43,12 @@ SUFFIXES = {
     "application/x-ndjson": "ndjson",
     "text/event-stream": "sse",
 }
-"""Media type to suffix of the body's file. Other media types get `sse`: the request asked for a stream."""
+"""Maps a media type to the suffix of the body's file. Others get `sse`, because a stream was requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawRecording:
-    """One exchange without its known secrets, otherwise byte for byte."""
+    """One exchange, byte for byte except for known secrets."""
 
     path: str
     """Path and query as sent; the method is POST."""
@@ -61,7 +61,7 @@ class RawRecording:
     body: bytes
     """The bytes on the wire, without HTTP's transfer encoding."""
     marks: tuple[ChunkMark, ...]
-    """One per read: an HTTP chunk, or the part of it that had arrived."""
+    """One chunk per read: an HTTP chunk, or the part of it that had arrived."""
     cut: Cut | None
     """None if the server ended the body correctly."""
 
@@ -193,7 +193,7 @@ class _Tape:
         self._sent_at = time.monotonic()
 
     async def trace(self, event: str, _info: object) -> None:
-        """Restart the clock when the request has been sent completely."""
+        """Restart the clock once the request has been sent completely."""
         if event.endswith(".send_request_body.complete"):
             self._sent_at = time.monotonic()
 

@@ -17,7 +17,9 @@ from typing import Any, Final
 from streamconform.tools.record.scrub import KEY_PARAMETERS
 
 SHORTEST: Final = 4
-"""Minimum bytes of a replaced value. Shorter values identify nobody, and also occur in other text."""
+"""The minimum length of a replaced value, in bytes. Shorter values identify nobody, and also occur in other
+text.
+"""
 
 COLON: Final = rb"(?::|%3[Aa])"
 SLASH: Final = rb"(?:/|%2[Ff]|\\/)"
@@ -44,7 +46,7 @@ PATTERNS: Final[Mapping[str, re.Pattern[bytes]]] = {
     "Azure subscription": re.compile(rb"(?i:subscriptions)" + SLASH + rb"([0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27})"),
     "home directory": re.compile(rb"(?:/(?:home|Users)/|[A-Za-z]:\\{1,2}Users\\{1,2})([^/\\\"'\s:]{4,64})"),
 }
-"""Kind to pattern; the first group is replaced everywhere."""
+"""Maps a kind to its pattern, whose first group is replaced everywhere."""
 
 IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
     "Vertex project": re.compile(
@@ -64,9 +66,11 @@ IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
         + rb")(?:=|%3[Dd]|\\u003[dD])((?:[A-Za-z0-9._~+/=-]|%(?!26|23)[0-9A-Fa-f]{2}){8,})"
     ),
 }
-"""Kind to pattern; the first group is replaced there, and everywhere if no other text is likely to have it.
+"""Maps a kind to its pattern, whose first group is replaced there, and everywhere else only if it is unlikely
+to be part of other text.
 
-A deployment is often called like its model, and a resource or project may have the name of a word.
+A deployment often has the same name as its model, and the name of a resource or project may be an ordinary
+word.
 """
 
 EXAMPLES: Final = frozenset(
@@ -90,7 +94,7 @@ USER_FIELDS: Final = (
 
 
 class Placeholders:
-    """A map from values to placeholders; call the `learn` methods for every part before `apply`."""
+    """Maps values to placeholders; call the `learn` methods for every part before `apply`."""
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
         """Start with the `names` that the caller wants replaced."""
@@ -119,7 +123,7 @@ class Placeholders:
                     or value in self._in_place
                     or (kind == "key in a URL" and not re.search(rb"[0-9A-Z]", value))
                 ):
-                    continue  # a key has digits or capitals; `?key=your-api-key` is text
+                    continue  # a key has digits or capitals; `?key=your-api-key` is ordinary text
                 if kind != "Azure deployment" and _is_distinctive(value):
                     self._learn(kind, value)
                 elif value not in self._map:
@@ -180,7 +184,7 @@ def _is_distinctive(value: bytes) -> bool:
 def _make_placeholder(value: bytes, number: int) -> bytes:
     """Return `value` with letters and digits replaced by `x`, and `number` in the last of them.
 
-    A number stays a number: `1`, zeros, and `number` in the last digits.
+    A number stays a number: `1` followed by zeros, with `number` as the last digits.
 
     A known prefix and punctuation are kept. Each byte of a multi-byte character becomes one `x`, so the
     length in bytes does not change.

@@ -10,7 +10,9 @@ from typing import Any, Final
 from streamconform.model.outcome import Usage
 
 BYTES_PER_TOKEN: Final = 3
-"""Characters per token. English has about four; a low value makes estimates too high rather than too low."""
+"""The number of characters per token. English has about four; a low value makes estimates too high rather
+than too low.
+"""
 INSTALL: Final = "pip install 'streamconform[prices]'"
 
 

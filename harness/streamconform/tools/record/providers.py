@@ -1,4 +1,4 @@
-"""Request bodies that `conform record` sends to a live server, and the headers that carry keys."""
+"""Request bodies that `conform record` sends to a live server, and the headers that contain keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CREDENTIALS: Final = frozenset(
         *(api.key.header for api in APIS.values()),
     }
 )
-"""Headers that carry keys. The command line rejects them, because other users can read its arguments."""
+"""Headers that contain keys. The command line rejects them, because other users can read its arguments."""
 
 
 def build_streaming_body(body: Mapping[str, Any], model: str) -> Json:

@@ -110,7 +110,7 @@ def append_case(specs: Path, scanned: Scanned, topic: str) -> Path:
 
 
 def write_spec(path: Path, scanned: Scanned) -> None:
-    """Write the draft, which is a whole spec, to `path`."""
+    """Write the draft, which is a complete spec, to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     cassettes.write_atomically(path, scanned.text.encode())
 

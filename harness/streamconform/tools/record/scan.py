@@ -1,7 +1,7 @@
-"""Scan for values that still look like a key, an e-mail address or a long random word before writing.
+"""Before writing, scan for values that still look like a key, an e-mail address or a long random word.
 
-The scan covers all texts in all their forms (`decoded_forms`), and bodies also with the pieces of their
-answer joined (`joined`).
+The scan covers every text in all its forms (`decoded_forms`). For bodies, it also covers the answer with its
+pieces joined (`joined`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class SecretKind:
     word: bool = True
     """Whether matches must start at the start of a word or of a joined piece: `task-…` is not a key."""
     personal: bool = False
-    """Whether the value identifies a person but is not a key. It is then searched only in unencoded text."""
+    """Whether the value identifies a person but is not a key. It is then searched for only in unencoded text.
+    """
 
     def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
         """Return the pattern, optionally restricted to the start of a word."""
@@ -98,14 +99,14 @@ OPAQUE: Final = frozenset({
 """JSON fields that normally contain long random words: response and call ids, signatures, images."""
 
 RANDOM_WORD: Final = "a random word"
-"""The description of findings that have no known form."""
+"""The description of findings that match no known kind."""
 WORD: Final = re.compile(rb"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}")
 HEXADECIMAL: Final = re.compile(rb"[0-9a-fA-F-]+")
 FIELD: Final = re.compile(rb'\\?"([A-Za-z0-9_.-]{1,64})\\?"\s*:\s*\[?\s*\\?"[^"\\]*$')
 LOOKBACK: Final = 400
-"""Bytes before a word that are searched for its field name."""
+"""The number of bytes before a word that are searched for its field name."""
 LONGEST_VALUE: Final = 4096
-"""Length in bytes of the joined text, from the start of each piece, that is compared with a pattern."""
+"""The number of bytes of joined text, from the start of each piece, that are matched against a pattern."""
 
 _IN_TEXT: Final = tuple((kind, kind.compile()) for kind in KINDS)
 _IN_PIECES: Final = tuple((kind, kind.compile(word=False)) for kind in KINDS if not kind.personal)
@@ -215,7 +216,7 @@ def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[Secret
             finding = _make_finding(part, form, match, kind.looks_like)
             if not form.removed:
                 if rest[match.start()] == ord(" "):
-                    continue  # a more specific kind has it
+                    continue  # a more specific kind has already reported it
                 rest[match.start() : match.end()] = b" " * len(match[0])
             elif finding.fingerprint in reported:
                 continue
@@ -252,7 +253,7 @@ def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
                 at_pieces = (pattern.match(form.data, start, start + LONGEST_VALUE) for start in starts)
                 for match in (*anywhere.finditer(form.data), *filter(None, at_pieces)):
                     finding = _make_finding(part, form, match, kind.looks_like, joined.how)
-                    # Joined in another way, the same key may be followed by other text.
+                    # If pieces are joined in another way, other text may follow the same key.
                     if _is_secret(kind, match[0]) and not any(value in match[0] for value in reported):
                         reported.add(match[0])
                         yield finding

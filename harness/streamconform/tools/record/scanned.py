@@ -1,7 +1,7 @@
-"""The scan that everything must pass before it is written, in record, listen, import, minimise and drafts.
+"""The scan that all data must pass before record, listen, import, minimise or draft write it.
 
 `scan_for_writing` is the only function that makes a `Scanned`, and `save` writes nothing else. A test lists
-every place of the harness that writes a file, so new code cannot bypass the scan unnoticed.
+every place in the harness that writes a file, so new code cannot bypass the scan unnoticed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from streamconform.tools.record.scan import (
 from streamconform.wire.framings import split
 
 MAX_FINDINGS_SHOWN: Final = 5
-"""Findings listed in an error; the others are only counted."""
+"""The maximum number of findings listed in an error; the others are only counted."""
 _SEAL: Final = object()
 
 
@@ -37,11 +37,11 @@ class Unscanned:
 
     cassette: Cassette
     text: str
-    """YAML that is written with the cassette: a draft case, or a whole spec."""
+    """YAML that is written with the cassette: a draft case or a complete spec."""
     where: str
-    """The endpoint or the file that it comes from, for messages."""
+    """The endpoint or file that the exchange comes from, for messages."""
     secrets: tuple[bytes, ...] = ()
-    """Keys and passwords of the exchange. They are never allowed."""
+    """The keys and passwords of the exchange. They are never allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def scan_for_writing(
 ) -> tuple[Scanned, ...]:
     """Return `drafts` as values that may be written.
 
-    The scan covers request, answer, twin, provenance and draft: unchanged, decoded, with the pieces of the
-    answer joined, and as the bundled parser reads it. `allowed` are fingerprints and names of JSON fields.
-    Random words may be harmless, and a capture cannot be made again without them, so `refuse_random_words`
-    determines whether they are rejected or only noted.
+    The scan covers the request, answer, twin, provenance and draft: unchanged, decoded, with the pieces of
+    the answer joined, and as read by the bundled parser. `allowed` contains fingerprints and names of JSON
+    fields. Random words may be harmless, and a capture cannot be repeated without them, so
+    `refuse_random_words` determines whether they are rejected or only noted.
 
     Raises:
         SecretsLeft: something is left in any of the drafts; nothing may be written then.

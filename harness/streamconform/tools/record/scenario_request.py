@@ -22,12 +22,12 @@ class RequestSettings:
     model: str
     key: str | None = None
     headers: Mapping[str, str]
-    """Sent in addition to the API's."""
+    """Headers to send in addition to the API's own."""
     temperature: float | None = None
     key_form: Key | None = None
     """How the key is sent, if not in the API provider's usual way."""
     host: str | None = None
-    """The name of the host, on which some fields of requests depend."""
+    """The host's name, on which some request fields depend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,12 +24,12 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 from streamconform.tools.record.scrub import extract_secrets
 
 Mode = Literal["once", "new", "all"]
-"""Recording modes: nothing if there is any recording of the API, only missing recordings, or everything.
+"""Recording modes: only if the API has no recordings yet, only missing recordings, or everything.
 
-As the record modes of vcrpy: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
+These are like the record modes of vcrpy: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
 """
 AGAIN = "-again"
-"""Suffix of the name of the second answer to the same request."""
+"""The name suffix of the second answer to the same request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class PlannedRequest:
 
     api: str
     name: str
-    """Of the cassette and the case."""
+    """The name of the cassette and the case."""
     scenario: Scenario
     request: LiveRequest
     max_tokens: int
@@ -87,7 +87,7 @@ class ShapeChange:
 def plan_requests(
     settings: ScenarioSettings, apis: Sequence[str], scenarios: Sequence[Scenario]
 ) -> Iterator[PlannedRequest]:
-    """Yield the requests, API by API, without scenarios that an API cannot express."""
+    """Yield the requests, API by API, leaving out scenarios that an API cannot express."""
     for api in apis:
         for scenario in scenarios:
             if scenario.possible(APIS[api].probing):

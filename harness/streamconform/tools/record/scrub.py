@@ -32,14 +32,14 @@ KEY_PARAMETERS: Final = frozenset({
     "signature", "subscription-key", "token", "x-amz-credential", "x-amz-security-token", "x-amz-signature",
     "x-goog-credential", "x-goog-signature",
 })  # fmt: skip
-"""Query parameters that carry keys, signatures or sessions, in lower case."""
+"""Query parameters that contain keys, signatures or sessions, in lower case."""
 
 CREDENTIAL_WORDS: Final = (
     "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
 )  # fmt: skip
-"""Parts of names of request headers whose values are secret."""
+"""Words in the names of request headers whose values are secret."""
 PUBLIC_HEADERS: Final = frozenset({":authority", "authority", "x-amz-target"})
-"""Headers with public values, although their names contain one of these words."""
+"""Headers whose values are public although their names contain one of these words."""
 
 STAND_INS: Final = frozenset({
     "a", "api", "auth", "bearer", "dummy", "example", "fake", "filtered", "foo", "hidden", "key", "mock",
@@ -52,8 +52,9 @@ NOT_SECRET: Final = re.compile(r"\bAWS4-HMAC-SHA256\b|\bSignedHeaders=[^,\s]*")
 """The parts of an AWS signature that describe how it was made, and are not secret."""
 
 SHORTEST_SECRET = 8
-"""Minimum length in bytes of a secret. Shorter values are placeholders (`none`, `x`) or common words,
-and blanking those would damage the body."""
+"""The minimum length of a secret, in bytes. Shorter values are placeholders (`none`, `x`) or common words,
+and blanking those would damage the body.
+"""
 
 
 def filter_headers(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str]:
@@ -64,8 +65,8 @@ def filter_headers(headers: Mapping[str, str], names: frozenset[str]) -> dict[st
 def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
     """Return the secrets in header values: every word of at least `SHORTEST_SECRET` bytes.
 
-    Words are split so that `Bearer`, which is shorter, is not a secret itself. The user and the password of
-    Basic credentials are secrets too.
+    Values are split into words, so that `Bearer`, which is shorter, is not a secret itself. The user and
+    password of Basic credentials are secrets too.
     """
     values = (NOT_SECRET.sub("", value) for value in headers.values())
     words = [word for value in values for word in re.split(r"[\s;,]+", value)]
@@ -77,7 +78,7 @@ def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
 def find_credentials(
     request_headers: Mapping[str, str], response_headers: Mapping[str, str] | None = None, url: str = ""
 ) -> tuple[bytes, ...]:
-    """Return the secrets of an exchange that somebody else recorded, which its bodies may repeat.
+    """Return the secrets of an exchange that somebody else recorded; its bodies may repeat them.
 
     Header names are lower-case. Secrets are the values of headers with secret names, cookies that were sent
     or set, user and password, and query parameters. Stand-ins such as `REDACTED` are not secrets.
@@ -99,7 +100,7 @@ def find_credentials(
 
 
 def replace_key_parameters(target: str) -> str:
-    """Return a request's path and query with the values of `KEY_PARAMETERS` replaced by as many `x`."""
+    """Return a request's path and query, with the values of `KEY_PARAMETERS` overwritten with `x`."""
 
     def replace(match: re.Match[str]) -> str:
         name, value = match[1], match[2]
@@ -121,7 +122,7 @@ def _iter_key_values(query: str) -> Iterator[str]:
 
 
 def _decode_basic(value: str) -> Iterator[str]:
-    """Yield user and password of Basic credentials, together and apart."""
+    """Yield the user and password of Basic credentials, together and separately."""
     match = re.search(r"(?i:\bbasic\s+)([A-Za-z0-9+/_-]+={0,2})", value)
     if match is None:
         return
@@ -138,7 +139,7 @@ def _make_secrets(words: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _is_stand_in(secret: bytes) -> bool:
-    """Return whether `secret` is a stand-in for a key that a tool removed."""
+    """Return whether `secret` only stands for a key that a tool removed."""
     words = re.findall(rb"[a-z]+", secret.lower())
     return not re.search(rb"[0-9]", secret) and all(word.decode() in STAND_INS for word in words)
 

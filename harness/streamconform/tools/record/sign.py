@@ -1,4 +1,4 @@
-"""Sign a forwarded AWS request again, because its signature covers the host, which changes.
+"""Re-sign a forwarded AWS request, because its signature covers the host, which changes.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -18,7 +18,7 @@ REPLACED: Final = frozenset({b"authorization", b"x-amz-date", b"x-amz-security-t
 def sign_again(method: str, url: str, headers: Headers, body: bytes) -> Headers:
     """Return the headers to send to `url`, with a new signature if the client's request is signed.
 
-    Only the key that the client signed with is used, so that a client gets no access that it does not have.
+    Only the client's own key is used, so that a client gains no additional access.
 
     Raises:
         CannotForward: botocore is not installed, or does not find that key.
@@ -44,7 +44,7 @@ def sign_again(method: str, url: str, headers: Headers, body: bytes) -> Headers:
 
 
 def _find_credentials(key: str) -> Any:
-    """Return the credentials of `key`, from where the AWS tools look for them."""
+    """Return the credentials of `key`, from the places where AWS tools look for them."""
     try:
         from botocore.session import Session
     except ModuleNotFoundError as error:

@@ -30,12 +30,12 @@ Adapter = Callable[[Any], Any]
 
 REQUEST_ID: Final = "1"
 TRIALS_PER_TASK: Final = 40
-"""Number of trials per worker task; the trials of one case stay together."""
+"""The number of trials per worker task; the trials of one case stay together."""
 NO_BLAME: Final = Blame(None)
 
 
 class TimedOut(BaseException):
-    """A mutant ran out of time. No mutant catches it."""
+    """A mutant ran out of time. No mutant may catch this exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Group:
 
 
 def make_group(adapters: Mapping[str, Adapter], trials: Sequence[AnyTrial]) -> Group:
-    """Return the group of these mutants; the claims of the first one are those of all."""
+    """Return the group of these mutants, which all make the claims of the first one."""
     name, adapter = next(iter(adapters.items()))
     impl = f"mutant:{name}"
     greeting = protocol.parse_greeting(json.dumps(host.build_greeting(adapter, impl)).encode(), impl)
@@ -73,7 +73,7 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
     tasks = [(index, trials) for index, group in enumerate(groups) for trials in _divide(group.plan.trials)]
     results: list[list[TrialResult]] = [[] for _ in groups]
     gc.collect()
-    gc.freeze()  # the workers inherit all trials, and need not search them for garbage
+    gc.freeze()  # keeps the garbage collector of the workers from scanning the inherited trials
     try:
         with ProcessPoolExecutor(
             workers, multiprocessing.get_context("fork"), _start_worker, (groups,)
@@ -89,7 +89,7 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
 _STATE: Final[dict[str, Sequence[Group]]] = {}
 """The groups of trials; workers inherit them from the parent process."""
 _HUNG: Final[set[str]] = set()
-"""In a worker, the mutants that timed out; they get no more trials, because these could take hours."""
+"""In a worker, the mutants that timed out; they get no more trials, which could take hours."""
 
 
 def _start_worker(groups: Sequence[Group]) -> None:
@@ -139,7 +139,7 @@ def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[Trial
 
 def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | None:
     """Return the result line of `adapter`, or None after `seconds`, when SIGALRM raises `TimedOut`."""
-    message = json_line.loads(request)  # read for each mutant, because one may change it
+    message = json_line.loads(request)  # read again for each mutant, because a mutant may change it
 
     def build() -> dict[str, Any]:
         if message["op"] == "call":

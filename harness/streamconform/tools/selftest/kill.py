@@ -1,4 +1,4 @@
-"""The kill matrix: which cases catch which mutant. Pure, from the results of one run."""
+"""The kill matrix: which cases catch which mutant, based on the results of one run. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class MutantResult:
     unexpected: tuple[str, ...]
     """Ids of failed checks that match none of the mutant's patterns."""
     faulted: int
-    """Number of trials without an answer; a mutant must answer wrongly, not crash."""
+    """The number of trials without an answer; a mutant must answer wrongly, not crash."""
     guarded: bool
-    """Whether a case that caught it guards against the mutant's bug, if that has been reported."""
+    """Whether a case that caught the mutant guards against its bug, if that bug has been reported."""
 
     @property
     def killed(self) -> bool:
@@ -35,7 +35,7 @@ def make_matrix(
 ) -> tuple[MutantResult, ...]:
     """Return one row per mutant; `mutants` (name to patterns and bugs) has the order of the run.
 
-    `results` may lack those that pass.
+    `results` may leave out trials that pass.
     """
     rows = []
     by_mutant: dict[int, list[TrialResult]] = defaultdict(list)
@@ -59,7 +59,7 @@ def make_matrix(
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return those of `cases` that catch no mutant by their own expectation.
+    """Return the `cases` that catch no mutant by their own expectation.
 
     Faults do not count, because a mutant that takes the end of the bytes for the end of the answer fails
     every case with them.

@@ -1,4 +1,4 @@
-"""Format the kill matrix as a page: one row per mutant, and the cases that catch none. Pure."""
+"""Format the kill matrix as a page, with one row per mutant and the cases that catch none. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ builders that each have one real bug. A mutant must fail, and only at that bug. 
 `conform run --impl mutant:NAME`.
 """
 MAX_CASES = 3
-"""Cases listed per row; the others are counted."""
+"""The maximum number of cases listed per row; the others are counted."""
 
 
 def format_table(

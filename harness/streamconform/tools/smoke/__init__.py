@@ -1,1 +1,1 @@
-"""`conform smoke`: a short conversation with an adapter, and checks that run before any library is blamed."""
+"""`conform smoke`: check with a short conversation that an adapter works, before its library is judged."""

@@ -1,4 +1,4 @@
-"""Checks of the answers: normal form, correct reading of small streams, the same outcome every time."""
+"""Check the answers: normal form, correct reading of small streams, the same outcome every time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunAnswer:
 
 
 def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:
-    """Yield every outcome that the adapter returned for a stream; an exception alone implies one."""
+    """Yield every outcome that the adapter returned for a stream; an exception without one implies one."""
     for record in transcript.steps:
         for id_, result in record.results.items():
             stream, raised = record.streams[id_], parse_raised(result.get("raised"))
@@ -45,9 +45,9 @@ def skip_without_outcomes(transcript: Transcript) -> str | None:
 
 
 def skip_without_whole_streams(transcript: Transcript) -> str | None:
-    """Return the reason to skip a check that needs the outcome of a whole stream, or None."""
+    """Return the reason to skip a check that needs the outcome of a complete stream, or None."""
     whole = any(map(_is_whole, iter_answers(transcript)))
-    return skip_without_outcomes(transcript) or (None if whole else "no outcome of a whole stream")
+    return skip_without_outcomes(transcript) or (None if whole else "no outcome for a complete stream")
 
 
 def skip_without_content(transcript: Transcript) -> str | None:
@@ -77,7 +77,7 @@ def check_outcome_form(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_content(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield one problem if no stream gave any content, as with an adapter that is not filled in yet."""
+    """Yield one problem if no stream gave any content, as with an adapter that is still a template."""
     if _has_no_content(transcript):
         yield SmokeProblem(
             "the outcome of every stream is empty; pass the stream to your library, and return its result"
@@ -185,7 +185,7 @@ def _is_whole(answer: RunAnswer) -> bool:
 
 
 def _has_no_content(transcript: Transcript) -> bool:
-    """Return whether whole streams were answered, none with content, and none with an error that says why."""
+    """Return whether complete streams were answered, all without content and without an explaining error."""
     whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
     return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
 
@@ -218,7 +218,7 @@ def _pair_answers(transcript: Transcript, suffix: str) -> Iterator[tuple[RunAnsw
 def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str]:
     stream, status, blocks = answer.stream, answer.outcome.get("status"), _get_blocks(answer.outcome)
     if status == "error":
-        # A cut stream may be an error. The content of a whole one is not compared: the error explains it.
+        # A cut stream may be an error. If a complete stream is an error, its content is not compared.
         if _is_whole(answer):
             reason = _describe_error(answer) or "put the reason into outcome.error.message"
             yield f'outcome.status is "error"; expected `{stream.status}`: {reason}'
@@ -231,7 +231,7 @@ def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str
     if stream.text is not None:
         text = "".join(str(block.get("text")) for block in blocks if block.get("type") == "text")
         whole = stream.status == "complete"
-        # Any prefix of a cut text is right: libraries may hold back its last characters.
+        # Any prefix of a cut text is right, because libraries may hold back the last characters.
         if text != stream.text and (whole or not stream.text.startswith(text)):
             yield f"the text is {format_value(text)}; expected {format_value(stream.text)}"
     if stream.call is not None and "tool_calls" in claims:
@@ -245,7 +245,7 @@ def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str
 
 
 def _parse_arguments(arguments: Any) -> Any:
-    """Return arguments as a value, even if they are still text: that mistake has its own check."""
+    """Return arguments as a value even if they are still text, because that mistake has its own check."""
     return _parse_json(arguments) or arguments if isinstance(arguments, str) else arguments
 
 

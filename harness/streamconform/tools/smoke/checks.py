@@ -12,14 +12,14 @@ from streamconform.tools.smoke.transcript import Transcript
 
 Mark = Literal["ok", "FIX", "skip"]
 MAX_MESSAGES: Final = 8
-"""Messages listed per check; the others are counted."""
+"""The maximum number of messages listed per check; the others are counted."""
 MAX_STEPS: Final = 3
-"""Steps named per message; the others are counted."""
+"""The maximum number of steps named per message; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmokeResult:
-    """The result of one check: `messages` say what is right, what to fix, or why it was skipped."""
+    """The result of a check; `messages` say what is right, what to fix, or why it was skipped."""
 
     check: str
     mark: Mark
@@ -60,7 +60,9 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
     ),
     "content": SmokeCheck("returns content", answers.check_content, answers.skip_without_whole_streams),
     "reading": SmokeCheck(
-        "reads a text, a tool call and a cut stream", answers.check_reading, answers.skip_without_content
+        "reads a text answer, a tool call and a cut stream",
+        answers.check_reading,
+        answers.skip_without_content,
     ),
     "events": SmokeCheck(
         "events are in the normal form", answers.check_event_form, answers.skip_without_events
@@ -87,7 +89,7 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
     ),
     "stop": SmokeCheck("exits at `stop`", protocol.check_stop, protocol.skip_after_exit),
 }
-"""Every check, in the order in which its problems should be fixed."""
+"""All checks, in the order in which their problems should be fixed."""
 
 
 def run_checks(transcript: Transcript) -> tuple[SmokeResult, ...]:
@@ -104,7 +106,7 @@ def _run_check(name: str, check: SmokeCheck, transcript: Transcript) -> SmokeRes
     reason = check.find_skip_reason(transcript)
     if reason is not None:
         return SmokeResult(name, "skip", (reason,))
-    # One mistake usually shows in many steps: each message is printed once, with the steps that show it.
+    # One mistake usually shows in many steps, so each message is printed once, with those steps.
     steps_by_message: dict[str, list[str]] = {}
     for problem in check.find_problems(transcript):
         steps = steps_by_message.setdefault(problem.message, [])

@@ -30,21 +30,21 @@ from streamconform.tools.smoke.transcript import (
 )
 
 MAX_LINES: Final = 10_000
-"""Maximum lines read per step; the streams are tiny."""
+"""The maximum number of lines read per step; the streams are tiny."""
 MAX_STARTS: Final = 3
-"""Maximum starts of the program; after that, the remaining steps are not tried."""
+"""The maximum number of starts of the program; after that, the remaining steps are not tried."""
 DRAIN_SECONDS: Final = 0.3
 """How long stdout is read after the program has exited."""
 STOP_SECONDS: Final = 6.0
 """How long to wait for the exit: large libraries need more than a second on a busy machine."""
 UNKNOWN_API: Final = "telegraph"
 UNKNOWN_NAME: Final = "future"
-"""A field and an op that no version of the protocol has."""
+"""A field and an op that exist in no version of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeStep:
-    """Runs that are sent together; the next step waits for all their answers."""
+    """Runs that are sent together; the next step is sent after all of them are answered."""
 
     name: str
     runs: Mapping[str, SampleStream]
@@ -58,7 +58,7 @@ class SmokeStep:
 
     @property
     def checked_streams(self) -> Mapping[str, SampleStream | None]:
-        """Return the stream of each run by id, None if its answer is not checked."""
+        """Return the stream of each run by id, or None if its answer is not checked."""
         return {id_: stream if self.checked else None for id_, stream in self.runs.items()}
 
 
@@ -83,7 +83,7 @@ def plan_steps(hello: Mapping[str, Any]) -> Iterator[SmokeStep]:
         if "documents" in read_claims(hello, api):
             document = load_document(api)
             yield SmokeStep(name=f"{api} {document.name}", runs={next(ids): document})
-    # These steps test the protocol, which is the same for every API: one API is enough.
+    # These steps test the protocol, which is the same for every API, so one API is enough.
     for api in itertools.islice(apis, 1):
         text, call, _ = load_streams(api)
         for stream in (text, call):
@@ -100,7 +100,7 @@ def plan_steps(hello: Mapping[str, Any]) -> Iterator[SmokeStep]:
 
 
 def encode_step(step: SmokeStep, hello: Mapping[str, Any], feeds: Mapping[str, Feed]) -> Iterator[bytes]:
-    """Yield the lines of `step`: the run messages, then the chunks of adapters in `push` mode."""
+    """Yield the lines of `step`: the run messages, then, in `push` mode, the chunks."""
     yield from step.lines_before
     for id_, stream in step.runs.items():
         events = stream.trial.case.stream and "events" in read_claims(hello, stream.api)
@@ -202,7 +202,7 @@ class _Conversation:
         return Message(line)
 
     async def _send_step(self, step: SmokeStep, lines: Iterable[bytes]) -> StepRecord:
-        """Send the lines of `step` and read until every run is answered; kill a program that fails to."""
+        """Send the lines of `step` and read until every run is answered; kill a program that does not."""
         output: list[Message] = []
         exit_, timed_out = None, False
         process = self.process
@@ -252,7 +252,7 @@ class _Conversation:
             reading = asyncio.create_task(_drain(self.process, leftover))
             stopped = await self.process.stop(protocol.STOP)
             exit_code = self.process.exit_code
-            with contextlib.suppress(TimeoutError):  # a child of the program can hold its stdout open
+            with contextlib.suppress(TimeoutError):  # a child of the program can keep its stdout open
                 await asyncio.wait_for(reading, DRAIN_SECONDS)
         return Transcript(
             impl=self.connection.impl,

@@ -1,4 +1,4 @@
-"""Checks of protocol behavior: greeting, claims, stdout, answers in time, unknown messages, exit."""
+"""Check the protocol behavior: greeting, claims, stdout, timely answers, unknown messages, exit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamconform.tools.smoke.schema_messages import find_closest, find_mismatc
 from streamconform.tools.smoke.transcript import Message, StepRecord, Transcript, filter_texts, find_input
 
 MAX_TEXT: Final = 500
-"""Characters of the adapter's own text that a message quotes."""
+"""The number of characters of the adapter's own text that a message quotes."""
 TRACEBACK_LINES: Final = 6
 STEPS_WITH_OWN_CHECK: Final = frozenset({"unknown op", "unknown api"})
 VALID_PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "events": None}
@@ -78,7 +78,7 @@ def skip_without_step(suffix: str) -> Callable[[Transcript], str | None]:
 
 
 def check_greeting(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield the problems of the greeting, except those of its claims."""
+    """Yield the problems with the greeting, except those with its claims."""
     hello, error = transcript.greeting.parsed
     if hello is None:
         yield SmokeProblem(error)
@@ -185,7 +185,8 @@ def check_adapter_errors(transcript: Transcript) -> Iterator[SmokeProblem]:
             elif isinstance(skipped, Mapping) and "outcome" not in result:
                 reason = _escape(str(skipped.get("reason")))
                 yield SmokeProblem(
-                    f"skipped a run that its claims include ({reason}); claim less in `apis`, or answer",
+                    f"skipped a run that its claims include ({reason}); narrow the claims in `apis`, or"
+                    " answer",
                     record.step,
                 )
 
@@ -202,7 +203,7 @@ def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_unknown_op(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield wrong reactions to an unknown `op`, as a later version of the protocol may send."""
+    """Yield wrong reactions to an unknown `op`, which a later version of the protocol may send."""
     run_ids = _list_run_ids(transcript)
     for record in _filter_steps(transcript, "unknown op"):
         if record.exit is not None or record.timed_out:
@@ -242,7 +243,7 @@ def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid outcome and valid events for a message: the real ones have separate checks."""
+    """Return a valid outcome and valid events for a message, because the real ones have separate checks."""
     if fields.get("op") == "event":
         return {"event": {"type": "usage"}} if "event" in fields else {}
     return {key: value for key, value in VALID_PAYLOAD.items() if key in fields}

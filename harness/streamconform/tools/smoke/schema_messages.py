@@ -12,7 +12,7 @@ from typing import Any, Final
 from streamconform.schemas import find_problems
 
 MAX_VALUE: Final = 80
-"""Characters of a value that a message quotes."""
+"""The number of characters of a value that a message quotes."""
 ALIASES: Final[Mapping[str, str]] = {
     "completed": "complete",
     "done": "complete",
@@ -45,7 +45,7 @@ ALIASES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Advice for one kind of wrong value at one place."""
+    """Advice for a wrong value at certain paths."""
 
     path_pattern: str
     """A regular expression, searched in the path."""
@@ -95,7 +95,7 @@ def format_value(value: Any) -> str:
 
 
 def format_path(root: str, path: str) -> str:
-    """Return a path with subscripts: `outcome.content[0].type` for `outcome` and `content.0.type`."""
+    """Return a path with subscripts, such as `outcome.content[0].type` for `outcome` and `content.0.type`."""
     steps = [] if path == "(whole)" else path.split(".")
     return root + "".join(f"[{step}]" if step.isdigit() else f".{step}" for step in steps)
 

@@ -1,4 +1,4 @@
-"""The record of a conversation with an adapter: frozen values, not judged yet."""
+"""The record of a conversation with an adapter, as frozen values that are not judged yet."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class SampleStream:
     trial: Trial
     status: str
     text: str | None = None
-    """The text of its only block; None for a call."""
+    """The text of the stream's only block; None for a call."""
     call: Mapping[str, Any] | None = None
-    """Name and arguments of its only call."""
+    """The name and arguments of the stream's only call."""
 
     @property
     def api(self) -> str:
@@ -58,7 +58,7 @@ class StepRecord:
 
     step: str
     streams: Mapping[str, SampleStream | None]
-    """By run id; None if the answer to the run is not checked."""
+    """The streams by run id; None if the answer to the run is not checked."""
     output: tuple[Message, ...]
     exit: str | None = None
     """How the program exited during the step, if it did."""
@@ -66,7 +66,7 @@ class StepRecord:
     complaints: tuple[str, ...] = ()
     """The replay server's complaints about the requests, over HTTP."""
     mismatches: tuple[str, ...] = ()
-    """Why requests got no stream: the kind of answer that they request is not the recorded one."""
+    """Why requests got no stream: they asked for a different kind of answer than the recorded one."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
@@ -79,7 +79,7 @@ class StepRecord:
         return results
 
     def find_events(self, id_: str) -> Any:
-        """Return the events of a run: those in its result, else those sent as `event` messages."""
+        """Return the events of a run: those in its result, or else those sent as `event` messages."""
         events = self.results.get(id_, {}).get("events")
         if events is not None:
             return events
@@ -95,14 +95,14 @@ class Transcript:
     greeting: Message
     steps: tuple[StepRecord, ...] = ()
     leftover: tuple[Message, ...] = ()
-    """Lines written after the last answer."""
+    """The lines written after the last answer."""
     stopped: bool | None = None
     """Whether the program exited by itself after `stop`; None if it had exited before."""
     exit_code: int | None = None
     timeout: float = 0.0
     """Seconds that each answer may take."""
     untried: tuple[str, ...] = ()
-    """Steps left out, because the program exited or timed out too often."""
+    """The steps that were left out because the program exited or timed out too often."""
 
     @property
     def hello(self) -> Mapping[str, Any]:
@@ -130,7 +130,7 @@ def find_input(hello: Mapping[str, Any]) -> Input | None:
 
 
 def read_claims(hello: Mapping[str, Any], api: str) -> frozenset[str]:
-    """Return the known capabilities that a greeting claims for `api`; absent means all those of streams."""
+    """Return the known capabilities claimed for `api`; without any claims, all those of streams."""
     claims = hello.get("capabilities")
     if claims is None:
         return OF_STREAMS

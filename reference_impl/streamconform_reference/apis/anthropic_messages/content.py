@@ -5,10 +5,10 @@ the types of the `anthropic` package 2.12.0.
 
 Undocumented behavior, and differences between servers:
 
-- A start may contain text ("pre", then the delta "fix"), and a tool call its whole input:
-  programmatic calls have no deltas at all. Fragments that are not blank replace that input.
-- `signature_delta` appends. The official API sends one per block; some servers split it.
-- A citation may arrive before the text of its block.
+- A start may contain text ("pre", then the delta "fix"), and the start of a tool call may contain its
+  complete input: programmatic calls have no deltas at all. Fragments that are not blank replace that input. -
+  `signature_delta` appends. The official API sends one per block; some servers split it. - A citation may
+  arrive before the text of its block.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ CITATIONS: Final = CitationFields(
 """Positions are those in the cited document, not in the answer."""
 
 
-# Blocks, by the type in their start. Any other type becomes an `other` block.
+# Blocks, by the type in their start event. Any other type becomes an `other` block.
 
 
 def start_text(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Start a text block, with the text and the citations that its start contains."""
+    """Start a text block, with the text and citations that its start contains."""
     message.start(slot, "text", read_text(block, "text"))
     citations = block.get("citations")
     message.cite(slot, map(CITATIONS.read, citations if isinstance(citations, list) else ()))
 
 
 def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Start a thinking block. With `display: omitted` it has no text, only a signature."""
+    """Start a thinking block. With `display: omitted`, it has no text, only a signature."""
     message.start(slot, "thinking", read_text(block, "thinking"))
     message.sign(slot, read_text(block, "signature"))
 
@@ -86,7 +86,7 @@ BLOCK_STARTS: Final[Mapping[str, PartHandler]] = {
 }
 
 
-# Deltas, by their type. Any other type is ignored.
+# Deltas, by type. Any other type is ignored.
 
 
 def add_text(message: Assembler, slot: Hashable, delta: Payload) -> None:

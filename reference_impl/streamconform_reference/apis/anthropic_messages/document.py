@@ -1,4 +1,4 @@
-"""The answer without streaming, as the payloads of an equivalent stream.
+"""The non-streaming answer, as the payloads of an equivalent stream.
 
 Source: https://docs.claude.com/en/api/messages
 """
@@ -11,7 +11,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield a start that contains the whole message, and a stop.
+    """Yield a start that contains the complete message, and a stop.
 
     Raises:
         BrokenPayloadError: the document has no content.

@@ -41,7 +41,7 @@ STARTS: Final[Mapping[str, Mapping[str, type]]] = {
     "tool_use": {"id": str, "name": str, "input": dict},
     "server_tool_use": {"id": str, "name": str, "input": dict},
 }
-"""Block type to the fields of its start."""
+"""Maps a block type to the fields of its start."""
 STOP_REASONS: Final = frozenset(
     [
         "end_turn",

@@ -1,4 +1,4 @@
-"""Losses of Anthropic Messages, and the values that it uses instead.
+"""What Anthropic Messages cannot express, and the values that it uses instead.
 
 Source: https://docs.claude.com/en/api/handling-stop-reasons and https://docs.claude.com/en/api/errors
 """
@@ -51,7 +51,7 @@ _REASONS: Final[Mapping[StopReason | None, str]] = {
     "refusal": "refusal",
     "content_filter": "refusal",
 }
-"""The stop reason for each meaning; any other is `tool_use` if there is a call to run, else `end_turn`."""
+"""The stop reason for each meaning; any other is `tool_use` if there is a call to run, or else `end_turn`."""
 _OWN_REASONS: Final = frozenset({*STOP_REASONS, "compaction"} - {"tool_use"})
 _ERRORS: Final[Mapping[int | None, str]] = {
     400: "invalid_request_error",
@@ -87,13 +87,13 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def is_own_block(block: Other) -> bool:
-    """Whether an `other` block is one of the API's, which are whole in their start."""
+    """Whether an `other` block is one of the API's, which are complete in their start event."""
     is_own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
     return is_own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 
 
 def choose_stop_reason(stop: Stop, *, called: bool) -> str:
-    """Return the `stop_reason`: the raw one if the API has it and it means the same."""
+    """Return the `stop_reason`: the raw one if the API has it and it has the same meaning."""
     if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
         word = stop.raw
     else:
@@ -108,7 +108,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error with one of the API's types; its errors contain no HTTP status."""
+    """Return the error with one of the API's types, and without an HTTP status, which its errors lack."""
     is_own = error.type in _ERRORS.values()
     kind = error.type if is_own else _ERRORS.get(error.status, "api_error")
     return Error(kind, error.message or _NO_WORDS, None)
@@ -167,7 +167,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "stop",
         "foreign stop reasons, and `content_filter`",
-        "the API's reason; `refusal`, else `tool_use` with a call for the client, else `end_turn`",
+        "the API's reason; `refusal`; otherwise `tool_use` if there is a call for the client, or `end_turn`",
         map_stop(encode_stop),
     ),
     Loss(

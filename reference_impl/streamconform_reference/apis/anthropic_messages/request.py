@@ -3,17 +3,16 @@
 Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, on extended and adaptive
 thinking and on prompt caching there, and the types of the `anthropic` package 2.12.0.
 
-- Every block of an answer goes back verbatim and in order: thinking with its signature, even without
-  text; redacted thinking as its data; provider calls and their results between them. An answer that would
-  end in thinking ends before it, because the API rejects thinking as the last block.
-- All results are in one user message, before any text, which follows in the same message. A result
-  without text has no content.
-- `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it.
-- `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
-  impossible, thinking is omitted. It is also omitted if a call is forced: the API rejects both at once.
-- Temperature is omitted with thinking, and for models that decide themselves how much they think: those
-  always reject it, and the types no longer have it (sipeed/picoclaw#2939).
-- The cache covers the system prompt, and everything up to the last block of the user's last message.
+- Every block of an answer is sent back verbatim and in order: thinking with its signature, even without text;
+  redacted thinking as its data; provider calls and their results between them. If an answer ends with
+  thinking, that thinking is omitted, because the API rejects it as the last block. - All results are in one
+  user message; text follows them in the same message. A result without text has no content. -
+  `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it. - `max_tokens` is
+  required. The thinking budget is at least 1024 and less than that limit; if that is impossible, thinking is
+  omitted. It is also omitted if a call is forced, because the API rejects the combination. - Temperature is
+  omitted with thinking, and for models that decide themselves how much they think: those always reject it,
+  and the types no longer have it (sipeed/picoclaw#2939). - The cache covers the system prompt, and everything
+  up to the last block of the user's last message.
 """
 
 from __future__ import annotations
@@ -177,7 +176,7 @@ def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: st
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
-    """Append blocks to the last message if it has this role, else as a new message if there are any."""
+    """Append blocks to the last message if it has this role; otherwise, as a new message if there are any."""
     blocks = list(blocks)
     if sent and sent[-1]["role"] == role:
         sent[-1]["content"] += blocks
@@ -240,7 +239,7 @@ def build_thinking_block(block: Block) -> dict[str, Any]:
 
 
 def build_tool_use(call: Block) -> list[dict[str, Any]]:
-    """Return a call of the client or the provider, none if it cannot be sent back."""
+    """Return a call of the client or the provider; nothing if it cannot be sent back."""
     if call.get("executor") != "provider":
         kind = "tool_use"
     elif call["id"].startswith(_MCP_ID):

@@ -2,11 +2,10 @@
 
 Source: https://platform.claude.com/docs/en/api/messages, and the types of the `anthropic` package 2.12.0.
 
-- Results and the user's other content become two messages, the results first.
-- The cache duration is the longest that any mark requests.
-- Each block of a system prompt becomes a paragraph.
-- A tool without a schema is one that Anthropic runs or defines: no other API can run it. The same applies
-  to images and documents that are named and not included.
+- Results and the user's other content become two messages, with the results first. - The cache duration is
+  the longest that any mark requests. - Each block of a system prompt becomes a paragraph. - A tool without a
+  schema is one that Anthropic runs or defines, so no other API can run it. Images and documents that are
+  referenced but not included cannot be passed on either.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
 
 
 def _read_system(body: Json) -> str:
-    """Return the system prompt, empty if there is none."""
+    """Return the system prompt; empty if there is none."""
     value = body.get("system")
     if value is None or isinstance(value, str):
         return value or ""
@@ -98,7 +97,7 @@ def read_tool_choice(body: Json) -> Json:
 
 
 def read_thinking(body: Json) -> Json:
-    """Return the thinking options as a field; absent means that none are requested."""
+    """Return the thinking options as a field; without the field, none are requested."""
     value = read_field(body, "thinking", "object")
     if value is None:
         return {}
@@ -153,7 +152,7 @@ def read_messages(body: Json) -> list[Json]:
 
 
 def read_user_message(message: Json, parent: str, names: Mapping[str, str]) -> Iterator[Json]:
-    """Yield the results in a user's message, if any, then its other content, if any."""
+    """Yield the results in a user's message, then its other content, each if there is any."""
     if isinstance(message["content"], str):
         yield {"role": "user", "content": message["content"]}
         return
@@ -177,7 +176,7 @@ def read_result(block: Json, parent: str, names: Mapping[str, str]) -> Json:
     call = require_field(block, "tool_use_id", "text", parent)
     if call not in names:
         raise invalid_request(
-            f"{join_path(parent, 'tool_use_id')}: no `tool_use` before has the id `{call[:64]}`"
+            f"{join_path(parent, 'tool_use_id')}: no earlier `tool_use` has the id `{call[:64]}`"
         )
     content: Any = block.get("content") or ""
     if not isinstance(content, str):
@@ -209,7 +208,7 @@ def read_part(block: Json, parent: str) -> Iterator[Json]:
 
 
 def _read_image(source: Json, parent: str) -> Json:
-    """Return an image, which has to be included as a file."""
+    """Return an image, whose data must be included."""
     _require_source_type(source, "base64", "image", parent)
     return {
         "type": "image",
@@ -219,7 +218,7 @@ def _read_image(source: Json, parent: str) -> Json:
 
 
 def _require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
-    """Raise unless the source has the one type that can be passed on."""
+    """Raise unless the source has the only type that can be passed on."""
     kind = require_field(source, "type", "text", parent)
     if kind != expected_type:
         raise unsupported(

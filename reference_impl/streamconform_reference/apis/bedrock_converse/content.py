@@ -6,12 +6,11 @@ service model of botocore 1.44.5.
 
 Undocumented behavior, and differences between models:
 
-- Text and reasoning have no start; some models send `start: {}`, which is ignored.
-- The fragment of a call without arguments is empty. The answer without streaming has the input as a
-  value, and a proxy may stream it as a value.
-- Reasoning is flat in a stream (`reasoningContent.text`) and nested without streaming. Its signature is
-  a separate delta. Redacted reasoning is base64; some proxies send it under `data`.
-- A tool that the provider runs (`type: server_tool_use`) has its result in a `toolResult` block.
+- Text and reasoning have no start event; some models send `start: {}`, which is ignored. - The fragment of a
+  call without arguments is empty. The non-streaming answer contains the input as a value, and a proxy may
+  also stream it as a value. - Reasoning is flat in a stream (`reasoningContent.text`) but nested without
+  streaming. Its signature is a separate delta. Redacted reasoning is base64; some proxies send it under
+  `data`. - The result of a tool that the provider runs (`type: server_tool_use`) is in a `toolResult` block.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ PartHandler = Callable[[Assembler, int, Any], None]
 CITATIONS: Final = CitationFields(source=("url", "source", "documentIndex"), title=("title",))
 """Positions are those in the cited document, not in the answer."""
 
-# The keys of redacted reasoning: AWS's own name, and its proxies' name.
+# The keys of redacted reasoning: the name used by AWS, and the one used by proxies.
 REDACTED_KEYS: Final = ("redactedContent", "data")
 
 EXECUTORS: Final[Mapping[str, Executor]] = {"server_tool_use": "provider"}
 
 
-# Starts, by their key. Any other one becomes an `other` block.
+# Starts, by their key. Any other start becomes an `other` block.
 
 
 def start_call(message: Assembler, slot: int, start: Payload) -> None:
-    """Start a call; only an answer without streaming has its input in the start."""
+    """Start a call; only a non-streaming answer has its input in the start."""
     message.start_call(
         slot,
         id=read_text(start, "toolUseId"),
@@ -69,7 +68,7 @@ STARTS: Final[Mapping[str, PartHandler]] = {
 }
 
 
-# Deltas, by their key. Any other one is ignored.
+# Deltas, by their key. Any other delta is ignored.
 
 
 def add_text(message: Assembler, slot: int, fragment: Any) -> None:
@@ -78,7 +77,7 @@ def add_text(message: Assembler, slot: int, fragment: Any) -> None:
 
 
 def add_input(message: Assembler, slot: int, delta: Payload) -> None:
-    """Append a fragment to a call's input, or set the whole input."""
+    """Append a fragment to a call's input, or set the complete input."""
     fragment = delta.get("input")
     if isinstance(fragment, str):
         message.add_arguments(slot, fragment)
@@ -104,7 +103,7 @@ def add_citation(message: Assembler, slot: int, citation: Payload) -> None:
 
 
 def read_citation(citation: Payload) -> Citation:
-    """Return a citation. Its place is an object with one key, which names the kind of source."""
+    """Return a citation. Its location is an object with one key, which names the kind of source."""
     location = citation.get("location")
     places = location.values() if isinstance(location, dict) else ()
     place = next((place for place in places if isinstance(place, dict)), {})
@@ -129,7 +128,7 @@ DELTAS: Final[Mapping[str, tuple[type, PartHandler]]] = {
     "citation": (dict, add_citation),
     "toolResult": (list, add_result),
 }
-"""The handler of each delta, with the type that its value must have."""
+"""The handler for each delta, with the type that its value must have."""
 
 
 def start_block(message: Assembler, slot: int, payload: Payload) -> None:

@@ -5,16 +5,15 @@ service model of botocore 1.44.5.
 
 Undocumented behavior, and differences between models and proxies:
 
-- `:event-type` names the payload's type. Without that header the payload is an object with that one
-  key, as the SDKs return it. The padding `p` is not a field.
-- `messageStop` is the terminal event, but usage follows it, in `metadata`. So the answer stays open
-  until the end of the body, and completes there even if the metadata was lost. Some proxies send the
-  metadata first, or several times: the last report of each count wins; one without usage is ignored.
-- An exception counts even after `messageStop`, because the provider withdraws the answer with it.
-- Calls end with their block. Proxies omit `contentBlockStop` (maximhq/bifrost#4262), so blocks still
-  open at `messageStop` end there; calls do too, unless the answer was truncated.
-- `malformed_model_output` and `malformed_tool_use` make the answer an error, with that type.
-- The body contains neither id nor model.
+- `:event-type` names the payload's type. Without that header, the payload is an object whose only key is the
+  type, as the SDKs return it. The padding `p` is not a field. - `messageStop` is the terminal event, but
+  usage follows it, in `metadata`. The answer therefore stays open until the end of the body, and completes
+  there even if the metadata was lost. Some proxies send the metadata first, or several times: the last report
+  of each count wins, and metadata without usage is ignored. - An exception counts even after `messageStop`,
+  because it means that the provider withdraws the answer. - Calls end with their block. Proxies omit
+  `contentBlockStop` (maximhq/bifrost#4262), so blocks that are still open at `messageStop` end there; so do
+  calls, unless the answer was truncated. - `malformed_model_output` and `malformed_tool_use` make the answer
+  an error of that type. - The body contains neither an id nor a model.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def on_block_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
 
 
 def on_message_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
-    """Set the stop reason; the answer stays open for its metadata."""
+    """Set the stop reason; the answer stays open because its metadata follows."""
     answer.stop(read_text(payload, "stopReason"))
 
 
@@ -115,11 +114,11 @@ class BedrockConverseDecoder(Decoder):
 
     def begin(self) -> None:
         """Set the state that is kept between payloads."""
-        self.stop_reason: str | None = None  # as the API spells it; empty if `messageStop` has none
+        self.stop_reason: str | None = None  # in the API's spelling; empty if `messageStop` has none
         self._event: str | None = None  # the payload's type according to the frame's headers
 
     def receive_frame(self, frame: Frame) -> None:
-        """Decode one message of the stream; call it in the order of the messages."""
+        """Decode the next message of the stream."""
         headers = frame.headers or {}
         if headers.get(":message-type") in FAILURES:
             self.take_failure(frame)
@@ -163,7 +162,7 @@ class BedrockConverseDecoder(Decoder):
         self.message.end_all(calls=reason not in _TRUNCATING)
 
     def end_of_body(self) -> None:
-        """End the answer: complete if `messageStop` came, unless its reason is a failure."""
+        """End the answer; it is complete if `messageStop` arrived, unless its reason is a failure."""
         if self.stop_reason is None:
             self.message.end_of_file()
         elif STOP_REASONS.get(self.stop_reason) == "error":

@@ -1,4 +1,4 @@
-"""The answer of `POST /model/{modelId}/converse`, without streaming, as events of an equivalent stream.
+"""The non-streaming answer of `POST /model/{modelId}/converse`, as events of an equivalent stream.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 """
@@ -14,9 +14,9 @@ from .fields import read_object
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the events, each under its type, as SDKs return them.
+    """Yield the events, each under its type, in the form that SDKs return.
 
-    An error document has its exception, capitalized, in `__type` if no header names it.
+    If no header names the exception of an error document, `__type` does, capitalized.
 
     Raises:
         BrokenPayloadError: the document has no message.

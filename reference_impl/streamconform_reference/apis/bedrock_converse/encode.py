@@ -1,16 +1,15 @@
-"""Encode events as an event stream of Bedrock's Converse, and an outcome as a single document.
+"""Encode events as an event stream of Bedrock Converse, and an outcome as a single document.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and for failures
 https://smithy.io/2.0/aws/amazon-eventstream.html
 
-- One block is open at a time: the pieces of others wait until it ends. Text and reasoning have no start,
-  and their block starts with its first delta, so that none is empty.
-- The first fragment of a call is empty, as with AWS; its arguments follow as text.
-- Usage comes last, after the stop reason, and so is missing from an answer that failed. The latency next to
-  it is 0, because nothing measures it.
-- The exceptions of the API are messages of type `exception`; any other error is one of type `error`.
-- An open call that has to end is made unparseable, see `arguments_text`.
+- Only one block is open at a time: the pieces of others wait until it ends. Text and reasoning have no start
+  event; their block starts with its first delta, so that no block is empty. - The first fragment of a call is
+  empty, as with AWS; its arguments follow as text. - Usage comes last, after the stop reason, so a failed
+  answer has none. The latency next to it is 0, because nothing measures it. - The API's exceptions are
+  messages of type `exception`; any other error is a message of type `error`. - An open call that has to end
+  is made unparseable; see `arguments_text`.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class BedrockConverseEncoder:
         self._messages: list[bytes] = []
         self._index = -1  # of the latest block
         self._open = False  # whether that block has not stopped
-        self._begun = False  # whether it is the block of the current pieces
+        self._begun = False  # whether that block is the one of the current pieces
         self._fragments: list[str] = []  # of the open call
         self._called = False
         self._usage: Usage | None = None
@@ -249,7 +248,7 @@ def _build_call(call_id: str, name: str, executor: Executor) -> Json:
 
 
 def _usage(usage: Usage | None) -> Json:
-    """Return the counts; the total includes those of the cache."""
+    """Return the counts; the total includes cached tokens."""
     usage_counts = encode_usage(usage)
     counts = {name: getattr(usage_counts, name) for name in USAGE_FIELDS}
     known = {USAGE_FIELDS[name]: count for name, count in counts.items() if count is not None}

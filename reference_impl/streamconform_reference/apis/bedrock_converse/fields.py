@@ -6,7 +6,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def read_object(holder: Payload, key: str) -> Payload:
-    """Return the object under the key, empty if it is null or absent."""
+    """Return the object under the key; empty if it is null or absent."""
     value = holder.get(key)
     if isinstance(value, dict):
         return value

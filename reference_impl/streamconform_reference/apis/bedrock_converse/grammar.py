@@ -117,7 +117,7 @@ class BedrockConverseGrammar(Grammar):
         self.broken_calls: list[str] = []
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the type in the frame's headers, `exception` for a failure."""
+        """Return the type in the frame's headers; `exception` for a failure."""
         del payload
         headers = frame.headers or {}
         if headers.get(":message-type") in ("exception", "error"):
@@ -170,7 +170,7 @@ class BedrockConverseGrammar(Grammar):
             yield "one-delta", f"it has `{'`, `'.join(known)}`"
         for kind in known[:1]:
             if kind != "toolUse" and self.blocks.get(index) is None:
-                yield from self.blocks.start(index, kind)  # text and reasoning have no start
+                yield from self.blocks.start(index, kind)  # text and reasoning have no start event
             text = delta.get("toolUse")
             fits = ("text", "citation") if kind in ("text", "citation") else (kind,)
             yield from self.blocks.delta(

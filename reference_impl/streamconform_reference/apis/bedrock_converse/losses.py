@@ -1,4 +1,4 @@
-"""Losses of Bedrock's Converse, and the values that it uses instead.
+"""What Bedrock Converse cannot express, and the values that it uses instead.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages
 that it links.
@@ -81,7 +81,7 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def is_own_block(other: Other) -> bool:
-    """Whether a block is a result of a tool that AWS ran, or an image."""
+    """Whether a block is an image, or the result of a tool that AWS ran."""
     _, needed = OTHER_STARTS.get(other.kind, ("", ""))
     return isinstance(other.data, dict) and isinstance(other.data.get(needed), str)
 
@@ -93,7 +93,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error as one of the API's exceptions, or as an unmodeled error with code and message."""
+    """Return the error as one of the API's exceptions, or as an unmodeled error with a code and a message."""
     is_own = error.type in EXCEPTIONS
     kind = error.type if is_own else _BY_STATUS.get(error.status, error.type)
     kind = kind if kind and fits_header(kind) else None
@@ -101,13 +101,13 @@ def encode_error(error: Error) -> Error:
 
 
 def document_error(error: Error) -> Error:
-    """Return the error of a document, which is always one of the exceptions."""
+    """Return the error for a document, which is always one of the exceptions."""
     encoded = encode_error(error)
     return encoded if encoded.type in EXCEPTIONS else encode_error(Error(None, error.message, 500))
 
 
 def fits_header(text: str) -> bool:
-    """Whether a text fits into a message header."""
+    """Whether a text fits in a message header."""
     try:
         return len(text.encode()) <= _LONGEST_HEADER
     except UnicodeEncodeError:
@@ -155,7 +155,7 @@ ERRORS: Final[tuple[Loss, ...]] = (
         forms=("document",),
     ),
 )
-"""The rows for errors, which every stream of the service shares."""
+"""The rows for errors, which all streams of the service share."""
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,

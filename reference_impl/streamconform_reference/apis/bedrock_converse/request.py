@@ -3,18 +3,16 @@
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the user guide on
 tool use, reasoning and prompt caching, and the service model of botocore 1.44.5.
 
-- The model is in the path. User and assistant alternate, so text after results is in the same message,
-  after them.
-- Reasoning goes back at its position, with its signature, or as encrypted data. Unsigned reasoning is
-  omitted: Claude rejects it.
-- A result is text, JSON if it is an object (other JSON values are rejected, so they become text), or an
-  image. Its status says whether the tool failed. Content must not be blank, so an empty result gets a text
-  that says it is empty.
-- There is no option for "no tool" and none for "one call at most". Without tools nothing can be called, but
-  a history with calls requires `toolConfig`: it keeps the tools, or names the called ones if there are no
-  others (langgenius/dify#17545, vxcontrol/pentagi#196).
-- Converse has no thinking options: each family of models has its own, in `additionalModelRequestFields`.
-- Images have four formats; text replaces an image of any other format.
+- The model is in the path. User and assistant messages alternate, so text after results is in the same
+  message, after them. - Reasoning is sent back at its position, with its signature, or as encrypted data.
+  Unsigned reasoning is omitted, because Claude rejects it. - A result is text, an image, or JSON if it is an
+  object (other JSON values are rejected, so they become text). Its status says whether the tool failed.
+  Content must not be blank, so an empty result gets a text that says it is empty. - There is no option for
+  "no tool" or for "one call at most". Leaving out all tools would prevent calls, but a history with calls
+  requires `toolConfig`, so it keeps the tools, or declares the called ones if there are no others
+  (langgenius/dify#17545, vxcontrol/pentagi#196). - Converse has no thinking options: each model family has
+  its own, in `additionalModelRequestFields`. - Images have four formats; an image of any other format is
+  replaced by text.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ from streamconform_reference.requests.options import (
 )
 
 API: Final = "bedrock-converse"
-IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, Claude does not
+IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, but Claude does not
 _FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 _NO_CONTENT: Final = "(no output)"
 _OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
@@ -129,12 +127,12 @@ def _build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def _is_claude(conversation: Conversation) -> bool:
-    """Whether the model is Claude; a model of unknown family, for example a profile, counts as Claude."""
+    """Whether the model is Claude; a model of an unknown family, such as a profile, counts as Claude."""
     return not any(family in conversation["model"] for family in _OTHER_FAMILIES)
 
 
 def _build_model_fields(conversation: Conversation) -> tuple[int | None, dict[str, Any]]:
-    """Return the token limit, if there is one, and the fields of this family of models."""
+    """Return the token limit, if there is one, and the fields of this model family."""
     options, requested = read_thinking(conversation), read_limit(conversation)
     family = conversation["model"]
     if options is None:
@@ -153,7 +151,7 @@ def _build_model_fields(conversation: Conversation) -> tuple[int | None, dict[st
 
 
 def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
-    """Return the messages, in alternating roles."""
+    """Return the messages, with alternating roles."""
     sent: list[dict[str, Any]] = []
     for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
@@ -165,7 +163,7 @@ def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[dict[str, Any]]:
-    """Return the parts as blocks; JSON stays JSON only in a result."""
+    """Return the parts as blocks; only results may contain JSON."""
     blocks: list[dict[str, Any]] = []
     for part in parts:
         if part["type"] == "image" and part["media_type"] in _FORMATS:

@@ -1,4 +1,4 @@
-"""Read the `chunk` messages of an invoke stream: an event of the model, in base64, inside JSON.
+"""Read the `chunk` messages of an invoke stream; each contains an event of the model as base64 in JSON.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
 """
@@ -13,7 +13,7 @@ from streamconform_reference.framing import Frame
 from streamconform_reference.json_text import codec
 
 CHUNK: Final = "chunk"
-"""The `:event-type` of messages that carry an event of the model."""
+"""The `:event-type` of messages that contain an event of the model."""
 
 
 def is_chunk(frame: Frame) -> bool:
@@ -22,7 +22,7 @@ def is_chunk(frame: Frame) -> bool:
 
 
 def unwrap(frame: Frame) -> Frame:
-    """Return the frame with the model's event as its data, empty if the chunk has no `bytes`.
+    """Return the frame with the model's event as its data; empty if the chunk has no `bytes`.
 
     Raises:
         BrokenPayloadError: the payload is not JSON, or its `bytes` is not base64.

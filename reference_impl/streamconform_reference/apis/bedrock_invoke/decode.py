@@ -5,13 +5,13 @@ for the messages, the service model of botocore 1.44.5, and Anthropic Messages f
 
 Undocumented behavior, and differences between models:
 
-- Every `chunk` carries one event, whose `type` decides; there is no event name. The padding `p` is not a
-  field of the event. A chunk without `bytes` and a message of another type are ignored.
-- `message_stop` has the service's own counts (`amazon-bedrock-invocationMetrics`). In recordings they
-  differ from Anthropic's `usage` after tool calls, so they are used only for counts that `usage` lacks.
-  It may have a `usage` too, with the cache counts (BerriAI/litellm#36878).
-- An intervening guardrail is reported in any event, beside the model's stop reason.
-- Errors are messages of type `exception` or `error`, as in Converse, or an `error` event in a chunk.
+- Every `chunk` contains one event, whose `type` decides; there is no event name. The padding `p` is not a
+  field of the event. Chunks without `bytes` and messages of other types are ignored. - `message_stop`
+  contains the service's own counts (`amazon-bedrock-invocationMetrics`). In recordings, they differ from
+  Anthropic's `usage` after tool calls, so they are used only for counts that `usage` lacks. It may also have
+  a `usage`, with the cache counts (BerriAI/litellm#36878). - The intervention of a guardrail may be reported
+  in any event, in addition to the model's stop reason. - Errors are messages of type `exception` or `error`,
+  as in Converse, or an `error` event in a chunk.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ METRIC_FIELDS: Final[Mapping[str, str]] = {
 GUARDRAIL: Final = "amazon-bedrock-guardrailAction"
 INTERVENED: Final = "INTERVENED"
 SERVICE_TIER: Final = "x-amzn-bedrock-service-tier"
-"""Header with the tier that served the request."""
+"""The header with the tier that served the request."""
 
 
 class BedrockInvokeDecoder(AnthropicMessagesDecoder):
@@ -84,9 +84,9 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
         self.message.fail(read_failed_message(frame))
 
     def read(self, payload: Payload) -> None:
-        """Read one event; the service's own fields may be in any of them."""
+        """Read one event; any event may contain the service's own fields."""
         self._intervened = self._intervened or payload.get(GUARDRAIL) == INTERVENED
-        # All of this comes before `super().read`, which ends the answer at `message_stop`.
+        # All of this must be done before `super().read`, which ends the answer at `message_stop`.
         last = payload.get("type") == "message_stop"
         if last:
             read_usage(self.message, payload.get("usage"))
@@ -96,7 +96,7 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
         super().read(payload)
 
     def read_metrics(self, metrics: Any) -> None:
-        """Report the counts of the service that the model's `usage` lacks."""
+        """Report the service's counts that the model's `usage` lacks."""
         if isinstance(metrics, dict):
             usage = self.message.usage()
             counts = {name: read_count(metrics, key) for name, key in METRIC_FIELDS.items()}

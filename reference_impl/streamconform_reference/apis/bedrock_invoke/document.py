@@ -1,7 +1,7 @@
-"""The answer of `POST /model/{modelId}/invoke`, without streaming, as events of an equivalent stream.
+"""The non-streaming answer of `POST /model/{modelId}/invoke`, as events of an equivalent stream.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html; the document is
-Anthropic's, with the service's own fields beside its members.
+Anthropic's, with additional fields of the service.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .decode import GUARDRAIL, METRICS
 def to_payloads(document: Payload) -> Iterator[Payload]:
     """Yield the events.
 
-    An error document has its exception, capitalized, in `__type` if no header names it.
+    If no header names the exception of an error document, `__type` does, capitalized.
 
     Raises:
         BrokenPayloadError: the document has no content.

@@ -53,7 +53,7 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     }
 
     def receive(self, frame: Frame) -> list[Deviation]:
-        """Check the next message; return the deviations that are known now."""
+        """Check the next message; return the deviations found so far."""
         if _is_failure(frame) or not is_chunk(frame):
             return super().receive(frame._replace(data=frame.data or b"{}"))
         try:
@@ -65,7 +65,7 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
         return deviations if problem is None else [*deviations, self._to_deviation("chunk-bytes", problem)]
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the event's type; for a failure, whether it is an exception."""
+        """Return the event's type; for a failure, `exception` or `error`."""
         if _is_failure(frame):
             return "exception" if ":exception-type" in (frame.headers or {}) else UNMODELED
         return super().kind_of(frame, payload) if is_chunk(frame) else None

@@ -1,4 +1,4 @@
-"""Losses of InvokeModel: those of Anthropic's answers, with the errors of Bedrock."""
+"""What InvokeModel cannot express: the same as Anthropic Messages, but with Bedrock's errors."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
 
-The body is that of Anthropic Messages with `anthropic_version`. The model and whether the answer is streamed
-are in the path, because the service rejects fields that it does not know.
+The body is that of Anthropic Messages with `anthropic_version`. The path, not the body, names the model and
+says whether to stream, because the service rejects fields that it does not know.
 """
 
 from __future__ import annotations

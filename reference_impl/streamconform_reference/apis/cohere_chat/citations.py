@@ -1,4 +1,4 @@
-"""Citations of both versions: in the stream, one citation has a list of sources.
+"""Citations of both API versions; in the stream, one citation has a list of sources.
 
 Source: https://docs.cohere.com/docs/retrieval-augmented-generation-rag, https://docs.cohere.com/v1/reference/chat
 """
@@ -18,7 +18,7 @@ _SOURCE: Final = CitationFields(source=("id",), title=("title",))
 
 
 def read_citations(data: Payload) -> Iterator[Citation]:
-    """Yield a citation for each source: an object in version 2, the id of a document in version 1."""
+    """Yield a citation for each source, which is an object in version 2 and a document's id in version 1."""
     whole = _CITATION.read(data)
     for source in list_sources(data):
         if not isinstance(source, dict):
@@ -32,19 +32,19 @@ def read_citations(data: Payload) -> Iterator[Citation]:
 
 
 def list_sources(data: Payload) -> Sequence[Any]:
-    """Return the sources of a citation; a citation without sources gets one unknown source."""
+    """Return the sources of a citation; a single unknown source if it has none."""
     return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
 
 
 class CitationWriter:
-    """Finds the citations to write, because the normal form repeats a citation for each of its sources."""
+    """Finds the citations to write: the normal form repeats a citation for each of its sources."""
 
     def __init__(self) -> None:
         """Start before the first citation."""
         self._repetitions = 0
 
     def is_next(self, citation: Citation) -> bool:
-        """Return whether this is the first of the citations made from one citation in the stream."""
+        """Return whether this is the first of the citations that one citation in the stream becomes."""
         if self._repetitions:
             self._repetitions -= 1
             return False

@@ -1,4 +1,4 @@
-"""The answer without streaming, of v1 or v2, as the payloads of an equivalent stream.
+"""The non-streaming answer of v1 or v2, as the payloads of an equivalent stream.
 
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/reference/chat-v1
 """
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import read_objects
 
-# Only v1 answers have these, next to their text.
+# Only v1 answers have these fields, next to their text.
 _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the events of v2, the end event of v1 with the whole answer, or an error unchanged.
+    """Yield the events of v2, the end event of v1 with the complete answer, or an error unchanged.
 
     Raises:
         BrokenPayloadError: the document has no message.

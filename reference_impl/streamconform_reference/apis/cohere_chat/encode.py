@@ -1,14 +1,13 @@
-"""Encode events as a stream of Cohere's chat, version 2 (`encode_v1`: 1), and an outcome as a document.
+"""Encode events as a stream of Cohere Chat version 2 (version 1: `encode_v1`), and an outcome as a document.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 
-- One block is open at a time: the pieces of others wait until it ends. Calls are numbered separately from
-  blocks of content. All thinking is content, as in the newer models; the older models' plan is not written.
-- A call has its arguments as text: a value becomes one fragment, `{}` too.
-- An open call that has to end is made unparseable, see `arguments_text`.
-- Usage is written at the end, as billed, and not for an answer that failed. A failed answer has its error
-  type in `error_type`, which is undocumented but sent.
-- `[DONE]` follows, as in every recorded stream.
+- Only one block is open at a time: the pieces of others wait until it ends. Calls are numbered separately
+  from content blocks. All thinking is content, as with newer models; the plan of older models is not written.
+  - Arguments are text: a value becomes one fragment, even `{}`. - An open call that has to end is made
+  unparseable; see `arguments_text`. - Usage is written at the end, as billed, but not for a failed answer. A
+  failed answer has its error type in `error_type`, which is undocumented but sent by the API. - `[DONE]`
+  follows, as in every recorded stream.
 """
 
 from __future__ import annotations
@@ -148,7 +147,7 @@ class CohereChatEncoder:
                     pass
 
     def _write_citation(self, citation: Citation) -> None:
-        """Write a citation of the API."""
+        """Write a citation that the API can express."""
         if is_own_citation(citation) and self._citations.is_next(citation):
             index = self._counts["citation"]
             self._counts["citation"] += 1
@@ -189,13 +188,13 @@ class CohereChatEncoder:
 
 
 def make_encoder(*, model: str, response_id: str, framing: str | None = None, created: int = 0) -> Encoder:
-    """Return an encoder of version 2, or of version 1 with the framing `v1`."""
+    """Return an encoder for version 2, or, with the framing `v1`, for version 1."""
     version = CohereV1Encoder if framing == _V1 else CohereChatEncoder
     return version(model=model, response_id=response_id, framing=framing, created=created)
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a document of version 2, an error document if it is not complete."""
+    """Return the answer as a document of version 2; an error document if it is not complete."""
     del model, created
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":

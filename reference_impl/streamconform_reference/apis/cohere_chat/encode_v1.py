@@ -1,11 +1,11 @@
-"""Encode events as a stream of version 1 of Cohere's chat, one JSON document per line.
+"""Encode events as a stream of version 1 of Cohere Chat, one JSON document per line.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 
-- All text is one block, regardless of its position. Thinking is not written.
-- Calls are written at the end, in one event, because pieces of them have no end, and no arguments except
-  objects. They have no ids. A call with other arguments makes the answer fail.
-- The last event repeats the whole answer.
+- All text is one block, regardless of its position. Thinking is not written. - Calls are written complete, in
+  one event at the end, because their pieces would not mark where a call ends. Their arguments must be
+  objects: a call with other arguments makes the answer fail. They have no ids. - The last event repeats the
+  complete answer.
 """
 
 from __future__ import annotations

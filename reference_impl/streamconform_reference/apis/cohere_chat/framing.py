@@ -1,7 +1,7 @@
-"""The two framings of Cohere Chat: v2 sends server-sent events, v1 sends JSON lines or, on request, events.
+"""The framings of Cohere Chat: v2 sends server-sent events; v1 sends JSON lines or, on request, events.
 
-The first byte decides. The content type is equivalent (`text/event-stream`, and
-`application/stream+json` for v1), but gateways rewrite it; none changes a leading `{`.
+The first byte decides. The content type is supposed to say the same (`text/event-stream`, or
+`application/stream+json` for v1), but gateways rewrite it, while none changes a leading `{`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OBJECT: Final = 0x7B
 
 
 class CohereFraming:
-    """Framing of both versions; see `streamconform_reference.framing.Framing`."""
+    """The framing of both versions; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self) -> None:
         """Start before the first byte of a body."""
@@ -41,7 +41,7 @@ class CohereFraming:
         return frames
 
     def end(self) -> list[Frame]:
-        """End the body; return the last frame if only its end mark is missing."""
+        """End the body; return the last frame if only its terminator is missing."""
         if self._framing is None:
             return []
         frames = self._framing.end()

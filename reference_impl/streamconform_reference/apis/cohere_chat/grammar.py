@@ -1,4 +1,4 @@
-"""The grammar of Cohere's chat: streams as Cohere sends them, events of v2 and records of v1."""
+"""The grammar of Cohere Chat: streams as Cohere sends them, with the events of v2 or the records of v1."""
 
 from __future__ import annotations
 
@@ -137,12 +137,12 @@ class CohereChatGrammar(Grammar):
         return kind if isinstance(kind, str) else None
 
     def check_done_mark(self) -> Violations:
-        """Check `[DONE]`, which is undocumented, and which ends every recorded stream of v2."""
+        """Check `[DONE]`, which is undocumented but ends every recorded stream of v2."""
         if self.state != ENDED:
             yield "no-done-marker", "`[DONE]` came before `message-end`"
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
-        """Yield a violation if an event's name differs from its type; records of v1 have none."""
+        """Yield a violation if an event's name differs from its type; records of v1 have no name."""
         if frame.event is not None and frame.event.decode("utf-8", "replace") != kind:
             yield "event-name", f"`{frame.event.decode('utf-8', 'replace')[:60]}` is of type `{kind}`"
 
@@ -215,7 +215,7 @@ class CohereChatGrammar(Grammar):
 
 
 def _read_object_at(holder: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    """Return the object at a path, an empty one if there is none."""
+    """Return the object at a path; an empty one if there is none."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

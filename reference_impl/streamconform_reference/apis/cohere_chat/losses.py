@@ -1,4 +1,4 @@
-"""Losses of Cohere's chat, version 2 (`losses_v1`: 1), and the values that it uses instead.
+"""What Cohere Chat version 2 (version 1: `losses_v1`) cannot express, and the values used instead.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1
 """
@@ -58,14 +58,14 @@ STOP_WORDS: Final = StopReasons(
         "refusal": "ERROR_TOXIC",
     },
 )
-"""Version 2 has no reason for filtered content; clients at least never read version 1's reason as success."""
+"""Version 2 has no reason for filtered content; version 1's reason is at least never read as success."""
 FAILED: Final = "ERROR"
 _TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
 
 
 def is_own_citation(citation: Citation) -> bool:
-    """Whether a citation is one of version 2."""
+    """Whether version 2 can express a citation."""
     is_own = isinstance(citation.data, dict) and "sources" in citation.data
     return is_own and citation in read_citations(citation.data)
 
@@ -77,7 +77,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def encode_usage(usage: Usage | None) -> Usage:
-    """Return the billed usage: cache reads and writes count as input."""
+    """Return the usage as billed: cache reads and writes count as input."""
     usage = usage or Usage()
     total = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     return Usage(
@@ -96,7 +96,7 @@ def choose_failed_reason(error: Error, known: Collection[str] = STOP_REASONS) ->
 
 
 def build_usage(usage: Usage | None) -> Json:
-    """Return the billed counts, and the known ones that are not billed."""
+    """Return the billed counts, and the known counts that are not billed."""
     usage_counts = encode_usage(usage)
     counts = {"input_tokens": usage_counts.input, "output_tokens": usage_counts.output}
     searches = {} if usage_counts.web_searches is None else {"search_units": usage_counts.web_searches}
@@ -106,7 +106,7 @@ def build_usage(usage: Usage | None) -> Json:
 
 
 def compute_call_ending(call: ToolCall) -> str:
-    """Return the text to write after a call's fragments; clients of this API read `null` alone as `{}`."""
+    """Return the text to write after a call's fragments; clients of this API read a lone `null` as `{}`."""
     text = (call.arguments_text or "") + compute_ending(call)
     return compute_ending(call) + (UNPARSEABLE if text.strip() == _NULL else "")
 

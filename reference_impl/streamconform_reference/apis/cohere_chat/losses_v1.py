@@ -1,4 +1,4 @@
-"""Losses of version 1 of Cohere's chat, and the values that it uses instead.
+"""What version 1 of Cohere Chat cannot express, and the values that it uses instead.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 """
@@ -45,8 +45,7 @@ V1_STOP_WORDS: Final = StopReasons(
 )
 MALFORMED: Final = "INVALID_TOOL_GENERATION"
 """The name that version 2 gives such a failure."""
-# `other` blocks: the type of their event, the field with their list, and a field that each of them
-# has.
+# `other` blocks: the type of their event, the field with the list, and a field that each item has.
 V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "search_query": ("search-queries-generation", "search_queries", "text"),
     "search_result": ("search-results", "search_results", "document_ids"),
@@ -55,19 +54,19 @@ V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 def is_v1_block(other: Other) -> bool:
-    """Whether an `other` block is one of version 1."""
+    """Whether version 1 can express an `other` block."""
     _, _, needed = V1_OTHERS.get(other.kind, ("", "", ""))
     return isinstance(other.data, dict) and needed in other.data
 
 
 def is_v1_citation(citation: Citation) -> bool:
-    """Whether a citation is one of version 1."""
+    """Whether version 1 can express a citation."""
     is_own = isinstance(citation.data, dict) and "document_ids" in citation.data
     return is_own and citation in read_citations(citation.data)
 
 
 def is_whole(block: Block) -> bool:
-    """Whether a block is not a truncated call, and not a call whose arguments are not an object."""
+    """Whether a block is anything but a truncated call or a call whose arguments are not an object."""
     return not isinstance(block, ToolCall) or (block.complete and isinstance(block.arguments, dict))
 
 
@@ -77,7 +76,7 @@ def is_malformed(block: Block) -> bool:
 
 
 def make_malformed_error(call: ToolCall) -> Error:
-    """Return the error of an answer with such a call."""
+    """Return the error for an answer with such a call."""
     return Error(MALFORMED, f"invalid tool generation: {call.name}", None)
 
 
@@ -102,7 +101,7 @@ def _without_malformed(outcome: Outcome) -> Outcome:
 
 
 def _calls_at_the_end(outcome: Outcome) -> Outcome:
-    """Return the outcome with one text, at its first position, and complete calls after everything."""
+    """Return the outcome with a single text, where the first one was, and complete calls at the end."""
     content: list[Block] = []
     position: int | None = None
     for block in outcome.content:

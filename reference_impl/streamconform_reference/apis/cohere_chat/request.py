@@ -3,14 +3,13 @@
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/docs/tool-use-usage-patterns,
 https://docs.cohere.com/docs/reasoning, and the types of the `cohere` package 7.3.1.
 
-- Tools are in OpenAI's format. A choice is REQUIRED or NONE; auto is the absence of a choice. A named tool
-  is REQUIRED with only that tool, because there is no other way to request it.
-- The last thinking before calls becomes the `tool_plan`: an outcome does not distinguish them. Any other
-  thinking is a part of the content, before the text.
-- A result that is a JSON object is a document, which the model can cite, anything else is text. Images go
-  to a user message after the results, because a result cannot contain them.
-- `strict_tools` applies to all tools or none: it is set if every tool is strict.
-- Reasoning models think by default; the only options are to disable it and to set a budget.
+- Tools are in OpenAI's format. A choice is REQUIRED or NONE; auto is the absence of a choice. A named tool is
+  requested as REQUIRED with only that tool, because there is no other way. - The last thinking before calls
+  becomes the `tool_plan`, since an outcome does not distinguish the two. Any other thinking is a content part
+  before the text. - A result that is a JSON object becomes a document, which the model can cite; any other
+  result is text. Images are moved to a user message after the results, because a result cannot contain them.
+  - `strict_tools` applies to all tools or none: it is set if every tool is strict. - Reasoning models think
+  by default; the only options are to disable thinking and to set a budget.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def _build_tool_fields(conversation: Conversation) -> dict[str, Any]:
 
 
 def build_thinking(options: ThinkingOptions) -> dict[str, Any]:
-    """Return whether to think, and the budget."""
+    """Return the options that enable or disable thinking, and the budget."""
     if options.off:
         return {"type": "disabled"}
     return {"type": "enabled", **({"token_budget": options.budget} if options.budget else {})}
@@ -110,7 +109,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, None if it would be empty."""
+    """Return the message of an answer, or None if it would be empty."""
     thoughts = [block["text"] for block in blocks if block["type"] == "thinking" and block.get("text")]
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     calls = [build_tool_call(block) for block in blocks if is_client_call(block)]
@@ -137,7 +136,7 @@ def build_tool_call(call: Block) -> dict[str, Any]:
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
-    """Return the message of a result: text, or parts if it contains JSON objects."""
+    """Return the message with a result: text, or parts if it contains JSON objects."""
     parts = [_build_result_part(part) for part in result.parts if part["type"] != "image"]
     if filter_images(result.parts):
         parts.append({"type": "text", "text": IMAGES_FOLLOW})

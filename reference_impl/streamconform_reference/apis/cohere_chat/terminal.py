@@ -1,18 +1,17 @@
-"""The end of a Cohere answer: its stop reason, usage and error, the same in v1 and v2.
+"""The end of a Cohere answer: its stop reason, usage and error, which are the same in v1 and v2.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1,
 the types of the `cohere` package 7.3.1, and
 https://docs.cohere.com/docs/how-does-cohere-pricing-work for billing.
 
-- `billed_units` are what Cohere charges; `tokens` includes its own preamble and template, up to six
-  times as many. The buckets hold billed tokens, because the cost follows from them; they stay null if
-  nothing reports the billed tokens.
-- `cached_tokens` is a part of `tokens`, not of `billed_units`, and may exceed it (recorded: 6048
-  cached, 4612 billed). Next to the billed input it would count twice, so no bucket has it.
-- `reasoning_tokens` is only in `tokens`. The preamble is input, so these are billed output.
-- `search_units` are searches that Cohere ran and bills individually.
-- `ERROR` and `TIMEOUT` make the answer an error, with `error_type` if there is one. `ERROR_LIMIT` is
-  not a failure: the reply was cut off at the context length.
+- `billed_units` is what Cohere charges; `tokens` includes its own preamble and template, and may be six times
+  as many. The buckets contain billed tokens, because the cost follows from them; they stay null if billed
+  tokens are not reported. - `cached_tokens` is part of `tokens`, not of `billed_units`, and may exceed it
+  (recorded: 6048 cached, 4612 billed). Next to the billed input it would be counted twice, so no bucket
+  includes it. - `reasoning_tokens` is only in `tokens`. The preamble is input, so reasoning tokens are billed
+  output. - `search_units` are searches that Cohere ran and bills individually. - `ERROR` and `TIMEOUT` make
+  the answer an error, with `error_type` if there is one. `ERROR_LIMIT` is not a failure: the reply was cut
+  off at the context length.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return the counts in `usage` of v2 or `meta` of v1, keyed by the fields of `Usage`."""
+    """Return the counts in the `usage` of v2 or the `meta` of v1, keyed by the fields of `Usage`."""
     return {name: read_count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
@@ -60,7 +59,7 @@ def set_stop(message: Assembler, raw: str) -> None:
 
 
 def end_answer(message: Assembler, raw: str, holder: Payload) -> None:
-    """End the answer: complete, unless the reason is a failure or the payload has an `error`."""
+    """End the answer; it is complete, unless the reason is a failure or the payload has an `error`."""
     if holder.get("error") or STOP_REASONS.get(raw) == "error":
         error = read_error(holder)
         message.fail(

@@ -5,15 +5,13 @@ recorded streams.
 
 Undocumented behavior, and differences between models:
 
-- Calls arrive in pieces (`tool-calls-chunk`), whole (`tool-calls-generation`), or both. They end when
-  they arrive whole. Pieces may lack the index; then a name starts a call. There are no ids.
-- `tool-calls-chunk` has text too, which v2 calls the plan. In v1 it is part of the answer's `text`,
-  next to the calls and in the history, so it is text.
-- `stream-end` repeats the whole answer; nothing is added twice. Its `response` alone is the answer
-  without streaming.
-- `finish_reason` is `COMPLETE` after tool calls, and missing from the `response` of older streams.
-- Searches and their results become `other` blocks at the position where they arrived. Citations belong to
-  the text.
+- Calls arrive in pieces (`tool-calls-chunk`), complete (`tool-calls-generation`), or both. They end when they
+  arrive complete. Pieces may lack the index; a name then starts a call. There are no ids. -
+  `tool-calls-chunk` may contain text, which v2 calls the plan. In v1 it is part of the answer's `text`, next
+  to the calls and in the history, so it is read as text. - `stream-end` repeats the complete answer, of which
+  nothing is added twice. Its `response` has the form of the non-streaming answer. - `finish_reason` is
+  `COMPLETE` after tool calls, and missing from the `response` of older streams. - Searches and their results
+  become `other` blocks at the position where they arrived. Citations belong to the text.
 """
 
 from __future__ import annotations
@@ -30,9 +28,9 @@ from .citations import read_citations
 from .fields import require_object
 from .terminal import end_answer, read_counts, set_stop
 
-_TEXT: Final = "text"  # the slot of the one text block
+_TEXT: Final = "text"  # the slot of the only text block
 
-# Lists in the final response that earlier events have repeated, and the kind of an item's block.
+# Lists in the final response whose items earlier events may have sent, and the kind of an item's block.
 _OTHER_KINDS: Final[Mapping[str, str]] = {
     "search_queries": "search_query",
     "search_results": "search_result",
@@ -94,13 +92,13 @@ class V1Stream:
             self.message.end(slot)
 
     def read_answer(self, response: Payload) -> None:
-        """Add the parts of the whole answer that its events omitted."""
+        """Add the parts of the complete answer that its events omitted."""
         self.message.settle(_TEXT, "text", read_text(response, "text"))
         self.add_others({key: value for key, value in response.items() if key not in self._added_keys})
         self.read_calls(read_objects(response, "tool_calls"))
 
     def _to_parameters(self, slot: tuple[str, int], whole: Any) -> Any:
-        """Return parameters as text if fragments came, so that they complete or contradict those."""
+        """Return parameters as text if fragments arrived, so that they complete or contradict those."""
         return codec.dumps(whole).decode() if self.message.text(slot) else whole
 
 
@@ -108,7 +106,7 @@ Handler = Callable[[V1Stream, Payload], None]
 
 
 def on_stream_start(stream: V1Stream, payload: Payload) -> None:
-    """Read the id of the reply, `generation_id`; v2 calls it `id`."""
+    """Read the reply's id, `generation_id`; v2 calls it `id`."""
     stream.message.begin(model=None, response_id=read_text(payload, "generation_id"))
 
 
@@ -132,13 +130,13 @@ def on_tool_calls_chunk(stream: V1Stream, payload: Payload) -> None:
 
 
 def on_tool_calls(stream: V1Stream, payload: Payload) -> None:
-    """Read all calls, and the text before them, which earlier pieces may contain."""
+    """Read all calls, and the text before them, which may already have arrived in pieces."""
     stream.message.settle(_TEXT, "text", read_text(payload, "text"))
     stream.read_calls(read_objects(payload, "tool_calls"))
 
 
 def on_stream_end(stream: V1Stream, payload: Payload) -> None:
-    """End the answer with its missing parts, stop reason and usage: this is the terminal event."""
+    """End the answer with its missing parts, stop reason and usage; this is the terminal event."""
     response = payload.get("response")
     if response is not None:
         response = require_object(payload, "response")

@@ -5,14 +5,13 @@ the `cohere` package 7.3.1, and recorded streams.
 
 Undocumented behavior, and differences between servers:
 
-- The index of a tool call counts calls, that of content counts blocks: each starts at 0. An event
-  without an index belongs to the block or call that started last.
-- `tool_calls` and `citations` are objects in a stream, and lists without streaming.
-- `tool_plan` is the model's reasoning before it calls tools, a field next to the content. It becomes
-  thinking: Cohere calls it a reflection, and it is not an answer to the user.
-- A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
-- A citation belongs to the text that started last, also after its end. A citation with several sources
-  becomes several in the normal form.
+- The index of a tool call counts calls, and that of content counts blocks; each starts at 0. An event without
+  an index belongs to the block or call that started last. - `tool_calls` and `citations` are objects in a
+  stream, but lists without streaming. - `tool_plan` is the model's reasoning before it calls tools, in a
+  field next to the content. It becomes thinking, because Cohere calls it a reflection, and it is not an
+  answer to the user. - A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which
+  means `{}`. - A citation belongs to the text that started last, even after that text's end. A citation with
+  several sources becomes several citations in the normal form.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class V2Stream:
         """The slot of the latest text."""
 
     def start_slot(self, kind: str, payload: Payload) -> Hashable:
-        """Return the slot of a block that starts with this event."""
+        """Return the slot for a block that starts with this event."""
         self._started += 1
         index = payload.get("index")
         slot = (kind, index) if type(index) is int else (kind, "unnumbered", self._started)
@@ -61,7 +60,7 @@ class V2Stream:
         return (kind, index) if type(index) is int else self._current.get(kind, (kind, None))
 
     def append_plan(self, fragment: str) -> None:
-        """Append to the plan; its first text starts it."""
+        """Append to the plan; the first text starts it."""
         if fragment:
             if "plan" not in self._current:
                 self.start_slot("plan", {})
@@ -137,7 +136,7 @@ def on_tool_call_end(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_citation_start(stream: V2Stream, payload: Payload) -> None:
-    """Add a citation, which is whole at its start."""
+    """Add a citation, which is complete at its start."""
     citation = require_object(payload, "delta", "message", "citations")
     if citation.get("type") in _NOT_OF_TEXT:
         stream.message.add_other("citation", citation)
@@ -146,7 +145,7 @@ def on_citation_start(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_message_end(stream: V2Stream, payload: Payload) -> None:
-    """End the answer with its stop reason and usage: this is the terminal event."""
+    """End the answer with its stop reason and usage; this is the terminal event."""
     delta = require_object(payload, "delta")
     raw = read_text(delta, "finish_reason")
     set_stop(stream.message, raw)

@@ -5,20 +5,18 @@ recorded streams of the Gemini API and of Vertex AI.
 
 Undocumented behavior, and differences between servers:
 
-- The answer is complete with a `finishReason`, or with a `blockReason` if the prompt was blocked.
-  There is no `[DONE]`. The reason is not always in the last chunk: gateways send it first, code
-  execution sends one per round, usage follows without candidates. So the answer stays open until the
-  end of the body; the last of several reasons wins.
-- `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
-  `finishMessage`. Some clients re-encode reasons as the numbers of the enum.
-- `content` may be absent, empty, or without `parts`. Only `thought: true` makes text thinking; a
-  `thoughtSignature` does not. It belongs to the text or the call of its part; see `prose`.
-- An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
-- Candidates other than 0 are ignored; index 0 is omitted on the wire.
-- Code that the provider ran, its results, images and grounding data are `other` blocks. Grounding and
-  citations are repeated in later chunks: the last one that is not empty wins.
-- An error may follow content, and even the reason, as a separate payload or in an array.
-- The first id and the first model that are not empty win.
+- The answer is complete with a `finishReason`, or with a `blockReason` if the prompt was blocked. There is no
+  `[DONE]`. The reason is not always in the last chunk: gateways send it first, code execution sends one per
+  round, and usage may follow without candidates. The answer therefore stays open until the end of the body,
+  and the last of several reasons wins. - `STOP` follows function calls too. A reason that names a failure
+  makes the answer an error, with the `finishMessage`. Some clients re-encode reasons as enum numbers. -
+  `content` may be absent, empty, or without `parts`. Only `thought: true` marks text as thinking; a
+  `thoughtSignature` does not. It belongs to the text or call of its part; see `prose`. - An answer that is
+  too long for one response ends with `CONTINUATION` and a token for the next request. - Candidates other than
+  0 are ignored; index 0 is omitted on the wire. - Code that the provider ran, its results, images and
+  grounding data are `other` blocks. Grounding and citations are repeated in later chunks: the last one that
+  is not empty wins. - An error may follow content, and even the reason, as a separate payload or in an array.
+  - The first id and the first model that are not empty win.
 """
 
 from __future__ import annotations
@@ -44,8 +42,8 @@ PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
 _BILLED_TOOLS: Final = frozenset({"executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
-"""Parts of the provider's tools whose results are charged as input, or may be."""
-# Metadata of the whole candidate, which later chunks repeat.
+"""Parts of the provider's tools whose results are, or may be, charged as input."""
+# Metadata of the candidate, which later chunks repeat.
 METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 _METADATA: Final = frozenset(METADATA)
 
@@ -70,7 +68,7 @@ def _make_keeper(kind: str) -> PartHandler:
     return keep
 
 
-# Parts without text, by their field. A part with none of these fields is ignored.
+# Parts without text, by field. A part with none of these fields is ignored.
 PARTS: Final[Mapping[str, PartHandler]] = {
     "functionCall": take_function_call,
     "toolCall": take_provider_call,
@@ -128,7 +126,7 @@ class GoogleGenerateDecoder(Decoder):
         usage = payload.get("usageMetadata")
         if isinstance(usage, dict):
             self.read_usage(usage)
-        # Grounding may follow the usage, and changes what of it is charged.
+        # Grounding may follow the usage, and changes which part of it is charged.
         elif self._searched and self.counts:
             self._report_usage()
         if payload.get("error"):
@@ -149,7 +147,7 @@ class GoogleGenerateDecoder(Decoder):
                 if not isinstance(part, dict):
                     raise BrokenPayloadError("a part is not an object")
                 self.read_part(part)
-        # One set operation for most chunks, which have none of them.
+        # Most chunks have none of these fields, so a single set operation skips them.
         if not _METADATA.isdisjoint(candidate):
             for kind in METADATA:
                 if candidate.get(kind):
@@ -167,7 +165,7 @@ class GoogleGenerateDecoder(Decoder):
             self.read_finish(finish, candidate.get("finishMessage"))
 
     def read_part(self, part: Payload) -> None:
-        """Read a part. One that has only a signature counts as text."""
+        """Read a part. A part that has only a signature counts as text."""
         signature = part.get("thoughtSignature")
         if not isinstance(signature, str):
             signature = ""
@@ -186,12 +184,12 @@ class GoogleGenerateDecoder(Decoder):
         self.read_text(part, "", signature)
 
     def read_text(self, part: Payload, text: str, signature: str) -> None:
-        """Read a part of text or thinking; one with neither text nor signature is ignored."""
+        """Read a part of text or thinking; a part with neither text nor signature is ignored."""
         if text or signature:
             self.prose.append("thinking" if part.get("thought") else "text", text, signature)
 
     def read_finish(self, finish: Any, finish_message: Any) -> None:
-        """Set the finish reason; the answer stays open, and so does a call that the reason may have cut."""
+        """Set the finish reason; the answer stays open, as does a call that may have been cut."""
         raw = read_enum(finish, "finishReason")
         self.finish = NUMBERED_REASONS.get(raw, raw)
         self.finish_message = finish_message if isinstance(finish_message, str) else None
@@ -208,7 +206,7 @@ class GoogleGenerateDecoder(Decoder):
             self.message.stop("content_filter", self.finish)
 
     def end_of_body(self) -> None:
-        """End the answer: complete if there was a reason, unless that is a failure."""
+        """End the answer; it is complete if there was a reason, unless that names a failure."""
         if self.message.ended:
             return
         if self.finish is None:
@@ -238,7 +236,7 @@ class GoogleGenerateDecoder(Decoder):
         return compute_buckets(counts)
 
     def _report_usage(self) -> None:
-        """Report the counts so far; what Google Search retrieved is not charged as input."""
+        """Report the counts so far; content retrieved by Google Search is not charged as input."""
         counts = self.counts
         if self._searched and not self._ran_other_tools:
             counts = {name: count for name, count in counts.items() if name != TOOL_USE}

@@ -1,4 +1,4 @@
-"""The answer without streaming: `generateContent` returns it as a single chunk.
+"""The non-streaming answer, which `generateContent` returns as a single chunk.
 
 Source: https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
 """

@@ -3,15 +3,13 @@
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures
 
-- There are no blocks on the wire: the pieces of one wait until every earlier block has ended.
-- A call is one part, so it waits until it is whole; a truncated one is never written. Only Vertex AI
-  streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
-  `MALFORMED_FUNCTION_CALL`, as in the API.
-- The signature of a call is on its part. That of text or thinking is on an empty part after it, because the
-  text is written as it arrives.
-- Usage goes with the next chunk. An error is an event like the others: Google's own error is between
-  events, where most clients do not see it.
-- A body that ends without an answer has one chunk with model and id.
+- There are no blocks on the wire, so the pieces of a block wait until every earlier block has ended. - A call
+  is one part, so it waits until it is complete; a truncated call is never written. Only Vertex AI streams
+  calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
+  `MALFORMED_FUNCTION_CALL`, as in the API. - The signature of a call is on its part. That of text or thinking
+  is on an empty part after it, because the text is written as it arrives. - Usage is written with the next
+  chunk. An error is an event like the others: Google's own errors are between events, where most clients do
+  not see them. - A body that ends without an answer has one chunk with the model and id.
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ class _PartWriter:
         """Whether there was any output."""
 
     def take(self, piece: Piece) -> list[Json]:
-        """Return the parts and fields that are known now, one object for each."""
+        """Return the parts and fields that are already known, one object for each."""
         match piece:
             case ProseDelta(_, "thinking", delta):
                 return [self._content({"text": delta, "thought": True})]
@@ -225,7 +223,7 @@ def _build_failure(error: Error) -> Json:
 
 
 def build_usage(usage: Usage | None) -> Json:
-    """Return the counts, none of which contains another except the prompt, which contains the cache's."""
+    """Return the counts; they do not overlap, except that the prompt count includes the cached tokens."""
     usage_counts = encode_usage(usage)
     if usage_counts is None:
         return {}

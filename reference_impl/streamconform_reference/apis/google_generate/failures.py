@@ -1,4 +1,4 @@
-"""Gemini's names of errors and of failed answers.
+"""Gemini's names for errors and failed answers.
 
 Source: https://cloud.google.com/apis/design/errors, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -44,7 +44,7 @@ def is_finish_reason(error: Error | None) -> bool:
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error in Gemini's names, with all three fields set."""
+    """Return the error with Gemini's name for it, and with all three fields set."""
     if is_finish_reason(error):
         return error
     own_type = error.type if error.type in _ERRORS else None

@@ -1,7 +1,7 @@
-"""The two framings of Gemini: server-sent events with `alt=sse`, else one JSON array.
+"""The two framings of Gemini: server-sent events with `alt=sse`, otherwise one JSON array.
 
-The first byte decides, not the content type: gateways send each framing under the other's content type.
-An error after the first chunk is often a bare JSON document instead of an event, over several lines and
+The first byte decides, not the content type, because gateways send each framing under the other's content
+type. An error after the first chunk is often a bare JSON document instead of an event, over several lines and
 perhaps in its own array; google-genai reads it too.
 
 Source: https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent and
@@ -18,11 +18,11 @@ from streamconform_reference.framing.sse import SseFraming
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
-_LONGEST_HEAD: Final = 1024  # bytes of white space before the first byte that decides
+_LONGEST_HEAD: Final = 1024  # white space before the byte that decides
 
 
 class GoogleSseFraming(SseFraming):
-    """Server-sent events, with JSON documents between them whose lines have no `data:`.
+    """Server-sent events, possibly with JSON documents between them whose lines have no `data:`.
 
     A body that starts with such a document is an error document, not a stream.
     """
@@ -39,7 +39,7 @@ class GoogleSseFraming(SseFraming):
 
 
 class GoogleFraming:
-    """Framing chosen by the first byte; see `streamconform_reference.framing.Framing`."""
+    """A framing that is chosen by the first byte; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self) -> None:
         """Start before the first byte of a body."""

@@ -43,7 +43,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         "usage-present": Rule("the last chunk has the token counts", "should"),
         "usage-total": Rule(
             "`totalTokenCount` is the sum of prompt, candidates, tool use and thoughts",
-            "should",  # one recorded stream of Google's is one token off
+            "should",  # one recorded stream from Google is off by one token
         ),
         "id-constant": Rule("every chunk has the same response id", "should"),
     }
@@ -75,7 +75,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         self.usage: Mapping[str, Any] = {}
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return `error` or `chunk`: chunks have no type."""
+        """Return `error` or `chunk`, since chunks have no type."""
         del frame
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
 

@@ -1,4 +1,4 @@
-"""Losses of Gemini's `generateContent`, and the values that it uses instead.
+"""What Gemini's `generateContent` cannot express, and the values that it uses instead.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -55,7 +55,7 @@ STOP_WORDS: Final = StopReasons(
 )
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
 _BLOCKED: Final = frozenset({"JAILBREAK", "OTHER"})
-"""Prompt block reasons that have a different meaning, or none, as finish reasons."""
+"""Block reasons for prompts that have a different meaning, or none, as finish reasons."""
 _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 
@@ -68,14 +68,14 @@ def is_part(other: Other) -> bool:
 
 
 def is_metadata(other: Other) -> bool:
-    """Whether a block is metadata of the candidate as a whole."""
+    """Whether a block is metadata of the entire candidate."""
     return other.kind in METADATA and isinstance(other.data, dict) and bool(other.data)
 
 
 def is_expressible(block: Block) -> bool:
-    """Whether a block is not a call that the API cannot represent.
+    """Whether the API can represent a block.
 
-    A part is a whole call with an object as arguments, so truncated calls have no part.
+    A part is a complete call whose arguments are an object, so truncated calls cannot be represented.
     """
     if not isinstance(block, ToolCall):
         return True
@@ -99,7 +99,7 @@ def make_malformed_error(call: ToolCall) -> Error:
 
 
 def _split_signature(block: Block) -> Iterator[Block]:
-    """Yield prose and its signature apart: the pieces of a text are written before its end is known."""
+    """Yield prose and its signature separately, because text is written before its end is known."""
     if isinstance(block, (Text, Thinking)) and block.signature and block.text:
         yield replace(block, signature=None)
         yield replace(block, text="")
@@ -108,9 +108,9 @@ def _split_signature(block: Block) -> Iterator[Block]:
 
 
 def _join_prose_as_read(outcome: Outcome) -> Outcome:
-    """Return the outcome with its prose as clients read it from a wire without blocks.
+    """Return the outcome with its prose joined, as clients read it from a wire format without blocks.
 
-    Adjacent prose of one kind is joined, unless one of the blocks is signed; metadata separates nothing.
+    Adjacent prose of the same kind is joined, unless a block is signed; metadata in between does not matter.
     """
     blocks: list[Block] = []
     position = -1  # the index of the prose block that can continue
@@ -175,7 +175,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def is_blocked(stop: Stop) -> bool:
-    """Whether a stop has a block reason, with which no answer ends."""
+    """Whether a stop has a block reason, which never ends an answer with content."""
     return stop.reason == "content_filter" and stop.raw in _BLOCKED
 
 

@@ -1,8 +1,7 @@
 """Arguments that arrive value by value: `partialArgs` in, one object out.
 
-Each entry has a JSON path and the value there. Text is appended to the text at that path if its previous
-piece had `willContinue`; any other value replaces the earlier one. Objects and arrays are created as the
-paths require.
+Each entry has a JSON path and a value. Text is appended to the text at that path if the previous piece had
+`willContinue`; any other value replaces the earlier one. Objects and arrays are created as the paths require.
 
 Source: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling and
 JSON paths of https://www.rfc-editor.org/rfc/rfc9535, with names and indices only.
@@ -43,12 +42,12 @@ class PartialArgs:
 
     @property
     def has_values(self) -> bool:
-        """Whether there is any value."""
+        """Whether any value has arrived."""
         return bool(self._values)
 
     @property
     def is_open(self) -> bool:
-        """Whether the text at some path continues."""
+        """Whether the text at any path is incomplete."""
         return bool(self._open)
 
     def add(self, part: Payload) -> None:

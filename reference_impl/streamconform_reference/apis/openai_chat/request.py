@@ -87,8 +87,8 @@ _DEEPSEEK: Final = "deepseek.com"
 _HOSTS_WITH_SWITCH: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn")
 
 _MAX_CACHE_KEY: Final = 64
-IMAGES_FOLLOW: Final = "(the images of this result follow behind the results)"
-_IMAGES_TITLE: Final = "Images of the result of {name}:"
+IMAGES_FOLLOW: Final = "(the images of this result follow the results)"
+_IMAGES_TITLE: Final = "Images from the result of {name}:"
 
 
 def build_request(conversation: Conversation) -> Request:

@@ -163,7 +163,7 @@ def read_messages(body: Json) -> tuple[str, list[Json]]:
                     join_path(parent, "role"), role, "system", "developer", "user", "assistant", "tool"
                 )
     if not result:
-        raise invalid_request("messages: at least one message beside the system's is required")
+        raise invalid_request("messages: at least one message besides the system prompt is required")
     return "\n\n".join(filter(None, system)), result
 
 
@@ -207,7 +207,9 @@ def read_result(message: Json, parent: str, names: Mapping[str, str]) -> Json:
     """Return the result of a call."""
     call = require_field(message, "tool_call_id", "text", parent)
     if call not in names:
-        raise invalid_request(f"{join_path(parent, 'tool_call_id')}: no call before has the id `{call[:64]}`")
+        raise invalid_request(
+            f"{join_path(parent, 'tool_call_id')}: no earlier call has the id `{call[:64]}`"
+        )
     parts = _read_texts(message, parent)
     text = isinstance(message.get("content"), str) or not parts
     return {"id": call, "name": names[call], "content": message.get("content") or "" if text else parts}

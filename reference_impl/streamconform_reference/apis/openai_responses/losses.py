@@ -229,14 +229,14 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "hosted-calls",
-        "a call that the provider ran, apart from its result",
+        "a call that the provider ran, separated from its result",
         "directly before its result; omitted if this API has none",
         _pair_hosted_calls,
     ),
     Loss(
         "redacted",
         "the mark that thinking is redacted",
-        "thinking without text, which any OpenAI model may have",
+        "thinking without text, which any OpenAI model may produce",
         map_blocks(_drop_redaction),
     ),
     Loss(

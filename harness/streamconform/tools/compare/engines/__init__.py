@@ -1,4 +1,4 @@
-"""Where partitions are examined: in this process, in processes of this machine, or on a Dask cluster."""
+"""Where partitions are examined: in this process, in other local processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 from streamconform.tools.compare.inputs.partition import Partition
 
 Work = Callable[[Any, Partition, str | None], Any]
-"""A function of `work.py`, which takes the job, a partition, and the file whose presence stops the work."""
+"""A function in `work.py` that takes the job, a partition, and a file whose presence stops the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +23,23 @@ class Death:
 
 
 class Engine(Protocol):
-    """Runs a function over partitions in its workers. Any worker may die at any time."""
+    """Applies a function to partitions in its workers. Any worker may die at any time."""
 
     @property
     def slots(self) -> int:
         """Return how many partitions may be submitted at a time, so that no worker is ever idle."""
 
     def __enter__(self) -> Self:
-        """Start or reach the workers; raises `UsageError`."""
+        """Start or connect to the workers; raises `UsageError`."""
 
     def __exit__(self, *_: object) -> None:
         """Stop what was started."""
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
-        """Have a worker call `work`."""
+        """Submit a call of `work` to a worker."""
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Wait for at least one submitted partition; yield those that are done, with result or `Death`.
+        """Wait for at least one submitted partition; yield those that are done, with a result or a `Death`.
 
         Exceptions that concern the whole run are raised: `ImplementationError`, `UsageError`.
         """

@@ -22,7 +22,7 @@ CONNECT_SECONDS: Final = 3
 RECONNECT_SECONDS: Final = 120.0
 """How long the scheduler may be unreachable before the run ends."""
 LOCAL_CLUSTER: Final = {
-    # A partition whose worker dies is repeated by the caller, who counts.
+    # The caller repeats a partition whose worker died, and counts the attempts.
     "distributed.scheduler.allowed-failures": 0,
     # Dask samples the stack of each worker a hundred times per second.
     "distributed.worker.profile.enabled": False,
@@ -37,7 +37,7 @@ class DaskEngine:
     """Examines partitions on the workers of a scheduler."""
 
     def __init__(self, scheduler: str | None, workers: int) -> None:
-        """Use the cluster at `scheduler`, or start one with `workers` processes if it is None."""
+        """Use the cluster at `scheduler`; if that is None, start one with `workers` processes."""
         try:
             import distributed
         except ImportError as error:
@@ -77,7 +77,7 @@ class DaskEngine:
                 with self._client.as_current():
                     self._distributed.wait(closing, timeout=10)
         except (OSError, TimeoutError):
-            pass  # the cluster is gone, and the implementations with it
+            pass  # The cluster is gone, along with the implementations.
         finally:
             self._client.close(timeout=5)
             if self._cluster is not None:
@@ -96,7 +96,7 @@ class DaskEngine:
         self._pending[future] = work, request, partition
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield the results of the workers."""
+        """Yield the workers' results."""
         distributed = self._distributed
         done: list[Any] = []
         while not done:
@@ -126,7 +126,7 @@ class DaskEngine:
         try:
             return future.result()
         except distributed.KilledWorker:
-            return Death("it ended the worker")
+            return Death("it killed the worker")
         except (OSError, asyncio.CancelledError, distributed.CancelledError) as error:
             return Death(f"the connection was lost: {escape_line(str(error), 100)}", counts=False)
         except ConformError:
@@ -135,7 +135,7 @@ class DaskEngine:
             return describe_exception(error)
 
     def _lose(self) -> Iterator[tuple[Partition, Any]]:
-        """Connect again, and yield everything that was submitted as lost."""
+        """Reconnect, and yield all submitted partitions as lost."""
         lost = [partition for _, _, partition in self._pending.values()]
         self._pending.clear()
         self._client.close(timeout=1)

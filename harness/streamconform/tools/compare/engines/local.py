@@ -1,4 +1,4 @@
-"""Engines of this machine: the process itself, or several others."""
+"""Local engines: this process, or several other processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from streamconform.tools.compare.engines import Death, Work
 from streamconform.tools.compare.inputs.partition import Partition
 
 MAX_FOLDER: Final = 70
-"""Bytes of a folder's path in which a socket of multiprocessing fits; it adds about 35."""
+"""The longest folder path, in bytes, that leaves room for the socket name that multiprocessing adds (about 35
+bytes).
+"""
 
 
 class InlineEngine:
@@ -48,7 +50,7 @@ class InlineEngine:
         self._queue.append((work, request, partition))
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Examine the partition that was submitted first."""
+        """Examine the submitted partition that has waited longest."""
         function, request, partition = self._queue.popleft()
         try:
             result = function(request, partition, None)
@@ -60,9 +62,10 @@ class InlineEngine:
 
 
 class ProcessEngine:
-    """Examines partitions in processes of this machine.
+    """Examines partitions in local processes.
 
-    Each process has its own pool, because if a process of a larger pool ends, its partition is unknown.
+    Each process has its own pool, because if a process in a larger pool ended, its partition would be
+    unknown.
     """
 
     def __init__(self, workers: int) -> None:
@@ -77,12 +80,12 @@ class ProcessEngine:
         self._stop_file = Path(self._folder.name, "stop")
 
     def __enter__(self) -> Self:
-        """Make the pools; a process starts with its first partition."""
+        """Make the pools; a process starts when it gets its first partition."""
         self._idle.extend(self._create_pool() for _ in range(self.slots))
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the processes after the recordings that they examine."""
+        """Stop the processes once they have finished their current recordings."""
         self._stop_file.touch()
         pools = [*self._idle, *(pool for _, pool in self._pending.values())]
         for pool in pools:
@@ -101,7 +104,7 @@ class ProcessEngine:
         self._pending[future] = partition, pool
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield the results of the processes."""
+        """Yield the processes' results."""
         done, _ = concurrent.futures.wait(self._pending, return_when=concurrent.futures.FIRST_COMPLETED)
         for future in done:
             partition, pool = self._pending.pop(future)
@@ -126,12 +129,12 @@ class ProcessEngine:
 
 
 def _create_context() -> multiprocessing.context.BaseContext:
-    """Return how workers are started; none inherits threads or open files of this process.
+    """Return the start method of workers, which inherit no threads or open files from this process.
 
-    On Linux they are forks of a process that imported what they need, which saves most of their start.
-    Elsewhere system libraries may not survive a fork.
+    On Linux they are forked from a process that has already imported the modules they need, which saves most
+    of their start-up time. Elsewhere, system libraries may not survive a fork.
     """
-    # A fork server listens on a socket in the folder for temporary files; Linux has 108 bytes for its path.
+    # A fork server listens on a socket in the temporary folder; Linux limits the socket's path to 108 bytes.
     if sys.platform != "linux" or len(os.fsencode(tempfile.gettempdir())) > MAX_FOLDER:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -145,7 +148,7 @@ def describe_exception(error: BaseException) -> Death:
 
 
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the parent, and end with it."""
+    """Leave Ctrl-C to the parent process, and end when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker has a parent"

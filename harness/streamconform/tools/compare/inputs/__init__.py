@@ -1,6 +1,6 @@
-"""Read recordings from folders and files, of this machine or by URL, with bounded memory.
+"""Read recordings from folders and files, local or by URL, with bounded memory.
 
-To read a further format:
+To add a format:
 
 1. Write a module with `split_NAME(url, size)`, which yields the partitions of a file, and
    `read_NAME(partition)`, which yields cases and unread recordings, one at a time.
@@ -33,7 +33,7 @@ Recordings = Iterator[Case | UnreadRecording]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How files of a format are divided and read."""
+    """The functions that divide and read files of a format."""
 
     suffixes: tuple[str, ...]
     split: Callable[[str, int], Iterator[Partition]]
@@ -52,7 +52,7 @@ READERS: Final[Mapping[str, Reader]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordingFolder:
-    """All recordings of an input that fits into memory; every file is in one of the two lists."""
+    """All recordings of an input that fits in memory; every file is in one of the two lists."""
 
     cases: tuple[Case, ...]
     unread: tuple[UnreadRecording, ...]
@@ -68,12 +68,12 @@ def find_format(url: str) -> str:
     suffixes = {end: name for name, reader in READERS.items() for end in reader.suffixes}
     found = next((name for end, name in suffixes.items() if url.lower().endswith(end)), None)
     try:
-        # To find out that a URL is not a folder, the whole file is requested from a web server.
+        # Asking a web server whether a URL is a folder would request the entire file.
         if (found is None or is_local(url)) and is_folder(url):
             return "folder"
         if found is None:
             raise UsageError(
-                f"`{url}` is no folder, and no file with one of the suffixes {', '.join(suffixes)}"
+                f"`{url}` is neither a folder nor a file with one of the suffixes {', '.join(suffixes)}"
             )
         measure_file(url)
     except (OSError, ImportError, ValueError) as error:
@@ -113,7 +113,7 @@ def measure_input(url: str) -> int:
 
 
 def read(location: str | Path, apis: Collection[str] = (), limit: int | None = None) -> RecordingFolder:
-    """Return the recordings of a path or URL, at most `limit` per API; an empty `apis` selects every API.
+    """Return the recordings at a path or URL, at most `limit` per API; an empty `apis` selects every API.
 
     A recording that cannot be read, or whose API is unknown, is listed with the reason. Raises
     `SourceError` for an invalid file, and `UsageError` if there are no recordings.
@@ -139,4 +139,4 @@ def read(location: str | Path, apis: Collection[str] = (), limit: int | None = N
 def describe_nothing(url: str, apis: Collection[str]) -> str:
     """Return the message for an input without recordings."""
     wanted = f" of {', '.join(apis)}" if apis else ""
-    return f"`{url}` holds no recording{wanted}; expected `manifest.jsonl`, or <api>/<name>.sse in it"
+    return f"`{url}` contains no recording{wanted}; expected `manifest.jsonl`, or <api>/<name>.sse in it"

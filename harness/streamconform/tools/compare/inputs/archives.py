@@ -1,4 +1,4 @@
-"""Tar and zip archives: members `<api>/<name>.sse` and so on, under any folders."""
+"""Tar and zip archives, with members such as `<api>/<name>.sse` in any folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamconform.tools.compare.inputs.recording import Entry, UnreadRecording,
 from streamconform.tools.compare.inputs.storage import measure_file, open_file
 
 BLOCK: Final = 512
-"""Bytes of a header in a tar archive."""
+"""The size of a header in a tar archive."""
 
 
 def split_tar(url: str, size: int) -> Iterator[Partition]:

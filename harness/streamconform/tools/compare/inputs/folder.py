@@ -1,4 +1,4 @@
-"""Folders of recordings: by `manifest.jsonl`, or by the names of their subfolders."""
+"""Folders of recordings, described by `manifest.jsonl` or by the names of their subfolders."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from streamconform.tools.compare.inputs.storage import is_local, open_storage
 MANIFEST: Final = "manifest.jsonl"
 REQUEST: Final = ".request.json"
 MAX_ENTRIES: Final = 5_000
-"""Maximum files in one partition, regardless of their size."""
+"""The maximum number of files in a partition, regardless of their size."""
 UNKNOWN_SIZE: Final = 8 * 1024
-"""Assumed bytes of a file named in a manifest: finding the real size would cost a request per file."""
+"""The assumed size of a file in a manifest; finding the real size would take a request per file."""
 
 
 def split_folder(url: str, size: int) -> Iterator[Partition]:
@@ -74,13 +74,13 @@ def parse_manifest_line(line: bytes) -> Entry:
 
 
 def is_recording(name: str) -> bool:
-    """Return whether a file of this name is a recording, and not a recording's metadata."""
+    """Return whether a file with this name is a recording, rather than a recording's metadata."""
     aside = name.endswith((REQUEST, ".twin.json")) or name.startswith(".")
     return posixpath.splitext(name)[1] in SUFFIXES and not aside
 
 
 def _list_entries(url: str) -> Iterator[tuple[Entry, int]]:
-    """Yield the recordings in a folder, with their sizes in bytes where the listing has them."""
+    """Yield the recordings in a folder, with their sizes in bytes if the listing provides them."""
     storage, folder = open_storage(url)
     manifest = posixpath.join(folder, MANIFEST)
     if storage.isfile(manifest):
@@ -119,7 +119,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
         folder, found = Path(url), Path(url) / entry.file
         outside = outside or not found.resolve().is_relative_to(folder.resolve())
         if not outside and entry.sha256 is None and found.with_suffix(".yaml").is_file():
-            # Our own cassettes have more metadata.
+            # Our own cassettes contain more metadata.
             try:
                 return wrap_cassette(entry, cassettes.load(folder, found.parent.name, found.stem))
             except SourceError as error:

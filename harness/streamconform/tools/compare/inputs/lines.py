@@ -31,7 +31,7 @@ from streamconform.tools.compare.inputs.recording import (
 from streamconform.tools.compare.inputs.storage import measure_file, open_file
 
 MAX_LINE: Final = 2 * MAX_BODY
-"""Maximum bytes of a line: escapes and base64 need more space than the body itself."""
+"""The maximum size of a line; escapes and base64 need more space than the body itself."""
 UNKNOWN: Final = "unknown"
 
 
@@ -56,7 +56,7 @@ def read_lines(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def build_entry(file: str, given: Mapping[str, Any]) -> Entry:
-    """Return the metadata of a recording in a row or a line, without the body."""
+    """Return the metadata of the recording in a row or line, without the body."""
     media_type, request = given.get("content_type"), given.get("request")
     return Entry(
         file=file,
@@ -69,7 +69,7 @@ def build_entry(file: str, given: Mapping[str, Any]) -> Entry:
 
 
 def _guess_suffix(api: str) -> str:
-    """Return the suffix of a body in the usual framing of an API."""
+    """Return the file suffix for a body in the API's usual framing."""
     found = find_api(api)
     framing = found.framing if found is not None else "sse"
     return {"ndjson": ".ndjson", "eventstream": ".eventstream", "invoke_stream": ".eventstream"}.get(
@@ -89,7 +89,7 @@ def _read_line(file: str, line: bytes) -> Case | UnreadRecording:
 
 
 def read_body(given: Mapping[str, Any]) -> bytes:
-    """Return the bytes of `body` or `body_base64`; raises `ValueError` or `TypeError` if there are none."""
+    """Return the bytes in `body` or `body_base64`; raises `ValueError` or `TypeError` if there are none."""
     body = given.get("body")
     if isinstance(body, bytes):
         return body
@@ -102,10 +102,10 @@ def read_body(given: Mapping[str, Any]) -> bytes:
 
 
 def _iterate_lines(file: IO[bytes], partition: Partition) -> Iterator[tuple[int, bytes]]:
-    """Yield position and bytes of each line; of a line that is too long, only its beginning."""
+    """Yield the position and bytes of each line; a line that is too long is cut."""
     position = partition.start
     if position:
-        # A line that starts before the partition belongs to the one before.
+        # A line that starts before the partition belongs to the previous one.
         file.seek(position - 1)
         position -= 1
         position += _skip_line(file)
@@ -123,7 +123,7 @@ def _iterate_lines(file: IO[bytes], partition: Partition) -> Iterator[tuple[int,
 
 
 def _skip_line(file: IO[bytes]) -> int:
-    """Read to the end of the line, and return the number of bytes."""
+    """Read to the end of the line, and return the number of bytes read."""
     skipped = 0
     while part := file.readline(1024 * 1024):
         skipped += len(part)

@@ -1,4 +1,4 @@
-"""Parquet files with the columns `api` and `body`, and if known `status`, `content_type` and `request`."""
+"""Parquet files with the columns `api` and `body`, and optionally `status`, `content_type` and `request`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from streamconform.tools.compare.inputs.storage import open_file
 
 COLUMNS: Final = ("api", "body", "status", "content_type", "request")
 BATCH: Final = 64
-"""Rows in memory at a time."""
+"""The number of rows in memory at a time."""
 
 
 def split_parquet(url: str, size: int) -> Iterator[Partition]:
-    """Yield partitions of whole row groups, of about `size` bytes or one group."""
+    """Yield partitions that consist of complete row groups and have about `size` bytes."""
     with open_file(url) as file:
         metadata = _open(url, file).metadata
         sizes = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]
@@ -61,7 +61,7 @@ def _open(url: str, file: Any) -> Any:
     try:
         opened = ParquetFile(file)
     except (ArrowException, OSError) as error:
-        raise SourceError((Problem(url, None, f"it is no Parquet file: {error}"),)) from error
+        raise SourceError((Problem(url, None, f"it is not a Parquet file: {error}"),)) from error
     if not {"api", "body"} <= set(opened.schema_arrow.names):
         columns = ", ".join(opened.schema_arrow.names)
         message = f"expected the columns `api` and `body`, found {columns}"

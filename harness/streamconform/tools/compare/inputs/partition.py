@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from streamconform.tools.compare.inputs.recording import Entry
 
 PARTITION_BYTES = 4 * 1024 * 1024
-"""The default size of a partition. A worker holds one recording at a time, so it does not bound memory; a
-partition is what is repeated when a worker dies."""
+"""The default size of a partition. It does not affect memory use, since a worker holds one recording at a
+time; it determines how much work is repeated when a worker dies.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,16 +21,16 @@ class Partition:
     url: str
     """The input: a path, or an fsspec URL."""
     format: str
-    """A name of `inputs.READERS`."""
+    """A key of `inputs.READERS`."""
     start: int = 0
     stop: int | None = None
     """Positions in units of the format (bytes, members, row groups); None is the end."""
     size: int = 0
-    """Bytes, for the progress."""
+    """The size in bytes, for showing progress."""
     entries: tuple[Entry, ...] = ()
     """The recordings, if the input is a folder."""
     only: frozenset[str] | None = None
-    """The recordings to examine; None for all."""
+    """The names of the recordings to examine; None for all."""
     without: tuple[tuple[str, str], ...] = ()
     """Recordings that are not examined because they kill the worker, with the reason."""
     unreadable: str | None = None
@@ -37,6 +38,6 @@ class Partition:
 
     @property
     def id(self) -> str:
-        """Return a name that is the same whenever the same input is divided in the same way."""
+        """Return a name that stays the same if the same input is divided in the same way."""
         fields = asdict(replace(self, only=None, without=(), unreadable=None))
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

@@ -23,7 +23,7 @@ FRAMINGS: Final[Mapping[str, Framing]] = {
     ".json": "json_array",
     ".eventstream": "eventstream",
 }
-"""The framing of a body without a content type, by its suffix; payloads get the usual one of their API."""
+"""The framing of a body without a content type, by its suffix; payloads get their API's usual framing."""
 SUFFIXES: Final = (*FRAMINGS, PAYLOADS)
 _SUFFIX_OF: Final = {framing: suffix for suffix, framing in FRAMINGS.items()}
 
@@ -39,10 +39,10 @@ class UnreadRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A recording in an input, and its metadata before it is read."""
+    """A recording in an input that has not been read yet, with its metadata."""
 
     file: str
-    """Name in reports: a path, or a file and the position in it."""
+    """The name in reports: a path, or a file and a position in it."""
     api: str
     status: int = 200
     media_type: str | None = None
@@ -52,11 +52,11 @@ class Entry:
 
 
 class UnreadableRecordingError(ValueError):
-    """The reason why one recording cannot be read."""
+    """A recording cannot be read; the message is the reason."""
 
 
 def name_api(name: str) -> str:
-    """Return the name of the API that a corpus calls `name`; `name` itself if it is unknown."""
+    """Return our name of the API that a corpus calls `name`, or `name` itself if it is unknown."""
     api = find_api(name)
     return name if api is None else api.name
 

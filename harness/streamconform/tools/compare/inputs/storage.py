@@ -15,7 +15,7 @@ BUFFER: Final = 256 * 1024
 
 
 def open_storage(url: str) -> tuple[Any, str]:
-    """Return the file system of `url` and the path in it; raises `UsageError` for an unknown protocol."""
+    """Return the file system for `url`, and the path in it; raises `UsageError` for an unknown protocol."""
     try:
         storage, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError, OSError) as error:
@@ -24,7 +24,7 @@ def open_storage(url: str) -> tuple[Any, str]:
 
 
 def open_file(url: str) -> IO[bytes]:
-    """Return `url` opened for reading, seekable; raises `OSError`."""
+    """Open `url` as a seekable file for reading; raises `OSError`."""
     if is_local(url):
         return Path(url).open("rb")
     storage, path = open_storage(url)
@@ -33,7 +33,7 @@ def open_file(url: str) -> IO[bytes]:
 
 
 def measure_file(url: str) -> int:
-    """Return the size of `url` in bytes, 0 if the server does not report it; raises `OSError`."""
+    """Return the size of `url` in bytes, or 0 if the server does not report it; raises `OSError`."""
     if is_local(url):
         return Path(url).stat().st_size
     storage, path = open_storage(url)
@@ -49,10 +49,10 @@ def is_folder(url: str) -> bool:
 
 
 def make_absolute(url: str) -> str:
-    """Return `url` in a form that works in another folder."""
+    """Return `url` in a form that also works in a different working directory."""
     return os.path.abspath(url) if is_local(url) else url  # noqa: PTH100 - links stay as they are
 
 
 def is_local(url: str) -> bool:
-    """Return whether `url` is a path of this machine."""
+    """Return whether `url` is a local path."""
     return "://" not in url

@@ -1,6 +1,6 @@
-"""WARC files: the responses whose address belongs to a known API.
+"""WARC files; the recordings are the responses whose address belongs to a known API.
 
-One worker reads a whole file, because the records of a compressed one have no index.
+One worker reads the entire file, because compressed files have no index of their records.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def split_warc(url: str, size: int) -> Iterator[Partition]:
 
 
 def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
-    """Yield the recordings of `partition`, named after the byte at which their record starts."""
+    """Yield the recordings of `partition`, named after the offset at which their record starts."""
     try:
         from warcio.archiveiterator import ArchiveIterator
         from warcio.exceptions import ArchiveLoadFailed
@@ -45,7 +45,7 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 if api is None:
                     continue
                 body = record.content_stream().read(MAX_BODY + 1)
-                # To find the offset, the iterator reads to the end of the record.
+                # The iterator reads to the end of the record to find the offset.
                 yield _make_recording(f"{name}#{records.get_record_offset()}", api, record, body)
         except (ArchiveLoadFailed, OSError, EOFError) as error:
             raise SourceError((Problem(partition.url, None, f"the archive is broken: {error}"),)) from error

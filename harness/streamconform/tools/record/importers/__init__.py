@@ -1,4 +1,4 @@
-"""Import captures made by other tools as cassettes."""
+"""Import captures from other tools as cassettes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streamconform.tools.record.importers.exchange import (
 Exchanges = Iterable[ImportedExchange | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
-"""Limit of a file in bytes. The largest vcrpy cassette seen in a public repository has 9 MB."""
+"""The maximum size of a file in bytes. The largest vcrpy cassette seen in a public repository has 9 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class ImportedFile:
     cassettes: tuple[Cassette, ...]
     skipped: tuple[SkippedExchange, ...]
     secrets: tuple[bytes, ...] = ()
-    """Keys, passwords and cookies of the exchanges; no written file may contain one."""
+    """The keys, passwords and cookies in the exchanges; no written file may contain one."""
 
 
 def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
     """Return the cassettes in `data`, the contents of the file `path`.
 
     Without `api`, the API is detected from the path of each request. If there are several cassettes, they are
-    numbered. Raises `SourceError` if the file does not have the format of its suffix, or if `api` is needed
-    and missing.
+    numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
+    is needed and missing.
     """
     stem = make_slug(name or path.name.partition(".")[0])
     skipped: list[SkippedExchange] = []
@@ -82,7 +82,7 @@ def _is_stream(exchange: ImportedExchange, api: str) -> bool:
 
 
 def _read_langchain(path: Path, data: bytes) -> Exchanges:
-    from streamconform.tools.record.importers import langchain  # which imports vcrpy too
+    from streamconform.tools.record.importers import langchain  # this module imports vcrpy too
 
     return langchain.read(path, data)
 
@@ -106,7 +106,7 @@ READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes]
     (lambda _, data: har.is_har(data), har.read),
     (_is_vcr, _read_vcr),
 )
-"""How each format with several exchanges is recognised, and its reader. Anything else is a body."""
+"""For each format with several exchanges, how to recognise it, and its reader. Any other file is a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | SkippedExchange:
@@ -120,7 +120,7 @@ def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | Skipped
         wrong = explain_wrong_api(wanted, exchange.status, body)
         return wanted if wrong is None else SkippedExchange(exchange.origin, wrong)
     if detected is None and exchange.url is not None:
-        # Its frames may look like those of an API: older endpoints of a provider have similar ones.
+        # Its frames may resemble those of an API: older endpoints of a provider have similar ones.
         return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
     if detected is None:
         found = detect_apis(exchange.status, body)

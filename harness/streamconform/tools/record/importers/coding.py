@@ -16,11 +16,11 @@ from typing import Any, Final
 from streamconform.suite.cassettes import MAX_BODY
 
 MAX_MEMBERS: Final = 100
-"""Limit of concatenated gzip members; a server normally sends one."""
+"""The maximum number of concatenated gzip members; a server normally sends one."""
 
 
 class Undecodable(ValueError):
-    """The body is neither text nor in the coding that its `content-encoding` names."""
+    """The body is neither text nor encoded as its `content-encoding` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def decode_body(body: bytes, encoding: str) -> DecodedBody:
 
 
 class _DecodingError(Exception):
-    """The body is not in this coding, or no decoder for it is installed."""
+    """The body does not have this coding, or no decoder for it is installed."""
 
 
 def _reject_unknown(body: bytes) -> tuple[bytes, bool]:
@@ -104,7 +104,7 @@ DECODERS: Final[Mapping[str, Callable[[bytes], tuple[bytes, bool]]]] = {
     "deflate": _deflate,
     "br": _brotli,
 }
-"""Content coding to decoder, which returns (decoded body, whether it was complete)."""
+"""Maps a content coding to its decoder, which returns (decoded body, whether it was complete)."""
 
 
 def _import_decoder(*names: str) -> Any:

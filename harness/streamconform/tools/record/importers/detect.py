@@ -12,7 +12,7 @@ from streamconform.apis.api import Api
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_FRAMES: Final = 200
-"""Maximum frames examined; the first frame normally identifies the API."""
+"""The maximum number of frames examined; the first frame normally identifies the API."""
 
 
 def detect_apis(status: int, body: bytes) -> tuple[str, ...]:
@@ -46,13 +46,13 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
     others = [name for name in detect_apis(status, body) if name != api]
     if framed in MESSAGE_REWRITERS and not others:
         return None  # binary messages, of which the first one may be any error
-    found = "no stream, and no JSON" if framed == "document" else f"{len(payloads)} frames, none of {api}"
+    found = "neither a stream nor JSON" if framed == "document" else f"{len(payloads)} frames, none of {api}"
     hint = f"; it looks like {' or '.join(others)}" if others else ""
     return f"it is not of {api}: {found}{hint}"
 
 
 def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
-    """Return whether only this API has such a payload."""
+    """Return whether only this API has payloads like this one."""
     names = [name for name in _list_names(event, payload) if isinstance(name, str) and name]
     if any(api.importing.types.fullmatch(name) for name in names):
         return True
@@ -60,7 +60,7 @@ def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
 
 
 def _list_names(event: str | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return all names that may identify a payload; without its framing, only its single member does."""
+    """Return all names that may identify a payload; without framing, only its single member's name does."""
     wrapper = next(iter(payload)) if len(payload) == 1 else None
     return payload.get("type"), payload.get("event_type"), payload.get("object"), event, wrapper
 

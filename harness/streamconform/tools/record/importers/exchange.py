@@ -106,7 +106,7 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
     clean = _Cleaner(exchange, headers, coding.body, framed)
     body = clean(coding.body)
     if framed in MESSAGE_REWRITERS:
-        # Binary frames carry checksums, which a replaced value makes invalid, and payloads may be in base64.
+        # Binary frames have checksums, which a replaced value makes invalid, and payloads may be in base64.
         body = replace_payloads(framed, eventstream.update_checksums(coding.body, body), clean)
     return Cassette(
         api=api,
@@ -132,7 +132,7 @@ def find_secrets(exchange: ImportedExchange) -> tuple[bytes, ...]:
 
 
 class _Cleaner:
-    """Replaces keys and identifying values by text of the same length in every part of an exchange."""
+    """Replaces keys and identifying values with text of the same length in every part of an exchange."""
 
     def __init__(
         self, exchange: ImportedExchange, headers: Mapping[str, str], body: bytes, framed: Framing
@@ -177,7 +177,7 @@ def _explain_missing_request(exchange: ImportedExchange) -> str | None:
 
 
 def _get_target(url: str | None) -> str:
-    """Return the path and the query of `url`, without the values of parameters that carry keys."""
+    """Return the path and query of `url`, without the values of parameters that contain keys."""
     parts = urlsplit(url or "")
     return scrub.replace_key_parameters(parts.path + (f"?{parts.query}" if parts.query else ""))
 

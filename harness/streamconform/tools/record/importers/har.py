@@ -31,7 +31,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
     try:
         entries = json.loads(data.decode("utf-8-sig"))["log"]["entries"]
         if not isinstance(entries, list):
-            raise TypeError("`log.entries` is no list")
+            raise TypeError("`log.entries` is not a list")
     except (*BROKEN, RecursionError) as error:
         raise SourceError((Problem(str(path), None, f"not a HAR: {error}"),)) from error
     for number, entry in enumerate(entries, start=1):

@@ -1,4 +1,4 @@
-"""Read traces of Go's httprr: after a first line, pairs of lengths, each with a request and a response.
+"""Read traces of Go's httprr: a header line, then pairs of lengths, each followed by request and response.
 
 Both are as they were on the wire (https://pkg.go.dev/golang.org/x/oscar/internal/httprr), so the response may
 have a chunked transfer encoding, whose boundaries are not those of the network.
@@ -29,7 +29,7 @@ def is_trace(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges of the trace in `data`; raises `SourceError` where a length is missing or wrong."""
+    """Yield the exchanges in the trace `data`; raises `SourceError` if a length is missing or wrong."""
     first = FIRST_LINE.match(data)
     assert first is not None, "the caller looked"
     position, number = first.end(), 0
@@ -52,11 +52,11 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
 
 def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> ImportedExchange:
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
-    # Go writes the version that the exchange had; the rest has the form of HTTP/1.1.
+    # Go writes the HTTP version of the exchange, but the rest has the form of HTTP/1.1.
     server.receive_data(HTTP2.sub(b"HTTP/1.1", request_bytes, count=1))
     request = server.next_event()
     if not isinstance(request, h11.Request):
-        raise h11.RemoteProtocolError("the request ends in its headers")
+        raise h11.RemoteProtocolError("the request ends inside its headers")
     sent = _read_body(server)
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
     client.send(h11.Request(method=request.method, target=request.target, headers=[("host", "recorded")]))
@@ -67,7 +67,7 @@ def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> I
     while isinstance(response, h11.InformationalResponse):
         response = client.next_event()
     if not isinstance(response, h11.Response):
-        raise h11.RemoteProtocolError("the response ends in its headers")
+        raise h11.RemoteProtocolError("the response ends inside its headers")
     return ImportedExchange(
         origin=where,
         recipe=RECIPE,

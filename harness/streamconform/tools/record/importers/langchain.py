@@ -1,4 +1,4 @@
-"""Read the cassettes of LangChain's own vcrpy serializer: gzip over YAML with two lists.
+"""Read the cassettes of LangChain's own vcrpy serializer: gzipped YAML with two lists.
 
 `requests` and `responses` belong together by position. Values of headers, and in some projects the address,
 are replaced by a mark; the request's body then shows which API of OpenAI was called.
@@ -22,7 +22,7 @@ from streamconform.tools.record.importers import vcr
 from streamconform.tools.record.importers.exchange import ImportedExchange, SkippedExchange
 
 MAX_UNPACKED: Final = 64 * 1024 * 1024
-"""Limit of a decompressed file in bytes."""
+"""The maximum size of a decompressed file in bytes."""
 REMOVED: Final = "**REDACTED**"
 _OPENAI: Final = "https://api.openai.com/v1"
 _ANTHROPIC: Final = "https://api.anthropic.com/v1/messages"
@@ -39,7 +39,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
         document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
         pairs = list(zip(document["requests"], document["responses"], strict=True))
     except vcr.BROKEN as error:
-        message = f"not a cassette of LangChain: {vcr.describe_error(error)}"
+        message = f"not a LangChain cassette: {vcr.describe_error(error)}"
         raise SourceError((Problem(str(path), vcr.find_line(error), message),)) from error
     for number, (request, response) in enumerate(pairs, start=1):
         where = f"{path.name}, interaction {number} of {len(pairs)}"
@@ -62,7 +62,7 @@ def _decompress(path: Path, data: bytes) -> bytes:
 
 
 def _restore_request(request: Mapping[str, Any]) -> Any:
-    """Return the request with the attributes of vcrpy's, without the removed values."""
+    """Return the request with the attributes of a vcrpy request, without the removed values."""
     uri, body = str(request["uri"]), request.get("body")
     if uri == REMOVED:
         sent = json.loads(body) if isinstance(body, str | bytes) else {}
@@ -72,7 +72,7 @@ def _restore_request(request: Mapping[str, Any]) -> Any:
 
 
 def _guess_address(sent: Mapping[str, Any]) -> str:
-    """Return the address to which a client sends this body; both providers use `messages`."""
+    """Return the address to which a client would send this body; both providers use `messages`."""
     if str(sent.get("model")).startswith("claude"):
         return _ANTHROPIC
     return f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"

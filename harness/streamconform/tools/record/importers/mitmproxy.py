@@ -1,6 +1,6 @@
-"""Read flows that mitmproxy saved: one tnetstring after the other (https://tnetstrings.info/).
+"""Read flows that mitmproxy saved: a sequence of tnetstrings (https://tnetstrings.info/).
 
-A value is its length, a colon, its bytes and a letter for its type.
+A value consists of its length, a colon, its bytes and a letter for its type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_flows(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges of the flows in `data`; raises `SourceError` where a value is broken."""
+    """Yield the exchanges of the flows in `data`; raises `SourceError` if a value is broken."""
     position, number = 0, 0
     while position < len(data):
         number += 1
@@ -38,7 +38,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
         try:
             yield _read_flow(where, flow)
         except BROKEN as error:
-            yield SkippedExchange(where, f"not a flow of mitmproxy: {error}")
+            yield SkippedExchange(where, f"not a mitmproxy flow: {error}")
 
 
 def _read_flow(where: str, flow: Mapping[str, Any]) -> ImportedExchange | SkippedExchange:

@@ -18,7 +18,7 @@ HEADER_END: Final = re.compile(rb"\r?\n\r?\n")
 CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,8}\r\n")
 PAYLOADS: Final = ".jsonl"
 MAX_HEADS: Final = 20
-"""Limit of response heads before the body: `100 Continue`, a proxy's response to CONNECT, redirects."""
+"""The maximum number of heads before the body: `100 Continue`, a proxy's answer to CONNECT, redirects."""
 
 
 def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
@@ -64,7 +64,7 @@ def _detect_api(path: Path, payload: Any) -> str:
 
 
 def _join_texts(path: Path, data: bytes) -> ImportedExchange:
-    """Return the body whose pieces are the lines, each a JSON string, as some npm packages keep chunks."""
+    """Join the lines, each a JSON string, to a body; some npm packages save chunks in this form."""
     pieces: list[str] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
@@ -96,7 +96,7 @@ def _read_payloads(path: Path, data: bytes, api: str) -> ImportedExchange:
 
 
 def _split_head(path: Path, data: bytes) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body; if there are several heads, the last one is used."""
+    """Return the status, headers and body; if there are several heads, the last one is used."""
     status, headers = 200, dict[str, str]()
     for _ in range(MAX_HEADS):
         line = STATUS_LINE.match(data)

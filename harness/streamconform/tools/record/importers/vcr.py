@@ -1,8 +1,8 @@
 """Read vcrpy cassettes, YAML and JSON, with vcrpy's own deserialisers.
 
-vcrpy joins the chunks of a stream, so the bytes are kept and the chunk boundaries are lost. Its YAML loader
-is a safe one (since 8.2.1, GHSA-rpj2-4hq8-938g); a pass over the parser's events first rejects documents
-that would need unbounded memory to compose.
+vcrpy joins the chunks of a stream, so the bytes are preserved but the chunk boundaries are lost. Its YAML
+loader is safe (since 8.2.1, GHSA-rpj2-4hq8-938g); before it runs, a pass over the parser's events rejects
+documents that would need unbounded memory to compose.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
 
 
 def decode_utf8(path: Path, data: bytes) -> str:
-    """Return the text of a file; raise `SourceError` with the line of a byte that is not UTF-8."""
+    """Return the text of a file; raise `SourceError`, with the line, if a byte is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -64,7 +64,7 @@ def decode_utf8(path: Path, data: bytes) -> str:
 def reject_hostile(path: Path, text: str) -> None:
     """Raise `SourceError` if composing the YAML would recurse too deeply or need unbounded memory.
 
-    Anchors alone are allowed: vcrpy writes them.
+    Anchors alone are allowed, because vcrpy writes them.
     """
     depth = 0
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
