@@ -278,3 +278,15 @@ def test_a_document_has_the_outcome_of_its_stream() -> None:
     expected = decode(stream, pricing=None).outcome
     expected["content"][2]["arguments_text"] = None
     assert found == expected
+
+
+def test_a_signature_after_the_end_of_a_call_does_not_change_the_call_that_was_reported() -> None:
+    late = decode(
+        answer(
+            start(0, "google_search_call", id="gs_1", arguments={"queries": ["tides"]}),
+            stop(0),
+            delta(0, "google_search_call", signature="c2ln"),
+        )
+    )
+    assert_event_rules(late)
+    assert late.content[0].get("signature") is None

@@ -132,10 +132,15 @@ class Assembler:
             block.redacted = block.redacted or redacted
 
     def sign_content(self, slot: Hashable, signature: str) -> None:
-        """Set the signature of the text or call in the slot; an empty one changes nothing."""
+        """Set the signature of the text or call in the slot; an empty one changes nothing.
+
+        One that follows the end event of a call is ignored, because that event reported the whole call.
+        """
         block = self._slots.get(slot)
-        if signature and (
-            isinstance(block, CallBlock) or (isinstance(block, ProseBlock) and block.kind == "text")
+        if not signature:
+            return
+        if (isinstance(block, CallBlock) and not block.complete) or (
+            isinstance(block, ProseBlock) and block.kind == "text"
         ):
             block.signature = signature
 
