@@ -381,7 +381,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (
         ANTHROPIC,
         {"messages": [user(came())]},
-        "messages.0.content.0.tool_use_id: no earlier `tool_use` has the id",
+        "messages.0.content.0.tool_use_id: no earlier `tool_use` has the id `t1`",
     ),
     (
         ANTHROPIC,

@@ -65,7 +65,7 @@ class OllamaChatGrammar(Grammar):
         self.ids: set[str] = set()
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return `error`, `last` or `record`: records have no type."""
+        """Return `error`, `last` or `record`, since records have no type."""
         del frame
         if payload.get("error"):
             return "error"

@@ -102,7 +102,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield "item-id-constant", f"`{value[:40]}` after `{str(self.names[index])[:40]}`"
 
     def finish(self) -> Violations:
-        """Accept an error as the end, without a failed response after it: both are documented."""
+        """Accept an error as the end even without a failed response after it, because both are documented."""
         if self.errors and self.state != ENDED:
             self.state = ENDED
         yield from ()
