@@ -1,4 +1,4 @@
-"""Inputs: every recording is read once, whatever the form, the division and the place."""
+"""Every recording is read once, regardless of the format, the division and the location."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHOLE = 2**30
 
 
 def read_all(url, size):
-    """Return what is read, and in how many partitions."""
+    """Return the recordings that are read, and the number of partitions."""
     partitions = list(split_input(str(url), size))
     found = [recording for partition in partitions for recording in read_partition(partition)]
     assert all(isinstance(each, Case) for each in found), found

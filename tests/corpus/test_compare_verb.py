@@ -1,4 +1,4 @@
-"""`conform compare` over small folders, with implementations that differ, break rules, or do not answer."""
+"""`conform compare` on small folders, with implementations that differ, break rules, or do not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of recordings: what is read, and what is told where it is not."""
+"""Folders of recordings: which files are read, and the messages about the others."""
 
 from __future__ import annotations
 
