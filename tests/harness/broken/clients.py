@@ -1,7 +1,7 @@
-"""Clients over HTTP that do what they should not: nothing but sockets, each a few lines.
+"""HTTP clients that misbehave, written in a few lines each, with nothing but sockets.
 
-Like the programs beside them they misbehave in the second of four runs, as the function `broken`; which one
-is the second the number at the end of the base URL tells.
+Like the programs in this folder, they misbehave in the second of four runs, in the function `broken`; the
+number at the end of the base URL says which run it is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from .programs import Broken
 
 LARGE: Final = 20_000_000
-"""More than what both ends of a connection buffer."""
+"""More bytes than both ends of a connection buffer."""
 
 HTTP = """\
 import re, socket, struct, threading

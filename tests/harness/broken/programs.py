@@ -1,7 +1,7 @@
-"""Adapters that do what they should not, each a few lines, and some that only look like it.
+"""Adapters that misbehave, in a few lines each, and some that only seem to.
 
-Each is asked for four runs, one to four. It misbehaves in the second, as the function `broken`, and answers
-the others well, so that what happens around a fault is seen too.
+Each gets four runs, numbered from one. It misbehaves in the second, in the function `broken`, and answers the
+others correctly, so that the effects around a fault are tested too.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ def serve(broken, **more):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One adapter. Without a function `broken` in its code it is the whole program."""
+    """One adapter. If its code has no function `broken`, it is the complete program."""
 
     id: str
     does: str
     code: str
     verdict: str
-    """Of the run that the fault falls on; for part `start`, what the command ends with."""
+    """The verdict of the faulty run or, for part `start`, the exit of the command."""
     kind: str = ""
     falls_on: int = 2
-    """The run that the fault falls on; 0: on none."""
+    """The number of the faulty run; 0 if there is none."""
     part: Part = "run"
     hangs: bool = False
-    """Is not waited for long."""
+    """Whether its timeout is short."""
     padding: int = 0
-    """Bytes of a comment in its second stream, more than the buffers of a connection hold."""
+    """The size of a comment in its second stream, which exceeds the buffers of a connection."""
     status: int = 200
-    """Of the answer that its second stream is."""
+    """The text of the answer in its second stream."""
 
     @property
     def program(self) -> str:
-        """The source of the program."""
+        """The source code of the program."""
         if self.part == "python":
             return self.code
         ends = "serve(broken)\n" if "def broken(" in self.code and "serve(" not in self.code else ""
