@@ -167,7 +167,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             if not (isinstance(call, str) and call):
                 yield "id-present", f"item {index} has none"
             elif call in self.calls:
-                yield "unique-ids", f"`{call[:60]}` is that of items {self.calls[call]} and {index}"
+                yield "unique-ids", f"`{call[:60]}` belongs to items {self.calls[call]} and {index}"
             else:
                 self.calls[call] = index
 
