@@ -153,7 +153,7 @@ def test_a_line_that_is_no_recording_is_counted(tmp_path, name):
 
 def test_a_recording_of_an_unknown_api_is_counted(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"api": "future-api", "body": "data: 1\n\n"}))
-    assert read(tmp_path / "a.jsonl").unread[0].reason == "the api future-api is not known to this version"
+    assert read(tmp_path / "a.jsonl").unread[0].reason == "the API future-api is not known to this version"
 
 
 def test_an_input_that_is_none_is_a_mistake(tmp_path):

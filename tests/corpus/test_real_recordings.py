@@ -88,5 +88,5 @@ def assert_agrees(ran):
 def test_recordings_of_an_unknown_api_are_counted_and_the_reason_is_said(tmp_path):
     ran = compare(Project(tmp_path), NEIGHBOURS)
     for api, count in NEIGHBOURS.items():
-        assert f"not read: {count} of {api}: the api {api} is not known to this version" in ran.out
+        assert f"not read: {count} of {api}: the API {api} is not known to this version" in ran.out
     assert ran.code == 5

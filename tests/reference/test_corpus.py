@@ -62,7 +62,7 @@ def test_every_line_of_the_manifest_is_read_or_is_of_an_api_that_is_not_known() 
     assert len(corpus().cases) + len(corpus().unread) >= 2398
     for unread in corpus().unread:
         assert unread.api not in APIS
-        assert unread.reason == f"the api {unread.api} is not known to this version"
+        assert unread.reason == f"the API {unread.api} is not known to this version"
 
 
 @pytest.mark.parametrize("api", APIS)

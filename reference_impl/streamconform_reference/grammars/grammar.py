@@ -144,7 +144,7 @@ class Grammar(ABC):
         """Return the type of a frame, or None if it has none."""
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield violations by a frame of a known type that no table covers."""
+        """Yield violations in a frame of a known type that no table covers."""
         del kind, payload
         yield from ()
 
@@ -157,7 +157,7 @@ class Grammar(ABC):
         yield "no-done-marker", "`[DONE]` came, but this API does not send it"
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
-        """Yield violations by the event name that the framing gives a frame."""
+        """Yield violations in the event name that the framing gives a frame."""
         del frame, kind
         yield from ()
 

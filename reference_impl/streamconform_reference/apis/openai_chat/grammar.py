@@ -106,7 +106,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         self.state = ENDED
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by a chunk."""
+        """Yield other violations in a chunk."""
         if self.marked or self.failed:
             yield "terminal-last", f"another {kind} follows"
         if kind == "error":

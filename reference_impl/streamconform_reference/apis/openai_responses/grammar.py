@@ -67,7 +67,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         self.errors = 0
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by an event."""
+        """Yield other violations in an event."""
         number = payload.get("sequence_number")
         if type(number) is int:
             if number != self.number:
