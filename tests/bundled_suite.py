@@ -26,7 +26,7 @@ def streams() -> tuple[Case, ...]:
 
 @cache
 def documents() -> tuple[Case, ...]:
-    """Return the cases about one answer without streaming."""
+    """Return the cases about one non-streaming answer."""
     return tuple(case for case in cases() if isinstance(case, Case) and not case.stream)
 
 

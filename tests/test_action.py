@@ -1,4 +1,4 @@
-"""`action.yml`: its form, and the script in it, run by bash as a runner does. And the hook for pre-commit."""
+"""`action.yml`: its form, and its script, run by bash like on a runner; and the pre-commit hook."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 (STEP,) = ACTION["runs"]["steps"]
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
-"""How a runner starts `shell: bash`."""
+"""The command with which a runner starts `shell: bash`."""
 COUNTS = ("passed", "failed", "known", "stale")
 CASE = TRIALS[0].partition("@")[0]
 KNOWN = f"""\
@@ -35,7 +35,7 @@ entries:
 
 @dataclass(frozen=True)
 class Job:
-    """What a job of a workflow sees of the action."""
+    """The results of the action in a workflow's job."""
 
     code: int
     log: str
@@ -50,7 +50,7 @@ def tests(tmp_path):
 
 @pytest.fixture
 def act(tests, tmp_path):
-    """Runs the action in the project with some of its inputs."""
+    """Runs the action in the project with some inputs."""
     tests.write()
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -90,12 +90,12 @@ def act(tests, tmp_path):
 
 
 def filled(text, inputs):
-    """Return a value with the expressions in it worked out, as a runner does."""
+    """Return a value with its expressions evaluated, like on a runner."""
     return re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", lambda found: inputs[found[1]], text)
 
 
 def test_the_action_has_the_documented_form():
-    """As in GitHub's metadata syntax reference, for composite actions."""
+    """The keys in GitHub's metadata syntax reference for composite actions."""
     assert set(ACTION) <= {"name", "author", "description", "inputs", "outputs", "runs", "branding"}
     assert {"name", "description", "runs"} <= set(ACTION)
     assert ACTION["runs"]["using"] == "composite"

@@ -1,4 +1,4 @@
-"""What the documents say is what is there."""
+"""The documentation agrees with the code."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_an_output_block_is_what_the_command_prints(command, text):
     "text", [OUTPUTS[EVERYTHING]] if EVERYTHING in OUTPUTS else [], ids=lambda _: EVERYTHING
 )
 def test_the_run_of_everything_has_as_many_cases_and_trials_as_it_says(tmp_path, text):
-    """`.ci/run` runs all of them, under more deliveries: half a minute of CPU time."""
+    """`.ci/run` runs all of them, with more deliveries, which takes half a minute of CPU time."""
     trials = Project(tmp_path).run("list", "--input", "bytes", "--trials").out.splitlines()
     cases = {line.partition("@")[0].partition(" ")[0] for line in trials}
     assert hide_times(text) == (
@@ -87,7 +87,7 @@ def test_every_adapter_form_peer_and_report_is_documented():
 
 
 def test_every_mutant_is_on_the_page_of_the_selftest():
-    """`.ci/run` compares the whole page; here only what needs no self-test."""
+    """`.ci/run` compares the entire page; this test only compares the parts that need no self-test."""
     page = documented("internals/selftest.md")
     outdated = describe_outdated("selftest")
     assert f"{len(MUTANTS)} of {len(MUTANTS)} mutants are caught" in page, outdated
@@ -119,7 +119,7 @@ def test_the_generator_in_the_adapter_guide_keeps_every_rule_about_events(tmp_pa
     assert "invariant" not in ran.out
 
 
-# the user's parser that the README's adapter wraps: as small as it can be
+# the user's parser that the README's adapter wraps, as small as possible
 PARSER = """
 import json
 from types import SimpleNamespace

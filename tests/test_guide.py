@@ -1,4 +1,4 @@
-"""The guide for a first adapter is followed to the letter, each of its sections in a fresh folder."""
+"""Follow the guide for a first adapter to the letter, each section in a new folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each row of docs/limits.md is what the code has: its number, its message and its test."""
+"""Each row of docs/limits.md agrees with the code: its number, its message and its test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_constant(path: str) -> tuple[float, str]:
     name, _, attribute = path.rpartition(".")
     try:
         module = importlib.import_module(name)
-    except ModuleNotFoundError:  # the attribute of a class
+    except ModuleNotFoundError:  # a class attribute
         module_name, _, owner = name.rpartition(".")
         module = importlib.import_module(module_name)
         value = inspect.signature(getattr(module, owner)).parameters[attribute].default

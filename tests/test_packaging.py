@@ -1,4 +1,4 @@
-"""The wheel alone, in an environment of its own, has every case and judges the reference."""
+"""The wheel alone, in a separate environment, contains every case and can judge the reference."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_wheel_holds_every_module_of_the_checkout(wheel):
 
 
 def test_the_wheel_alone_knows_every_case_and_runs_the_reference(wheel, tmp_path):
-    """It holds all that the checkout holds, so a few cases of every API show that it works."""
+    """It contains the same files as the checkout, so a few cases of every API show that it works."""
     home = tmp_path / "env"
     venv.create(home, with_pip=False)
     pip = (sys.executable, "-m", "pip", "--python", str(home / "bin/python"), "--disable-pip-version-check")

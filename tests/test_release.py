@@ -1,4 +1,4 @@
-"""What a release rests on: the version, the changelog, the workflows, and the recipe of the image."""
+"""The prerequisites of a release: the version, the changelog, the workflows, and the image's Dockerfile."""
 
 from __future__ import annotations
 

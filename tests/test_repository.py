@@ -1,4 +1,4 @@
-"""What holds for every file of the repository."""
+"""Rules for every file of the repository."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTSIDE = re.compile(r"/(?:home|root|work|Users)/|(?:pypi|npmjs|pythonhosted)\.o
 
 @cache
 def texts():
-    """Return the files that git tracks, or would, but for cassettes."""
+    """Return the files that git tracks or would track, except for cassettes."""
     command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     paths = [ROOT / name for name in listed.split("\0") if name]

@@ -1,4 +1,4 @@
-"""Decode answers without streaming: a document in, the outcome of the equivalent stream out."""
+"""Decode non-streaming answers: a document in, the outcome of the equivalent stream out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Outcome
 
 DocumentReader = Callable[[Payload], Iterable[Payload]]
-"""Returns the payloads of an equivalent stream; raises `BrokenPayloadError` for other documents."""
+"""A function that returns the payloads of an equivalent stream; raises `BrokenPayloadError` for other
+documents.
+"""
 
 
 def decode_document(
@@ -22,7 +24,7 @@ def decode_document(
     pricing: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Return the outcome of a whole answer or of an error document. No input bytes raise.
+    """Return the outcome of a complete answer or of an error document. No input bytes raise.
 
     Raises:
         KeyError: the API is unknown.
@@ -32,7 +34,7 @@ def decode_document(
 
 
 def read_document(body: bytes, decoder: Decoder, as_stream: DocumentReader) -> Outcome:
-    """Return the outcome of a document, read with a new decoder. No input bytes raise."""
+    """Return the outcome of a document, which is read with a new decoder. No input bytes raise."""
     if decoder.failed:
         decoder.receive_data(body)
         decoder.receive_eof()

@@ -109,7 +109,7 @@ class ToolCallStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """The next fragment of the arguments' text; never empty, and in general not JSON by itself."""
+    """The next fragment of the arguments' text; never empty, and usually not JSON by itself."""
 
     content_index: int
     delta: str

@@ -1,15 +1,14 @@
-r"""Repair the tool arguments of small models and their servers to an object.
+r"""Repair malformed tool arguments from small models and their servers, so that they are an object.
 
-Healing is a separate step that callers request; no decoder heals. The first form that matches applies,
-so valid JSON is never changed:
+Healing is a separate step that callers request; decoders never heal. The first matching form applies, so
+valid JSON is never changed:
 
-1. An object stays as it is.
-2. JSON text of an object becomes that object. JSON text of a string is decoded, then healed.
-3. Text that was escaped once too often (`{\"path\":\"C:\\\\temp\"}`) is the inside of a JSON string:
-   exactly one layer of escapes is undone, and the result is JSON text of an object.
-4. Missing arguments (null, or empty or blank text) become an empty object.
-5. Anything else becomes `{"raw": ...}`, unchanged, for a person or the model to inspect. This includes
-   truncated text: closing its brackets would invent arguments.
+1. An object stays as it is. 2. The JSON text of an object becomes that object. The JSON text of a string is
+   decoded, then healed. 3. Text that was escaped once too often (`{\"path\":\"C:\\\\temp\"}`) is the inside
+   of a JSON string: exactly one layer of escapes is undone, and the result must be the JSON text of an
+   object. 4. Missing arguments (null, or empty or blank text) become an empty object. 5. Anything else
+   becomes `{"raw": ...}`, unchanged, for a person or the model to inspect. This includes truncated text,
+   because closing its brackets would invent arguments.
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 section 7, and the issues that the cases in
 `specs/common/heal.yaml` name.
@@ -23,7 +22,7 @@ from typing import Any, Final
 from streamconform_reference.json_text import codec
 
 _LAYERS: Final = 3
-"""Maximum layers of JSON text inside JSON text that are decoded."""
+"""The maximum number of layers of JSON text inside JSON text that are decoded."""
 
 
 def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
@@ -41,7 +40,7 @@ def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
 
 
 def _heal_text(text: str, layers: int) -> dict[str, Any] | None:
-    """Return the object that the text encodes, None if it encodes none."""
+    """Return the object that the text encodes, or None if it encodes no object."""
     try:
         value = codec.loads_text(text)
     except codec.NotJsonError:
@@ -56,7 +55,7 @@ def _heal_text(text: str, layers: int) -> dict[str, Any] | None:
 
 
 def _undo_escapes(text: str) -> str | None:
-    """Return the text with one layer of string escapes undone, None if it has none or a broken one."""
+    """Return the text with one layer of string escapes undone; None if it has no escapes or a broken one."""
     # `strict=False`: such texts contain raw line ends and tabs between tokens, which a JSON string forbids.
     try:
         value: str = json.loads(f'"{text}"', strict=False)

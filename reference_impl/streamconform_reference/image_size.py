@@ -1,7 +1,8 @@
 """Estimate the tokens of an image from the size in its header.
 
-Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height by 750, after an
-image with an edge of more than 1568 pixels, or of more than about 1600 tokens, is scaled down.
+Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height, divided by 750,
+after an image with an edge of more than 1568 pixels, or with more than about 1600 tokens, has been scaled
+down.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any, Final
 
 PIXELS_PER_TOKEN: Final = 750
 MAX_TOKENS: Final = 1600
-"""Tokens of the largest image, also used for an image of unknown size, such as a linked one."""
+"""The number of tokens of the largest image, also used for images of unknown size, such as linked ones."""
 MAX_EDGE: Final = 1568
 _HEADER_TEXT: Final = 64 * 1024
-"""Characters of base64 that are decoded; in a JPEG, the size follows the thumbnail."""
+"""The number of base64 characters that are decoded; in a JPEG, the size follows the thumbnail."""
 
 
 def count_image(source: Any) -> int:
-    """Return the estimated tokens of an image's source in a request of Anthropic's API."""
+    """Return the estimated number of tokens of an image in a request to Anthropic's API, given its source."""
     data = source.get("data") if isinstance(source, Mapping) else None
     size = read_size(data) if isinstance(data, str) else None
     if size is None:
@@ -31,7 +32,7 @@ def count_image(source: Any) -> int:
 
 
 def read_size(data: str) -> tuple[int, int] | None:
-    """Return width and height of a PNG, GIF or JPEG in base64, or None."""
+    """Return the width and height of a base64-encoded PNG, GIF or JPEG, or None."""
     try:
         head = base64.b64decode(data[:_HEADER_TEXT] + "=" * (-len(data[:_HEADER_TEXT]) % 4))
     except (binascii.Error, ValueError):

@@ -1,6 +1,6 @@
 """The outcome of a stream: one normal form for every provider's answers.
 
-This module has values only. `to_json` returns the normal form with all its keys. None means "not
+This module contains only values. `to_json` returns the normal form with all its keys. None means "not
 reported", never zero.
 """
 
@@ -20,9 +20,9 @@ Json = dict[str, Any]
 class Citation:
     """A source of a text.
 
-    `source` is its URL, else the provider's id of the document. `quote` is the cited part of the source.
-    `start` and `end` are positions in the text of the block, as the provider counts. `data` is the citation
-    as the provider sent it.
+    `source` is its URL, or else the provider's id of the document. `quote` is the cited part of the source.
+    `start` and `end` are positions in the text of the block, as counted by the provider. `data` is the
+    citation as the provider sent it.
     """
 
     source: str | None = None
@@ -66,7 +66,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Text in which the model declines, if the API marks it as a refusal."""
+    """Text in which the model declines the request, if the API marks it as a refusal."""
 
     text: str
 
@@ -100,8 +100,8 @@ class Thinking:
 class ToolCall:
     """A tool call. A client may execute it only if it is complete and has arguments.
 
-    `arguments` is a JSON value, None until the call is complete and if its text does not parse.
-    `arguments_text` is the joined fragments, None if there were none.
+    `arguments` is a JSON value; it is None until the call is complete, or if its text cannot be parsed.
+    `arguments_text` is the joined fragments, or None if there were none.
     """
 
     id: str
@@ -144,9 +144,9 @@ Block = Text | Refusal | Thinking | ToolCall | Other
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The stop reason: in the normal form, and as the provider spells it.
+    """The stop reason, both in the normal form and in the provider's spelling.
 
-    `sequence` is the stop sequence that matched, `details` any other details from the provider.
+    `sequence` is the stop sequence that matched, and `details` are any other details from the provider.
     """
 
     reason: StopReason | None
@@ -168,7 +168,7 @@ class Stop:
 class Usage:
     """Token counts in disjoint buckets: `input` excludes cache reads and writes.
 
-    `cache_write_1h` is a part of `cache_write`, and `reasoning` is a part of `output`.
+    `cache_write_1h` is part of `cache_write`, and `reasoning` is part of `output`.
     """
 
     input: int | None = None
@@ -220,8 +220,8 @@ class Cost:
 class Error:
     """An error, with every field that could be read.
 
-    `type` is the provider's error type, or `protocol` if the bytes do not follow the API's format.
-    `status` is the HTTP status of the failure, None if it is unknown.
+    `type` is the provider's error type, or `protocol` if the bytes do not follow the API's format. `status`
+    is the HTTP status of the failure, or None if it is unknown.
     """
 
     type: str | None
@@ -235,7 +235,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The whole answer, or the part that has arrived."""
+    """The complete answer, or the part that has arrived so far."""
 
     status: Status
     content: tuple[Block, ...]

@@ -1,11 +1,10 @@
 """Compute the cost in US dollars from token counts and a price table, in exact decimals without floats.
 
-The table is a mapping of decimal strings in USD per million tokens:
-`input output cache_read cache_write_5m cache_write_1h web_search_per_1000`, with optional `tiers`
-(`[{above: 200000, input: ...}]`), factors on all tokens (`service_tier: {flex: "0.5"}`, and likewise
-`speed` and `inference_geo`) and `modalities` (`{audio: {input: "1.00"}}`).
-A value that is not a plain decimal number counts as absent. Without a price for input and output the
-cost is None, because a total that silently omits tokens is worse than none.
+The table is a mapping of decimal strings in USD per million tokens: `input output cache_read cache_write_5m
+cache_write_1h web_search_per_1000`, with optional `tiers` (`[{above: 200000, input: ...}]`), factors for all
+tokens (`service_tier: {flex: "0.5"}`, and likewise `speed` and `inference_geo`) and `modalities` (`{audio:
+{input: "1.00"}}`). A value that is not a plain decimal number counts as absent. Without prices for input and
+output, the cost is None, because a total that silently omits tokens is worse than none.
 
 Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch, fast mode, data
 residency): https://platform.claude.com/docs/en/about-claude/pricing; prices by modality:
@@ -46,10 +45,10 @@ class Billing:
     modalities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Tokens by modality in lower case, and by field of `Usage`: `{"audio": {"input": 120}}`."""
     extra: tuple[Usage, ...] = ()
-    """Usage that the provider bills, but omits from its totals."""
+    """Usage that the provider bills but omits from its totals."""
 
     def merge(self, later: Billing) -> Billing:
-        """Return this updated with a later report; fields that the report omits are kept."""
+        """Return these fields, updated from a later report; fields that the report omits are kept."""
         said = {name: value for name in self.__slots__ if (value := getattr(later, name))}
         return replace(self, **said)
 
@@ -89,7 +88,7 @@ class Pricing:
     table: Mapping[str, Any]
 
     def cost(self, usage: Usage, billing: Billing | None = None) -> Cost | None:
-        """Return the cost of the answer, None if the table cannot price it. Never raises.
+        """Return the cost of the answer, or None if the table cannot price it. Never raises.
 
         Factors apply to tokens, not to searches. The cost of searches and of `billing.extra` is `other`.
         """
@@ -104,7 +103,7 @@ class Pricing:
         per_search = prices.web_search_per_1000.scaleb(-3, _EXACT)
         other_cost = _EXACT.multiply(Decimal(usage.web_searches or 0), per_search)
         for extra_usage in billing.extra:
-            # Usage in `extra` belongs to another request, so its prompt may reach another tier.
+            # Usage in `extra` belongs to another request, whose prompt may reach a different tier.
             extra_prices = _read_prices(self.table, extra_usage) or prices
             other_cost = _EXACT.add(other_cost, _price_tokens(extra_usage, extra_prices, factor).sum())
         total = _EXACT.add(parts.sum(), other_cost)
@@ -121,7 +120,7 @@ class Pricing:
 
 
 def _read_prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
-    """Return the prices of a request with this prompt; a tier prices the whole request, not its excess."""
+    """Return the prices for a request with this prompt; a tier applies to all tokens, not to the excess."""
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     amounts = _read_decimals(table) | _read_decimals(_find_tier(table.get("tiers"), prompt))
     base, output = amounts.get("input"), amounts.get("output")
@@ -139,7 +138,7 @@ def _read_prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
 
 
 def _find_tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
-    """Return the tier with the highest `above` that the prompt exceeds, an empty one if there is none."""
+    """Return the tier with the highest `above` that the prompt exceeds; an empty one if there is none."""
     reached = [
         (above, number, tier)
         for number, tier in enumerate(tiers if isinstance(tiers, (list, tuple)) else ())
@@ -200,7 +199,7 @@ def _read_decimals(table: Mapping[str, Any]) -> dict[str, Decimal]:
 
 
 def _read_decimal(value: Any) -> Decimal | None:
-    """Return a plain decimal string or a small integer as a Decimal, None for anything else."""
+    """Return a plain decimal string or a small integer as a Decimal; None for anything else."""
     text = str(value) if type(value) is int and abs(value) < 10**9 else value
     if not isinstance(text, str) or not _PLAIN_NUMBER.fullmatch(text):
         return None
@@ -215,6 +214,6 @@ def _add_amounts(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def _format_amount(amount: Decimal) -> str:
-    """Return the amount without an exponent and without trailing zeros: `0.0048`, `12`, `0`."""
+    """Return the amount without an exponent or trailing zeros: `0.0048`, `12`, `0`."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,7 +1,7 @@
-"""Estimate input tokens: every started four code points of a word count as one token.
+"""Estimate input tokens: each word counts one token per four code points, rounded up.
 
-The estimate is for a proxy in front of a server that cannot count tokens. It gives the right order of
-magnitude without a tokenizer, and the same number for every model on every machine.
+The estimate is meant for a proxy in front of a server that cannot count tokens. Without a tokenizer, it gives
+the right order of magnitude, and the same number for every model on every machine.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from streamconform_reference.image_size import count_image
 from streamconform_reference.json_text.codec import dumps
 
 CHARACTERS_PER_TOKEN: Final = 4
-"""Number of a word's code points that count as one token."""
+"""The number of a word's code points that count as one token."""
 
 
 def _count_text(text: str) -> int:
-    """Return the estimated tokens of a text; words are separated by white space."""
+    """Return the estimated number of tokens of a text; words are separated by white space."""
     return sum(-(-len(word) // CHARACTERS_PER_TOKEN) for word in text.split())
 
 
 def count_tokens(request: Mapping[str, Any]) -> int:
-    """Return the estimated tokens of a request body for `/v1/messages` or `/v1/messages/count_tokens`.
+    """Return the estimate for a request body of `/v1/messages` or `/v1/messages/count_tokens`.
 
-    The system prompt, text, tool results, tools, and tool inputs as compact JSON count as text, and images by
-    their size; thinking does not count. Values of the wrong type are ignored.
+    The system prompt, text, tool results, tools, and tool inputs (as compact JSON) count as text, and images
+    by their size; thinking does not count. Values of the wrong type are ignored.
     """
     messages = request.get("messages")
     contents = [

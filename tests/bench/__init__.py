@@ -1,1 +1,1 @@
-"""How fast the reference and the harness are: `python -m tests.bench`. Never asserted, only shown."""
+"""Measure how fast the reference and the harness are: `python -m tests.bench`. Nothing is asserted."""

@@ -1,4 +1,4 @@
-"""Measure everything and print it; `--write` keeps it in `docs/benchmarks/README.md`."""
+"""Measure everything and print the results; `--write` stores them in `docs/benchmarks/README.md`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Scale:
     call: int
     """Deltas of a call."""
     sizes: tuple[int, ...]
-    """Characters of the streams that show whether time grows with size alone."""
+    """The sizes, in characters, of the streams that show whether time grows linearly."""
     runs: int
     suites: int
-    """Runs of the whole suite; 0 leaves out the commands."""
+    """The number of runs of the full suite; 0 leaves out the commands."""
     peers: int
-    """Deltas of a stream for installed peers; 0 leaves them out."""
+    """The number of deltas of a stream for installed peers; 0 leaves them out."""
 
 
 FULL: Final = Scale(2000, 10_000, (50_000, 200_000, 800_000, 3_200_000), runs=9, suites=1, peers=2000)
@@ -101,7 +101,7 @@ def _profiles(scale: Scale) -> dict[str, dict[str, float]]:
 
 
 def main(words: list[str]) -> None:
-    """Print the tables; with `--write` write the page too."""
+    """Print the tables; `--write` also writes the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     wanted = parser.parse_args(words)

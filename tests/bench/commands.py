@@ -1,4 +1,4 @@
-"""Times of whole commands, each in a process of its own."""
+"""Measure complete commands, each in a separate process."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _LAST_LINE: Final = re.compile(r"(\d+) cases, (\d+) trials")
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A run of every case under every delivery and fault over the reference."""
+    """The times of a run of every case, with every delivery and fault, on the reference."""
 
     cases: int
     trials: int
     seconds: float
     processor: float
-    """Seconds of the processor, of all programs together; half of it is the least that two cores need."""
+    """The CPU seconds of all programs together; two cores need at least half of that."""
 
 
 def help_ratio(runs: int) -> float:
-    """Return how many times `import click` the command `conform --help` takes, the least of each."""
+    """Return the ratio of the fastest `conform --help` to the fastest `import click`."""
     pairs = [(_seconds(HELP), _seconds(CLICK)) for _ in range(runs)]
     return min(first for first, _ in pairs) / min(second for _, second in pairs)
 
 
 def suite(runs: int, folder: Path) -> Suite:
-    """Return what the whole suite takes, the least of `runs` in each time; its results go into `folder`."""
+    """Return the shortest times of `runs` runs of the full suite, which writes results to `folder`."""
     command = (*SUITE, "--report", f"jsonl={folder / 'results.jsonl'}")
     seconds, processor = [], []
     said = ""

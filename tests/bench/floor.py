@@ -1,6 +1,6 @@
-"""The floor: what reading a stream costs at least. Cut the body into frames, parse each payload, no more.
+"""The floor, which is the least work to read a stream: cut the body into frames and parse each payload.
 
-For each framing one function, chunks in, number of payloads out; it holds nothing but the unended frame.
+There is one function per framing: chunks in, number of payloads out. It keeps only the incomplete frame.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CHECKSUM: Final = struct.Struct(">I")
 
 
 def sse(chunks: Iterable[bytes]) -> int:
-    """Read server-sent events with one `data` line each and LF line ends, as the streams here are."""
+    """Read server-sent events that have one `data` line each and LF line ends, like the streams here."""
     count = 0
     buffer = bytearray()
     for chunk in chunks:
@@ -38,7 +38,7 @@ def sse(chunks: Iterable[bytes]) -> int:
 
 
 def json_lines(chunks: Iterable[bytes]) -> int:
-    """Read JSON lines with LF line ends and no blank line."""
+    """Read JSON lines with LF line ends and no blank lines."""
     count = 0
     buffer = bytearray()
     for chunk in chunks:
@@ -55,14 +55,14 @@ def json_lines(chunks: Iterable[bytes]) -> int:
 
 
 def _load_event(payload: bytes) -> None:
-    """Parse the event of a model in the payload of a message."""
+    """Parse the model's event in the payload of a message."""
     orjson.loads(base64.b64decode(orjson.loads(payload)["bytes"]))
 
 
 def event_stream(chunks: Iterable[bytes], *, load: Callable[[bytes], object] = orjson.loads) -> int:
     """Read messages of an AWS event stream, and verify the two checksums of each.
 
-    Without them a reader would believe lengths that lie. The headers stay unread.
+    Without these, a reader would trust wrong lengths. The headers are not read.
     """
     count = 0
     buffer = bytearray()

@@ -1,4 +1,4 @@
-"""One payload in each framing, as the providers write it."""
+"""Write one payload in each framing, like the providers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def message(payload: Mapping[str, Any], event: str) -> bytes:
 
 
 def invoke_chunk(payload: Mapping[str, Any]) -> bytes:
-    """Return one message of an AWS event stream that carries an event of a model in base64."""
+    """Return one message of an AWS event stream that contains a model's event in base64."""
     return message({"bytes": base64.b64encode(_json(payload)).decode(), "p": "abcdefgh"}, "chunk")
 
 

@@ -1,4 +1,4 @@
-"""Where the reference spends its time: a profile, added up by what its modules are for."""
+"""Find where the reference spends its time, with a profile that is summed up by the purpose of modules."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "events": ("events.py", "<string>"),
     "outcome": ("outcome.py",),
 }
-"""Names of modules, or their folders, by what they do; the first that fits counts. The constructors that
-dataclasses write have no file, and are nearly all those of events."""
+"""Modules or folders by purpose; the first match counts. The generated constructors of dataclasses have no
+file; nearly all of them are those of events.
+"""
 
 REST: Final = "the bench itself"
 
@@ -28,10 +29,10 @@ Place = tuple[str, int, str]
 
 
 def shares(work: Callable[[], object]) -> dict[str, float]:
-    """Return the share of the time of `work` that each group takes, in the order of the table.
+    """Return each group's share of the time of `work`, in the order of the table.
 
-    What is written in C counts for the module that calls it. A profile makes calls dearer than they are,
-    so the shares are no more than a hint of where to look.
+    C code counts towards the module that calls it. Profiling makes calls more expensive, so the shares are
+    only a hint.
     """
     profile = cProfile.Profile()
     profile.runcall(work)

@@ -1,8 +1,8 @@
-"""Write many varied streams into a JSONL file: `python -m tests.bench.many_streams COUNT FILE`.
+"""Write many varied streams to a JSONL file: `python -m tests.bench.many_streams COUNT FILE`.
 
-Each stream is an answer of its own, encoded by the reference for one of the APIs: texts, thinking and calls
-of random words, with usage; one in twenty is cut, one in fifty ends with an error. Stream number N is the
-same whatever the count.
+Each stream is a different answer, which the reference encodes for one of the APIs: texts, thinking and calls
+with random words, and usage. One in twenty is truncated, and one in fifty ends with an error. Stream number N
+does not depend on the count.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def make_outcome(rng: random.Random) -> Outcome:
 
 
 def make_line(number: int) -> bytes:
-    """Return the line of one stream."""
+    """Return the line for one stream."""
     rng = random.Random(number)  # noqa: S311 - nothing is secret
     api = APIS[number % len(APIS)]
     body = encode(ENCODERS, api, make_outcome(rng))

@@ -1,4 +1,4 @@
-"""Times of the processor, each the least of several runs; what is compared is run in turn, in one process."""
+"""Measure CPU time as the shortest of several runs; compared functions alternate in one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .streams import CHUNKINGS, Kind, stream
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One stream, handed over in one way. Times are in nanoseconds."""
+    """One stream, delivered in one way. Times are in nanoseconds."""
 
     api: str
     kind: Kind
@@ -28,12 +28,12 @@ class Timed:
 
     @property
     def ratio(self) -> float:
-        """Return how many times the floor the reference takes."""
+        """Return the ratio of the reference's time to the floor."""
         return self.reference / self.floor
 
     @property
     def per_delta(self) -> float:
-        """Return nanoseconds of the reference for each delta."""
+        """Return the reference's time per delta, in nanoseconds."""
         return self.reference / self.deltas
 
 
@@ -48,10 +48,10 @@ def reference(api: str, chunks: list[bytes]) -> tuple[list[Event], Outcome]:
 
 
 def timed(api: str, kind: Kind, chunking: str, *, deltas: int, size: int, runs: int) -> Timed:
-    """Return what one stream takes: the least of `runs`, floor and reference in turn.
+    """Return the shortest times of `runs` runs for one stream; floor and reference alternate.
 
-    Garbage is collected before each run and not while it lasts: the events of an answer live as long as
-    the answer does, in the bench as in a client.
+    Garbage is collected before each run, but not during it: as in a client, the events of an answer live as
+    long as the answer does.
     """
     frames = stream(api, kind, deltas=deltas, size=size)
     chunks = CHUNKINGS[chunking](frames)
@@ -63,7 +63,7 @@ def timed(api: str, kind: Kind, chunking: str, *, deltas: int, size: int, runs: 
 
 
 def spent_on(work: Callable[[], object]) -> int:
-    """Return the nanoseconds of one run on the processor, without garbage collection inside it."""
+    """Return the CPU time of one run in nanoseconds, without garbage collection."""
     gc.collect()
     gc.disable()
     try:

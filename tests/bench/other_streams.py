@@ -1,4 +1,4 @@
-"""Streams to be timed of the apis that are neither of Anthropic nor of OpenAI, in their three framings."""
+"""Streams for measurements, for the APIs other than Anthropic's and OpenAI's, in their three framings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def google_text(pieces: Iterable[str]) -> Frames:
 
 
 def google_call(pieces: Iterable[str]) -> Frames:
-    """Yield the frames of a call, which is whole: only Vertex AI can stream arguments."""
+    """Yield the frames of a call, which is complete, because only Vertex AI can stream arguments."""
     return _google([{"functionCall": {"name": "write_file", "args": json.loads("".join(pieces))}}])
 
 
@@ -48,7 +48,7 @@ def ollama_text(pieces: Iterable[str]) -> Frames:
 
 
 def ollama_call(pieces: Iterable[str]) -> Frames:
-    """Yield the frames of a call, which is whole."""
+    """Yield the frames of a call, which is complete."""
     function = {"index": 0, "name": "write_file", "arguments": json.loads("".join(pieces))}
     return _ollama([{"content": "", "tool_calls": [{"id": "call_01", "function": function}]}])
 

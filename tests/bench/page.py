@@ -1,4 +1,4 @@
-"""What was measured as text: tables in Markdown, for the terminal and for `docs/benchmarks/README.md`."""
+"""Format the measurements as Markdown tables, for the terminal and for `docs/benchmarks/README.md`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .recorded import Recorded
 from .streams import APIS
 
 LIMIT: Final = 6
-"""How many times the floor the reference may take."""
+"""The maximum ratio of the reference's time to the floor."""
 LIMIT_HELP: Final = 3
 LIMIT_SUITE: Final = 20
 
@@ -35,7 +35,7 @@ def streams(rows: Iterable[Timed]) -> str:
 
 
 def sizes(rows: Sequence[Timed]) -> str:
-    """Return the table of nanoseconds for each delta, one column a size; rows come sorted by size."""
+    """Return the table of nanoseconds per delta, with one column per size; rows must be sorted by size."""
     lengths = sorted({row.deltas for row in rows})
     size = {row.deltas: f"{row.deltas * CHARACTERS // 1000} KB" for row in rows}
     found = {(row.api, row.kind, row.deltas): f"{row.per_delta:,.0f}" for row in rows}
@@ -81,14 +81,14 @@ def _describe_time(row: PeerTime | None) -> str:
 
 
 def profile(shares: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the table of where the time goes, one column a stream."""
+    """Return the table that shows where the time goes, with one column per stream."""
     groups = next(iter(shares.values()))
     cells = [(group, *(f"{of[group]:.0%}" for of in shares.values())) for group in groups]
     return _table(("share of the time", *shares), cells, numbers=len(shares))
 
 
 def commands(ratio: float, whole: Suite) -> str:
-    """Return the table of whole commands."""
+    """Return the table of complete commands."""
     cells = [
         ("`conform --help` to `python -c 'import click'`", f"{ratio:.1f} times", f"{LIMIT_HELP} times"),
         (
@@ -101,13 +101,13 @@ def commands(ratio: float, whole: Suite) -> str:
 
 
 def page(tables: Mapping[str, str]) -> str:
-    """Return the page that holds every table under its heading."""
+    """Return the page, with every table under its heading."""
     sections = [f"## {heading}\n\n{table}" for heading, table in tables.items()]
     return "\n\n".join([HEAD.format(machine=machine()), *sections, METHOD]) + "\n"
 
 
 def machine() -> str:
-    """Return what the figures depend on: date, Python, kind of machine."""
+    """Return the conditions of the measurement: date, Python version, kind of machine."""
     day = datetime.now(UTC).date().isoformat()
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return f"{day}, {python}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
@@ -119,7 +119,7 @@ def _pieces(row: Timed) -> str:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int) -> str:
-    """Return a table whose last `numbers` columns stand to the right."""
+    """Return a table whose last `numbers` columns are right-aligned."""
     rule = ["---"] * (len(names) - numbers) + ["---:"] * numbers
     return "\n".join(f"| {' | '.join(row)} |" for row in (names, rule, *rows))
 

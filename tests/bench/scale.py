@@ -1,9 +1,9 @@
 """Measure comparisons of many streams: `python -m tests.bench.scale FILE OUT [COUNT ...]`.
 
-FILE is from `tests.bench.many_streams`. Its first 10,000 and 100,000 streams and all of them are compared,
-on two processes and on two Dask workers, between the reference and `tests/programs/planted_bugs.py`; the
-floor is a `dask.bag` that reads the same lines with orjson. OUT gets `scale.json`, and `memory.svg` with the
-memory of the largest run over time. Other counts may follow.
+FILE is written by `tests.bench.many_streams`. The reference and `tests/programs/planted_bugs.py` are compared
+on its first 10,000 streams, on 100,000 and on all, with two processes and with two Dask workers; the floor is
+a `dask.bag` that reads the same lines with orjson. The results are written to OUT: `scale.json`, and
+`memory.svg`, a graph of the largest run's memory. Other counts may be given.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def cut(path: Path, count: int, folder: Path) -> Path:
 
 
 def measure(command: Sequence[str]) -> dict[str, Any]:
-    """Run `command`; return its seconds of wall and CPU time, and its memory over time in MiB."""
+    """Run `command`; return its wall and CPU time in seconds, and its memory over time in MiB."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "programs"), "PYTHONWARNINGS": "ignore"}
     started = time.monotonic()
     memory: list[tuple[float, float]] = []
@@ -73,7 +73,7 @@ def measure(command: Sequence[str]) -> dict[str, Any]:
 
 
 def compare(path: Path, engine: str, report: Path) -> list[str]:
-    """Return the command that compares the streams of `path`."""
+    """Return the command that compares implementations on the streams in `path`."""
     options = ["--corpus", str(path), "--deliver", "whole", "-n", "2", "--engine", engine, "-q"]
     names = ["reference", "python:planted_bugs:adapter"]
     return [sys.executable, "-m", "streamconform", "compare", *names, *options, "--report", f"json={report}"]
@@ -87,7 +87,7 @@ def show(count: int, engine: str, seconds: float) -> None:
 
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 260, 56, 30
-"""Of the graph, in pixels: the whole, and the room for the scales."""
+"""The size of the graph and the space for its scales, in pixels."""
 
 
 def draw(memory: Sequence[tuple[float, float]], title: str) -> str:

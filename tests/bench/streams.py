@@ -1,4 +1,4 @@
-"""Streams to be timed: for each api a long text, or the arguments of one call, in many small deltas."""
+"""Streams for measurements: for each API, a long text or the arguments of one call, in many small deltas."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Kind = Literal["text", "tool call"]
 Frames = Iterator[bytes]
 
 WORDS: Final = "It is 21 °C in Paris, a little cloudy; the wind comes from the “west”. "
-"""Text as models write it: mostly ASCII, some characters of two and three bytes."""
+"""Text like that of models: mostly ASCII, with some characters of two and three bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """How one api streams: the frames of a text, and those of one call, in the given pieces."""
+    """How an API streams: the frames of a text, and those of one call, in the given pieces."""
 
     text: Callable[[Iterable[str]], Frames]
     call: Callable[[Iterable[str]], Frames]
     whole_calls: bool = False
-    """Whether the api sends a call in one payload, so that there is only one piece of it."""
+    """Whether the API sends a call in one payload, so that there is only one piece."""
 
 
 def deltas_of_text(count: int, size: int) -> list[str]:
@@ -190,4 +190,4 @@ CHUNKINGS: Final[Mapping[str, Callable[[list[bytes]], list[bytes]]]] = {
     "frame by frame": list,
     "1 KiB": _in_reads,
 }
-"""How the frames of a body are handed over."""
+"""Ways to deliver the frames of a body."""

@@ -1,4 +1,4 @@
-"""The bench measures what it says that it does; how long anything takes is never asserted."""
+"""The bench measures what it claims to measure; times are never asserted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_reference_reads_every_delta_of_a_stream_and_the_floor_every_frame(a
 
 
 def test_every_table_has_a_row_for_each_stream():
-    gc.freeze()  # the bench collects garbage before every run: what other tests left takes long to look at
+    gc.freeze()  # the bench collects garbage before every run, which is slow with objects left by other tests
     found = {section.heading: section.table for section in tables(TINY)}
     recordings = found.pop("Recordings", "")
     assert recordings.count("\n") - 1 <= len(FLOORS)

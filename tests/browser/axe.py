@@ -1,4 +1,4 @@
-"""Axe over a page: all its rules in light, contrast again in dark."""
+"""Run axe on a page: all rules in the light theme, and contrast again in the dark theme."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 OPEN = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
 KEPT = 2
-"""How many elements of a kind stay: odd and even rows differ, and some rules compare neighbors."""
+"""The number of elements of a kind to keep: odd and even rows differ, and some rules compare adjacent
+elements.
+"""
 THIN = """kept => {
   const label = (element) => {
     const names = [...element.attributes].map((attribute) => attribute.name);
@@ -33,7 +35,7 @@ THIN = """kept => {
   shape(document.body);
   thin(document.body, '');
 }"""
-"""Remove elements of a kind of which enough are left; the time of axe grows with the square of their number.
+"""Remove surplus elements of the same kind, because axe takes time quadratic in the number of elements.
 
 Elements are of one kind if their tags, classes, names of attributes and kinds of children are the same, and
 so are the tags, classes and names of attributes of their ancestors. No element loses all children of a kind.
@@ -45,7 +47,7 @@ RUN = "options => axe.run(options).then((results) => results.violations)"
 
 
 def list_violations(page) -> list[tuple[str, str]]:
-    """Return each broken rule with the first element that breaks it; the page is thinned for that."""
+    """Return each broken rule with the first element that breaks it; removes repeated elements first."""
     page.evaluate(OPEN)
     page.evaluate(THIN, KEPT)
     page.emulate_media(color_scheme="light")

@@ -1,4 +1,4 @@
-"""One Chromium for all tests; pages are opened from disk, and nothing may be asked of a network."""
+"""One Chromium for all tests; pages are opened from disk, and must make no network requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamconform.run.reading import read
 from ..cli.project import Project
 
 QUIET = (
-    "--no-sandbox",  # Chromium has none for root, who runs CI
+    "--no-sandbox",  # Chromium has no sandbox for root, who runs CI
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -26,7 +26,7 @@ QUIET = (
 
 @pytest.fixture(scope="package")
 def chromium():
-    """It keeps an event loop in this thread, in which no other test could have one of its own."""
+    """It keeps an event loop in this thread, so no other test in the thread can have one."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=[*QUIET], timeout=120_000
@@ -37,7 +37,7 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium):
-    """Return a function that opens a file at an address; at the end nothing may have gone wrong in it."""
+    """Return a function that opens a file at an address; the page must report no errors until the end."""
     contexts, wrong, asked = [], [], []
 
     def open_(path, address="", **context):
@@ -69,12 +69,12 @@ def judged(tmp_path_factory):
     chosen = ("-k", "cohere-chat/v1/**", "-k", "cohere-chat/tool-use/**", "--deliver", "fast", "-n", "2")
     ran = made.run("run", *impls, *chosen, "--report", "jsonl=now.jsonl")
     assert ran.code == 1, ran.err
-    return sort_trials(read(made.folder / "now.jsonl"))  # lines stand as trials ended
+    return sort_trials(read(made.folder / "now.jsonl"))  # lines are in the order in which trials ended
 
 
 @pytest.fixture(scope="session")
 def report(judged, tmp_path_factory):
-    """The page of that, with an earlier run in which the second parser was right."""
+    """The page for these results, with an earlier run in which the second parser was right."""
     right = [replace(each, verdict="pass", checks=()) for each in judged.trials if each.implementation]
     wrong = [each for each in judged.trials if not each.implementation]
     path = tmp_path_factory.mktemp("page") / "r.html"

@@ -1,4 +1,4 @@
-"""Runs larger than any test has time for, made from the trials of a small one."""
+"""Make results of runs that would take too long for a test, from the trials of a small run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def streams() -> tuple[str, ...]:
 
 
 def many(small: Results, trials: int, implementations: int) -> Results:
-    """Return `trials` trials of the bundled cases for several implementations, every sixth one failed.
+    """Return `trials` trials of the bundled cases for several implementations; every sixth one failed.
 
-    The small run's failures lend their checks and answers, the suite its cases.
+    Checks and answers are taken from the small run's failures, and cases from the suite.
     """
     failed = cycle([each for each in small.trials if each.verdict in ("fail", "warn")])
     passed = next(each for each in small.trials if each.verdict == "pass")

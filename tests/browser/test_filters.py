@@ -34,7 +34,7 @@ def test_a_filter_survives_the_way_to_a_case_and_back(opened, report):
     page = opened(report)
     page.locator("#f-q").fill("v1 verdict:unexpected")
     shown = page.locator("#f-count").inner_text()
-    # At once: the address follows the text with a delay.
+    # Immediately, although the address follows the text with a delay.
     page.locator(".examples a").first.click()
     page.locator("#back").click()
     assert page.locator("#f-q").input_value() == "v1 verdict:unexpected"

@@ -1,4 +1,4 @@
-"""Streams, answers and specs that want to be more than text."""
+"""Streams, answers and specs that contain markup and scripts."""
 
 from __future__ import annotations
 

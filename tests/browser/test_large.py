@@ -1,4 +1,4 @@
-"""Pages of large runs: small enough to send, quick to open, quick to filter."""
+"""Pages of large runs are small enough to send, and quick to open and to filter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .many import many
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-"""Nothing until the browser has noted it, which may be after the page was loaded."""
+"""None until the browser has recorded it, which may be after the page has loaded."""
 FILTER = """words => {
   const field = document.getElementById('f-q');
   field.value = words;
@@ -22,7 +22,7 @@ FILTER = """words => {
 
 
 def busy(session):
-    """Return for how many milliseconds the page's thread has worked: other processes do not count."""
+    """Return how long the page's thread has worked, in milliseconds; other processes do not count."""
     (seconds,) = (
         each["value"]
         for each in session.send("Performance.getMetrics")["metrics"]
@@ -49,7 +49,7 @@ def test_a_page_of_twenty_thousand_trials_opens_and_filters(opened, judged, tmp_
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     spent = [filtered(page, session, words) for words in ("tool", "call", "")]
-    assert min(spent) > 0  # how long it takes is the machine's affair: `-s` shows it
+    assert min(spent) > 0  # the time depends on the machine; `-s` shows it
     size = path.stat().st_size / 1e6
     told = f"{implementations}: {size:.1f} MB, first paint {painted:.0f} ms, filters {max(spent):.0f} ms"
     sys.stdout.write(f"\n{told}\n")

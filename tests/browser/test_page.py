@@ -1,4 +1,4 @@
-"""The page in a browser, as somebody in a hurry uses it."""
+"""The page in a browser, used like somebody in a hurry would."""
 
 from __future__ import annotations
 

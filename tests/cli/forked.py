@@ -1,12 +1,12 @@
-"""`python -m MODULE` in a process of its own that starts in milliseconds: a fork of one that imported it.
+"""Run `python -m MODULE` in a process that starts in milliseconds, because its parent has imported MODULE.
 
-Importing the command line costs more CPU time than most commands, and hundreds of tests run one. A server,
-started once per pytest process, imports the module and forks for each command. A command therefore has its
-own process, folder, environment and file descriptors, as if a shell had started it. Tests about the start
-itself (imports, signals, hash seeds, Python's encodings) start a new Python instead.
+Importing the command line takes more CPU time than most commands, and hundreds of tests run a command. A
+server, started once per pytest process, imports the module and forks for each command. Each command therefore
+has its own process, folder, environment and file descriptors, as if a shell had started it. Tests about the
+start itself (imports, signals, hash seeds, Python's encodings) start a new Python instead.
 
 The programs that host Python adapters are forked too, by the command itself: each has its own process and
-session, and is killed as any other program. `tests/harness` and `tests/replay` start real ones.
+session, and is killed like any other program. `tests/harness` and `tests/replay` start real ones.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ PRELOADED = {
         "streamconform_reference",
     ),
 }
-"""Module to what it imports late."""
+"""Maps a module to the modules that it imports late."""
 
 HOSTS = ("streamconform.adapters.host", "streamconform.tools.probe.proxy_program")
-"""Modules that commands start with `python -m`."""
+"""The modules that commands start with `python -m`."""
 
 
 class Server:
-    """The process that forks, as the tests see it."""
+    """The tests' interface to the process that forks."""
 
     def __init__(self, module: str) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="conform-")
@@ -135,13 +135,13 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, if it still runs."""
+        """Send the process a signal, if it still runs."""
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):  # the server has waited for it
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it, if it still runs."""
+        """Kill the process, if it still runs."""
         self.send_signal(signal.SIGKILL)
 
     def _number(self) -> int:
@@ -174,7 +174,7 @@ class Started(Forked):
                 os.close(end)
 
     def communicate(self, timeout: float) -> tuple[str, str]:
-        """Return what is still to be read of stdout and stderr, once it has ended; raises `TimeoutError`."""
+        """Wait for the end, and return the rest of stdout and stderr; raises `TimeoutError`."""
         with ThreadPoolExecutor(1) as other:
             err = other.submit(self.stderr.read)
             killer = threading.Timer(timeout, self.kill)
@@ -209,7 +209,7 @@ def run(
     merged: bool = False,
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
-    """Return what `python -m MODULE WORDS` prints and exits with; `merged` is `2>&1`."""
+    """Return the output and exit code of `python -m MODULE WORDS`; `merged` means `2>&1`."""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as given,
         tempfile.TemporaryFile("w+", encoding="utf-8") as out,
@@ -241,7 +241,7 @@ def _serve(address: str, modules: Sequence[str]) -> socket.socket | None:
         importlib.import_module(name)
     _fill_caches()
     gc.collect()
-    gc.freeze()  # a collection in a child would copy every page
+    gc.freeze()  # a garbage collection in a child would copy every memory page
     running: dict[int, socket.socket] = {}
     wake, awake = socket.socketpair()
     for end in (wake, awake):
@@ -275,7 +275,7 @@ def _serve(address: str, modules: Sequence[str]) -> socket.socket | None:
 
 
 def _fill_caches() -> None:
-    """Build what most commands build before they read anything of their own."""
+    """Build the objects that most commands need before they read any input."""
     for schema, definition in (("spec.v1", None), ("cassette.v1", None), ("protocol.v1", "hello")):
         accepts(schema, {}, definition)
     load_snapshots()
@@ -287,7 +287,7 @@ def _report(running: dict[int, socket.socket]) -> None:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
-        with running.pop(pid) as connection, contextlib.suppress(OSError):  # a test that failed has gone
+        with running.pop(pid) as connection, contextlib.suppress(OSError):  # the test has failed
             connection.sendall(SIGNED.pack(os.waitstatus_to_exitcode(status)))
 
 
@@ -315,7 +315,7 @@ class _ForkingPopen(subprocess.Popen):
 
 
 def _host(module: str, words: Sequence[str], env: Mapping[str, str] | None) -> NoReturn:
-    """Be `python -m MODULE WORDS`, in a fork of the command whose file descriptors 0 to 2 are in place."""
+    """Act as `python -m MODULE WORDS`, in a fork whose file descriptors 0 to 2 are already set."""
     code: object = 0
     try:
         gc.freeze()  # nothing of the command is finalised here
@@ -349,7 +349,7 @@ def _host(module: str, words: Sequence[str], env: Mapping[str, str] | None) -> N
 
 
 def _become(module: str, connection: socket.socket) -> NoReturn:
-    """Be `python -m MODULE WORDS`, as the connection says: exits as it does."""
+    """Act as the `python -m MODULE WORDS` that the connection requests, and exit like it."""
     with connection:
         head, ancillary, _, _ = connection.recvmsg(LENGTH.size, socket.CMSG_SPACE(12))
         order = json.loads(_receive(connection, LENGTH.unpack(head)[0]))
@@ -379,7 +379,7 @@ def _become(module: str, connection: socket.socket) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Replace the streams of the server: they remember whether its files were terminals, or can seek."""
+    """Replace the server's streams, which remember whether its files were terminals or seekable."""
     how = {"encoding": sys.stdout.encoding, "closefd": False}
     buffering = 1 if os.isatty(1) or os.environ.get("PYTHONUNBUFFERED") else -1
     sys.stdin = sys.__stdin__ = open(0, **how)  # noqa: SIM115 - open until the end
@@ -388,7 +388,7 @@ def _open_streams() -> None:
 
 
 def _leave(code: object) -> NoReturn:
-    """Exit as Python does, but without taking its objects apart, which copies most pages of the server."""
+    """Exit like Python, but without destroying objects, which would copy most memory pages of the server."""
     if isinstance(code, str):
         print(code, file=sys.stderr)  # noqa: T201 - so does Python
     threading._shutdown()

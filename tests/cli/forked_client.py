@@ -1,6 +1,6 @@
-"""`python -I -S forked_client.py ADDRESS WORDS…` is a command of the server of forks, for shell scripts.
+"""`python -I -S forked_client.py ADDRESS WORDS…` runs a command through the fork server, for shell scripts.
 
-Such a Python starts in a tenth of the time of the command. It waits for the command, and ends as it did.
+Such a Python starts ten times as fast as the command. It waits for the command, and ends in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A user's project in a folder of its own, and `conform` run in it as a user runs it."""
+"""A user's project in a separate folder, and `conform` run in it like a user would."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFORM = (sys.executable, "-m", "streamconform")
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command printed and ended with."""
+    """The output and exit code of a command."""
 
     code: int
     out: str
@@ -54,7 +54,7 @@ class Project:
         return get_latest_results(self.folder / RUNS)
 
     def run(self, *words: str, environment: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
-        """Return what `conform WORDS` does in the project."""
+        """Run `conform WORDS` in the project, and return the result."""
         self.write()
         env = {**os.environ, "NO_COLOR": "1", **(environment or {})}
         done = forked.run("streamconform", words, cwd=self.folder, env=env, stdin=stdin)

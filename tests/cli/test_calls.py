@@ -1,4 +1,4 @@
-"""Cases without bytes as a user meets them: run, listed, explained, known, reported."""
+"""Cases without bytes on the command line: run, listed, explained, known to fail, reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk or stdout that is full, and a stdout that is closed: exit code 2 and one line."""
+"""If the disk or stdout is full, or stdout is closed, commands exit with 2 and print one line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_full_stdout_that_is_not_buffered(tmp_path, words):
 @pytest.mark.linux
 @pytest.mark.parametrize("words", WORDS, ids=lambda words: words[0])
 def test_a_full_stdout(tmp_path, words):
-    """Its buffer holds what cannot be written when the command ends; a fork ends as a new Python does."""
+    """The buffer contains unwritable text when the command ends; a fork then ends like a new Python."""
     forked.write_command(tmp_path / "conform")
     done = subprocess.run(
         ("sh", "-c", './conform "$@" > /dev/full', "sh", *words),

@@ -1,4 +1,4 @@
-"""`conform init`: what it writes runs as it is, and what is there already stays."""
+"""`conform init`: the files that it writes work unchanged, and existing files stay."""
 
 from __future__ import annotations
 

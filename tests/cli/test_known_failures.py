@@ -1,4 +1,4 @@
-"""`--known-failures` and `--update-known-failures` over real runs of a parser that is broken."""
+"""`--known-failures` and `--update-known-failures`, in real runs of a broken parser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ adapter.capabilities = []
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The file that lists every failure of the mutant, and what was said when it was made."""
+    """The file that lists every failure of the mutant, and the output when it was made."""
     project = suite(Project(tmp_path_factory.mktemp("known")))
     ran = project.run(*UPDATE)
     return (project.folder / KNOWN).read_text("utf-8"), ran
@@ -60,12 +60,12 @@ def line_of(text, part):
 
 
 def wrong(ran):
-    """Return the lines of what is printed that name the file."""
+    """Return the lines of the output that name the file."""
     return [line for line in ran.out.splitlines() if line.startswith(f"{KNOWN}:")]
 
 
 def mended(project, case):
-    """Take the expectations that the mutant does not meet out of a case: now it passes."""
+    """Remove the expectations that the mutant does not meet from a case, so that it passes."""
     path = project.folder / "specs/anthropic-messages/cost.yaml"
     head, id_, rest = path.read_text("utf-8").partition(f"  - id: {case}\n")
     own, end, others = rest.partition("\n  - id: ")
@@ -141,7 +141,7 @@ def test_under_a_filter_only_entries_about_what_is_selected_are_judged(own, writ
 
 
 def test_an_update_makes_the_file_true_and_leaves_the_rest_as_it_is(own, written):
-    """One entry is stale, one too wide, one unmatched, one stands twice, one is missing."""
+    """One entry is stale, one too wide, one unmatched, one duplicated, and one missing."""
     first = "  - match: anthropic-messages/cost/cost-plain@*\n"
     head, _, rest = written[0].partition(first)
     entries = rest.split("  - match: ")

@@ -1,4 +1,4 @@
-"""A parser that is broken on purpose fails the run, which names the bug; the self-test sees when none does.
+"""A parser that is broken on purpose fails, and the run names the bug; the self-test notices passing mutants.
 
 `conform selftest`, which `.ci/run` runs, does it for all of them.
 """

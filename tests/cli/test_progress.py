@@ -1,4 +1,4 @@
-"""Progress as lines on stderr, where stdout is not a terminal."""
+"""Progress is printed as lines on stderr if stdout is not a terminal."""
 
 from __future__ import annotations
 

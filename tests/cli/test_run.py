@@ -1,4 +1,4 @@
-"""`conform run` as a user sees it: real processes in a folder of their own."""
+"""`conform run` as a user sees it, with real processes in a separate folder."""
 
 from __future__ import annotations
 

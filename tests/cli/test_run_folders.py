@@ -1,4 +1,4 @@
-"""Runs are kept: each in a folder of its own, the last ten, and an interrupted one can be continued."""
+"""The last ten runs are kept, each in its own folder, and an interrupted one can be continued."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_killed_run_is_continued_to_the_results_of_an_undisturbed_one(slow, st
     running.kill()
     running.communicate(timeout=60)
     with killed.open("ab") as file:
-        file.write(b'{"kind":"trial","id":"cut')  # as if it had been killed while it wrote
+        file.write(b'{"kind":"trial","id":"cut')  # as if it had been killed while writing
     done = {trial.split('"id":"')[1].split('"')[0] for trial in killed.read_text().splitlines()[1:-1]}
     assert 0 < len(done) < len(undisturbed[1])
     ran = slow.run("run", "--resume", "--report", "jsonl=killed.jsonl")
@@ -160,7 +160,7 @@ def test_an_interrupted_run_is_the_latest_and_refused_while_it_runs_or_if_anythi
     ):
         ran = slow.run("run", "--resume", *words)
         assert (ran.code, said in ran.err) == (2, True), ran.err
-    # Another length: Python takes a file of the same second and size for the one that it has compiled.
+    # The length must differ, because Python mistakes a file of the same second and size for the compiled one.
     newer = slow.with_file("slow.py", SLOW.replace('"1.0"', '"1.10"'))
     ran = newer.run("run", "--resume")
     assert "`version` of python:slow.py:adapter was `1.0` and is now `1.10`" in ran.err

@@ -1,4 +1,4 @@
-"""Which trials a run has: levels, shards, faults, profiles, and what failed last."""
+"""The trials of a run: levels, shards, faults, profiles, and those that failed last."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def header(project):
 
 @pytest.fixture
 def profiled(project):
-    """Give a project specs of its own with a profile beside them, and the bundled cassettes."""
+    """Give a project its own specs with a profile, and the bundled cassettes."""
     text = (ROOT / "specs/anthropic-messages/cost.yaml").read_text("utf-8")
     made = project.with_file("specs/anthropic-messages/cost.yaml", text)
     config = f'specs = "specs"\ncassettes = "{ROOT / "cassettes"}"\n'
@@ -92,7 +92,7 @@ def test_faults_follow_the_deliveries_unless_they_are_asked_for(project):
 
 
 def test_a_pattern_may_name_a_fault(profiled):
-    project = profiled  # a pattern without an API reads every spec that there is
+    project = profiled  # a pattern without an API reads all specs
     wanted = f"{ONE}@cut-after-frame.3"
     assert ids(project, "-k", wanted, "--faults", "all") == [wanted]
     several = ids(project, "-k", f"{ONE}@cut-after-frame.*", "--faults", "all")

@@ -1,4 +1,4 @@
-"""`conform smoke` reports each mistake of an adapter with its fix, and reports nothing else."""
+"""`conform smoke` reports each mistake in an adapter with its fix, and nothing else."""
 
 from __future__ import annotations
 

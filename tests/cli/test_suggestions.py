@@ -1,4 +1,4 @@
-"""A name that is nearly right gets the right one in the message, and the tab key offers it beforehand."""
+"""The message about a mistyped name suggests the right one, and the tab key completes it."""
 
 from __future__ import annotations
 

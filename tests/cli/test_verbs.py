@@ -1,4 +1,4 @@
-"""`list`, `explain`, `lint`, `schema`, `selftest`, and files that somebody got wrong."""
+"""`list`, `explain`, `lint`, `schema`, `selftest`, and files with mistakes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TAGGED = "spec: !!python/object/apply:os.system ['true']\n"
 
 
 def own_suite(project, spec=ONE_CASE):
-    """Return the project with specs and a cassette of its own."""
+    """Return the project with its own specs and cassette."""
     home = project.folder / "cassettes/anthropic-messages"
     home.mkdir(parents=True)
     source = ROOT / "cassettes/anthropic-messages/single-text-block"
@@ -126,7 +126,7 @@ def adapter(run):
 
 
 def test_explain_hands_the_bytes_over_as_the_delivery_does(project):
-    """Where a chunk ends inside a character the answer is another than where each is a frame."""
+    """The answer depends on whether a chunk ends inside a character or each chunk is a frame."""
     made = project.with_file("mine.py", CUT_CHARACTERS)
     words = ("-i", "python:mine:adapter")
     whole, cut = (

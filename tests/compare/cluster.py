@@ -1,4 +1,4 @@
-"""A Dask scheduler and its workers, each a process of its own, to be killed and started again."""
+"""A Dask scheduler and its workers, as separate processes that can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Cluster:
         return process
 
     def _start(self, module: str, *words: str) -> tuple[subprocess.Popen[str], str]:
-        """Return a process and the address that it prints."""
+        """Start a process, and return it with the address that it prints."""
         process = subprocess.Popen(
             [sys.executable, "-m", module, *words],
             env=self._environment,
@@ -57,7 +57,7 @@ class Cluster:
                 address = found[1]
                 break
         assert address, f"{module} did not start"
-        # Nobody reads what it prints from now on, and it must not wait for that.
+        # Nobody reads its further output, for which it must not block.
         threading.Thread(target=_drain, args=(process.stderr,), daemon=True).start()
         return process, address
 

@@ -1,4 +1,4 @@
-"""Small collections of varied streams, in every form in which they can be read."""
+"""Small collections of varied streams, in every readable format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_line(line: bytes) -> tuple[str, bytes]:
 
 
 def name_files(streams: Streams) -> dict[str, bytes]:
-    """Return the bodies by the names that files of a folder have."""
+    """Return the bodies by the names of their files in a folder."""
     return {
         f"{api}/{number:04}.{SUFFIXES.get(APIS[api].framing, 'sse')}": body
         for number, (api, body) in enumerate(streams)
@@ -63,7 +63,7 @@ def write_manifest(path: Path, streams: Streams) -> None:
 def write_tar(path: Path, streams: Streams, mode: str = "w") -> None:
     with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
         for name, body in name_files(streams).items():
-            # A long name has a header of its own, which partitions must not cut off.
+            # A long name has a separate header, which partitions must not cut off.
             member = tarfile.TarInfo(f"{'long-' * 30}/{name}")
             member.size = len(body)
             archive.addfile(member, io.BytesIO(body))
@@ -116,4 +116,4 @@ FORMS: Mapping[str, Callable[[Path, Streams], None]] = {
     "a.warc": write_warc,
     "a.warc.gz": write_warc,
 }
-"""How a collection is written under a name."""
+"""A function that writes a collection under a name."""

@@ -1,4 +1,4 @@
-"""Engines: wherever partitions are examined and whatever dies meanwhile, the report is the same."""
+"""The report does not depend on where partitions are examined, or on what dies meanwhile."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def undisturbed(tmp_path_factory):
 
 
 def name_recording(number):
-    """Return the name of a recording: the file and where its line begins."""
+    """Return the name of a recording: the file, and the offset of its line."""
     lines = encode_lines(STREAMS).splitlines(keepends=True)
     return f"a.jsonl#{sum(map(len, lines[:number]))}"
 
@@ -124,7 +124,7 @@ def test_dask_reports_what_one_process_reports(project, undisturbed):
 
 
 def start(project, *words, environment=None):
-    """Start a comparison in a process of its own."""
+    """Start a comparison in a separate process."""
     project.write()
     return subprocess.Popen(
         (*CONFORM, *command(*words)),
@@ -133,7 +133,7 @@ def start(project, *words, environment=None):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A background job of a shell ignores SIGINT, and so would what it starts.
+        # A background job of a shell ignores SIGINT, as would its child processes.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
 

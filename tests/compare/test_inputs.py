@@ -1,4 +1,4 @@
-"""Inputs: every recording is read once, whatever the form, the division and the place."""
+"""Every recording is read once, regardless of the format, the division and the location."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHOLE = 2**30
 
 
 def read_all(url, size):
-    """Return what is read, and in how many partitions."""
+    """Return the recordings that are read, and the number of partitions."""
     partitions = list(split_input(str(url), size))
     found = [recording for partition in partitions for recording in read_partition(partition)]
     assert all(isinstance(each, Case) for each in found), found
@@ -153,7 +153,7 @@ def test_a_line_that_is_no_recording_is_counted(tmp_path, name):
 
 def test_a_recording_of_an_unknown_api_is_counted(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"api": "future-api", "body": "data: 1\n\n"}))
-    assert read(tmp_path / "a.jsonl").unread[0].reason == "the api future-api is not known to this version"
+    assert read(tmp_path / "a.jsonl").unread[0].reason == "the API future-api is not known to this version"
 
 
 def test_an_input_that_is_none_is_a_mistake(tmp_path):

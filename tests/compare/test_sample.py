@@ -1,4 +1,4 @@
-"""Samples: the same whatever the division, and by shape as varied as can be."""
+"""Samples do not depend on the division; samples by shape are as varied as possible."""
 
 from __future__ import annotations
 

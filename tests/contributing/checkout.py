@@ -14,7 +14,8 @@ from typing import Final
 from ..docs.blocks import ROOT
 from .page import Section
 
-# Modules find the checkout by their resolved path, so code is copied. Cassettes are many, and never changed.
+# Modules find the checkout by their resolved path, so code is copied. The many cassettes are only linked,
+# because nothing changes them.
 COPIED: Final = ("harness", "reference_impl", "tests", "docs", "specs")
 LINKED: Final = "cassettes"
 _PROGRAMS: Final = {"conform": "streamconform", "pytest": "pytest", "ruff": "ruff"}
@@ -36,7 +37,7 @@ class Checkout:
             shutil.copy2(section.example / path, target)
 
     def run(self, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run a line of the page in the copy, as its reader would with `.venv` activated."""
+        """Run a command from the page in the copy, like a reader with `.venv` activated."""
         functions = [f'python() {{ {shlex.quote(sys.executable)} "$@"; }}']
         functions += [f'{name}() {{ python -m {module} "$@"; }}' for name, module in _PROGRAMS.items()]
         paths = (self.root / "harness", self.root / "reference_impl")
@@ -57,7 +58,7 @@ class Checkout:
 
 
 def copy_checkout(root: Path) -> Checkout:
-    """Copy what the steps read or change to `root`, with compiled modules, so that none is compiled again."""
+    """Copy the files that the steps read or change to `root`, including compiled modules to save time."""
     root.mkdir()
     for path in (
         *ROOT.glob("*.md"),

@@ -24,7 +24,7 @@ _EXAMPLE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of an existing file: `old` occurs in it once and is replaced by `new`."""
+    """A change to an existing file: `old`, which occurs in it once, is replaced with `new`."""
 
     path: str
     old: str
@@ -33,7 +33,7 @@ class Edit:
     """The number of lines that are added or changed."""
 
     def apply(self, root: Path) -> None:
-        """Change the file below `root`; raises `ValueError` if the page does not fit it."""
+        """Change the file below `root`; raises `ValueError` if the edit does not match the file."""
         file = root / self.path
         text = file.read_text("utf-8")
         if text.count(self.old) != 1:

@@ -1,4 +1,4 @@
-"""The steps of CONTRIBUTING.md work: they are performed as written, in a copy of the checkout."""
+"""The steps of CONTRIBUTING.md work when performed as written, in a copy of the checkout."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .page import Edit, read_sections
 
 SECTIONS = {title: section for title, section in read_sections().items() if section.example}
 
-# The README's first example runs every case, which takes half a minute; two more read every case. Those of
-# the copy run and read a few, the new ones among them.
+# The README's first example runs every case, which takes half a minute, and two more read every case. In the
+# copy, they run and read only a few cases, including the new ones.
 FEWER_CASES = {
     "output: conform run -->": "output: conform run -k 'ollama-chat/e*/*@as-is' -->",
     "output: conform list --provenance -->": "output: conform list -k 'ollama-chat/e*/*' -->",
@@ -24,7 +24,7 @@ PAGES = ("README.md", "docs/recorded.md")
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """One copy for all sections: none changes what another reads, and copying costs more than most steps."""
+    """One copy for all sections: none changes files that another reads, and copying takes long."""
     copy = copy_checkout(tmp_path_factory.mktemp("contributing") / "checkout")
     for page in PAGES:
         text = (copy.root / page).read_text("utf-8")

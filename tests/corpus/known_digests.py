@@ -1,4 +1,4 @@
-"""Compare what the plain reader says with the digests that another parser made of the same bodies."""
+"""Compare the plain reader's results with digests that another parser made from the same bodies."""
 
 from __future__ import annotations
 

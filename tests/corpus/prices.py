@@ -1,7 +1,7 @@
 """List prices of the models in the recordings, in USD per million tokens.
 
-A test compares them with those that genai-prices lists. A case gives its prices to the implementation, so a
-price that changes later changes no expectation.
+A test compares them with those that genai-prices lists. A case passes its prices to the implementation, so
+later price changes do not affect expectations.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .plain_reader.reading import Reading
 Prices = Mapping[str, str]
 MILLION: Final = Decimal(1_000_000)
 UNPRICED_TIERS: Final = ("flex", "priority", "batch", "scale", "fast")
-"""Service tiers with prices of their own."""
+"""Service tiers with separate prices."""
 WEB_SEARCH: Final = "10.00"
-"""Of Anthropic, per 1,000 searches."""
+"""The price of Anthropic's web search, per 1,000 searches."""
 
 
 def _anthropic(input_: str, output: str, read: str, write: str, hour: str) -> Prices:
@@ -63,7 +63,7 @@ PRICES: Final[Mapping[str, Prices]] = {
 
 
 def find_prices(reading: Reading, model: str | None) -> Prices | None:
-    """Return the prices of the model, which the answer names more exactly than the request, or None."""
+    """Return the prices of the model, or None; the answer names the model more exactly than the request."""
     if reading.service_tier in UNPRICED_TIERS:
         return None
     name = reading.model or model or ""

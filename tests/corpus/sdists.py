@@ -1,4 +1,4 @@
-"""Source distributions that a test builds: cassettes of vcrpy in an archive that pip takes."""
+"""Source distributions for tests: vcrpy cassettes in an archive that pip accepts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def interaction(url=MESSAGES, body=BODY, *, status=200, stream=True, media="text
 
 
 def vcr(*interactions):
-    """Return a cassette of vcrpy; JSON is YAML."""
+    """Return a vcrpy cassette as JSON, which is also YAML."""
     return json.dumps({"version": 1, "interactions": interactions}, ensure_ascii=False).encode()
 
 
@@ -68,14 +68,14 @@ def packed(members):
 
 
 def special(name, kind, target=""):
-    """Return a member that is no plain file."""
+    """Return a member that is not a regular file."""
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
     return info
 
 
 def sdist(folder: Path, files) -> Source:
-    """Write a source distribution with `files` into `folder`, and return the source that it is."""
+    """Write a source distribution with `files` to `folder`, and return it as a source."""
     data = packed((f"{ROOT}/{name}", content) for name, content in {**PROJECT, **files}.items())
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{ROOT}.tar.gz").write_bytes(data)

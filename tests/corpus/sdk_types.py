@@ -1,8 +1,8 @@
-"""Print the fields of the payloads that classes describe: `python sdk_types.py MODULE:NAME…`.
+"""Print the fields of the payloads that some classes describe: `python sdk_types.py MODULE:NAME…`.
 
-Runs in the environment of a provider's SDK, without this project: a line `["event", "path", "type"]` for each
-field of each payload and each word that it may have, as `streamconform.suite.shapes` names them.
-`bedrock:OPERATION` reads botocore's model.
+It runs in the environment of a provider's SDK, without this project. It prints a line `["event", "path",
+"type"]` for each field of each payload, and for each word that the field may have, in the notation of
+`streamconform.suite.shapes`. `bedrock:OPERATION` reads botocore's model.
 """
 
 import enum
@@ -47,7 +47,7 @@ def list_variants(annotation: Any) -> Iterator[Any]:
 
 
 def list_words(model: Any, name: str) -> list[str]:
-    """Return the values of a field that only has certain words."""
+    """Return the values of a field that allows only certain words."""
     info = getattr(model, "model_fields", {}).get(name)
     variants = list_variants(info.annotation) if info is not None else ()
     return [word for variant in variants for word in get_args(variant) if isinstance(word, str)]

@@ -1,4 +1,4 @@
-"""Archives that nobody trusts: what is read of them, and what is refused."""
+"""Untrusted archives: which members are read, and what is refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
 
 
 def pax_bomb():
-    """A header that claims to be a long one, which a reader takes into memory whole."""
+    """A header that claims to be long, which a reader would load into memory completely."""
     info = tarfile.TarInfo("a-1/x")
     info.pax_headers = {"comment": "x" * 200_000}
     return info

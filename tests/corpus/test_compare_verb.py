@@ -1,4 +1,4 @@
-"""`conform compare` over small folders, with implementations that differ, break rules, or do not answer."""
+"""`conform compare` on small folders, with implementations that differ, break rules, or do not answer."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_one_implementation_without_a_fault_is_as_expected(project):
     ran = compare(project, "reference")
     assert ran.code == 0, ran.out + ran.err
     assert "3 recordings, 9 trials, 0 causes in 0 recordings, 1 not read" in ran.out
-    assert "not read: 1 of future-api: the api future-api is not known to this version" in ran.out
+    assert "not read: 1 of future-api: the API future-api is not known to this version" in ran.out
 
 
 def test_every_ending_is_counted_with_its_reason(project):
@@ -184,7 +184,7 @@ def test_the_markdown_holds_every_part(project):
     ran = compare(project, "reference", "python:mine:by_chunks", "--report", "markdown=-")
     assert "| anthropic-messages | complete | stop | 1 | 1 |" in ran.out
     assert "- python:mine:by_chunks: Breaks characters of text: 2 recordings" in ran.out
-    assert "| future-api | the api future-api is not known to this version | 1 |" in ran.out
+    assert "| future-api | the API future-api is not known to this version | 1 |" in ran.out
 
 
 def test_reports_are_the_same_from_run_to_run(project):

@@ -1,4 +1,4 @@
-"""How two outcomes of the same bytes part."""
+"""How two outcomes of the same bytes differ."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Parted:
     found: list[tuple[str, str]]
     """Path and headline."""
     between: bool = True
-    """Whether two implementations may be told apart by it; deliveries of one always are."""
+    """Whether it counts as a difference between two implementations; between deliveries, it always does."""
 
 
 PARTED = {

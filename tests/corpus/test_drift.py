@@ -1,4 +1,4 @@
-"""`conform drift`: what it finds in folders and at a server, and how it says so."""
+"""`conform drift`: what it finds in folders and on a server, and how it reports it."""
 
 from __future__ import annotations
 

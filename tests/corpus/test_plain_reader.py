@@ -1,4 +1,4 @@
-"""The plain reader, over the recordings that the suite has: what cases expect of them, it finds."""
+"""On the suite's recordings, the plain reader finds the values that cases expect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`conform corpus`: from a source distribution, by a real pip without network, to recordings."""
+"""`conform corpus`: from a source distribution to recordings, with a real pip but no network."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_version_that_pip_does_not_find_is_told_from_a_distribution_that_it_do
 
 def test_an_index_that_cannot_be_reached_is_no_missing_distribution(root, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # nobody listens on `discard`
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # nothing listens there
     monkeypatch.setenv("PIP_RETRIES", "1")
     with pytest.raises(PullFailed, match="pip cannot reach its index"):
         pull(root, KNOWN, quietly)

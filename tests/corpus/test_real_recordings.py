@@ -1,4 +1,4 @@
-"""The reference over real recordings: the same outcome however the bytes come, and no invariant broken."""
+"""On real recordings, the reference returns the same outcome for any chunks, and breaks no invariant."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from ..cli.project import Project
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
 NEIGHBOURS = {"ollama-generate": 9, "openai-completions": 22}
-"""Recordings of apis that this version does not know."""
+"""Recordings of APIs that this version does not know."""
 LEAST = dict.fromkeys(APIS, 50) | {"bedrock-invoke": 25, "google-interactions": 15}
-"""Recordings at least, by API. Two of the 40 of bedrock-invoke are HTTP errors, 28 are of other models."""
+"""The minimum number of recordings by API. Of the 40 of bedrock-invoke, two are HTTP errors, and 28 are from
+other models.
+"""
 LONG = 10_000
 """Recordings with more bytes are not delivered byte by byte, unless STREAMCONFORM_CORPUS_FULL is set.
 
-They are a quarter of the recordings, with four fifths of all bytes: many frames like those of the others.
+These are a quarter of the recordings, but four fifths of all bytes; most of their frames are like those of
+the others.
 """
 FULL = bool(os.environ.get("STREAMCONFORM_CORPUS_FULL"))
 
 
 def compare(project, apis, *options, corpus=None):
-    """Run the reference over the recordings of these apis."""
+    """Run the reference on the recordings of these APIs."""
     only = [word for api in apis for word in ("--api", api)]
     folder = str(corpus or os.environ["STREAMCONFORM_CORPUS"])
     return project.run("compare", "reference", "--corpus", folder, *only, *options)
@@ -36,8 +39,8 @@ def compare(project, apis, *options, corpus=None):
 def select_for_bytewise(entries):
     """Return the shortest recording of each shape that is not long.
 
-    A cut inside a frame is seen by the framing and by what holds a frame of this shape; a second recording
-    of the shape differs in its text, which `whole,random` compares for every recording.
+    A cut inside a frame affects only the framing and the code that reads a frame of this shape. A second
+    recording of the same shape differs only in its text, which `whole,random` compares for every recording.
     """
     shortest = {}
     for entry in sorted(entries, key=lambda entry: (entry["bytes"], entry["file"])):
@@ -48,7 +51,7 @@ def select_for_bytewise(entries):
 
 @pytest.fixture
 def short(tmp_path):
-    """The recordings to deliver byte by byte, in a folder of their own."""
+    """The recordings to deliver byte by byte, in a separate folder."""
     whole, folder = Path(os.environ["STREAMCONFORM_CORPUS"]), tmp_path / "short"
     entries = [json.loads(line) for line in (whole / "manifest.jsonl").read_text("utf-8").splitlines()]
     for entry in entries if FULL else select_for_bytewise(entries):
@@ -85,5 +88,5 @@ def assert_agrees(ran):
 def test_recordings_of_an_unknown_api_are_counted_and_the_reason_is_said(tmp_path):
     ran = compare(Project(tmp_path), NEIGHBOURS)
     for api, count in NEIGHBOURS.items():
-        assert f"not read: {count} of {api}: the api {api} is not known to this version" in ran.out
+        assert f"not read: {count} of {api}: the API {api} is not known to this version" in ran.out
     assert ran.code == 5

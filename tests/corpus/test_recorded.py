@@ -1,4 +1,4 @@
-"""`conform run --recorded`: cases over pulled recordings, with a tiny archive and without network."""
+"""`conform run --recorded`: cases based on pulled recordings, with a tiny archive and no network."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def root(offered):
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs `conform WORDS` in a project with a spec over the recording."""
+    """Runs `conform WORDS` in a project with a spec based on the recording."""
 
     def run_conform(*words, text=None):
         files = {f"specs/anthropic-messages/{TOPIC}.yaml": text or spec(), "cassettes/.keep": ""}

@@ -1,4 +1,4 @@
-"""Folders of recordings: what is read, and what is told where it is not."""
+"""Folders of recordings: which files are read, and the messages about the others."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_plain_folder_is_read_by_the_names_of_its_folders(tmp_path):
     assert found.cases[0].cassette.headers == {"content-type": "text/event-stream"}
     (unread,) = found.unread
     assert unread.file == "future-api/c.sse"
-    assert unread.reason == "the api future-api is not known to this version"
+    assert unread.reason == "the API future-api is not known to this version"
 
 
 def test_a_body_gets_the_media_type_of_its_framing(tmp_path):

@@ -1,7 +1,7 @@
-"""Write the specs over pulled recordings: `python -m tests.corpus.write_recorded`.
+"""Write the specs based on pulled recordings: `python -m tests.corpus.write_recorded`.
 
 Run `conform corpus pull all` first. The expectations come from the plain reader. With `STREAMCONFORM_CORPUS`,
-they are compared with the digests that another parser made of the same bodies, and differences are printed.
+they are compared with digests that another parser made from the same bodies, and differences are printed.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ HEAD: Final = """\
 # Written by `python -m tests.corpus.write_recorded`; change tests/corpus/plain_reader, not this file.
 """
 LONG: Final = 200
-"""Characters of a string from which arguments are prose, of which the suite keeps only a digest."""
+"""The length from which a string in arguments counts as prose, of which the suite stores only a digest."""
 PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*")
 KEYWORDS: Final = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 NAMED_LIKE: Final = re.compile(r"(gpt-|o\d|chatgpt-|text-|this-model)")
-"""Models of OpenAI; other models at its path answer from look-alikes."""
+"""OpenAI's models; answers of other models at its path come from compatible servers."""
 ORIGIN: Final = re.compile(r"[^,]+, (?P<file>.+), interaction (?P<entry>\d+) of \d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A pulled recording with what the plain reader makes of it."""
+    """A pulled recording, with the plain reader's result."""
 
     cassette: Cassette
     file: str
@@ -55,7 +55,7 @@ class Recording:
 
 
 def main() -> None:
-    """Write every spec, delete those of sources that are gone, and print what was not read."""
+    """Write every spec, delete those of removed sources, and print the recordings that were not read."""
     root = cache.locate_root(None)
     written: set[Path] = set()
     skipped: list[str] = []
@@ -127,7 +127,7 @@ def _format_case(recording: Recording) -> Iterator[str]:
     yield f"    title: {_format(_make_title(recording))}"
     yield f"    cassette: {{file: {_format(recording.file)}, entry: {recording.entry},"
     yield f'               sha256: "{cassette.sha256}"}}'
-    if not _is_first_party(cassette):  # where formats differ, no provider says what a client has to do
+    if not _is_first_party(cassette):  # if formats differ, no provider says what a client has to do
         yield "    level: should"
         yield "    tags: [look-alike]"
     if prices is not None and cost is not None:
@@ -155,7 +155,7 @@ def _is_empty(block: Block) -> bool:
 
 
 def _make_title(recording: Recording) -> str:
-    """Return the model and what the answer consists of."""
+    """Return the model and the parts of the answer."""
     reading = recording.reading
     if recording.cassette.status >= 400:
         content = f"HTTP status {recording.cassette.status}"

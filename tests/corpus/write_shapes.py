@@ -1,9 +1,9 @@
 """Write `specs/shapes/<api>.json`, the known shapes of streams: `python -m tests.corpus.write_shapes`.
 
 Run `conform corpus pull all` first, and `conform peers install` for the SDKs in `OFFICIAL_TYPES`. Shapes come
-from the recordings of this suite, from pulled ones, and from the types that providers publish; of the latter,
-those that authored streams have. With `--link`, each case over an authored stream gets a `seen_in`: the case
-over a real stream that ends in the same way, has every field of it, and fewest others.
+from the suite's recordings, from pulled recordings, and from the types that providers publish; of the latter,
+only those that authored streams have. With `--link`, each case with an authored stream gets a `seen_in`: the
+case with a real stream that ends in the same way, has every field of it, and has the fewest other fields.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SEEN_IN_LINE: Final = re.compile(r"    seen_in: .*\n")
 
 
 def main() -> None:
-    """Write every file, and the counterparts if asked."""
+    """Write every file and, if requested, the counterparts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--link", action="store_true", help="also write the `seen_in` of cases")
     given = parser.parse_args()
@@ -85,7 +85,7 @@ def _name(cassette: Cassette) -> str:
 
 
 def read_official_types(api: str) -> frozenset[Shape]:
-    """Return what the types of the provider's SDK describe."""
+    """Return the shapes that the types of the provider's SDK describe."""
     name, *classes = OFFICIAL_TYPES[api]
     peer = find_peer(name)
     environment = read_environment(get_environments_folder(), peer)
@@ -97,7 +97,7 @@ def read_official_types(api: str) -> frozenset[Shape]:
 
 
 def format_shapes(api: str, origins: Mapping[Shape, str]) -> str:
-    """Return the file: a line for each path of each event."""
+    """Return the content of the file, with a line for each path of each event."""
     events: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for shape in sorted(origins):
         events[shape.event][shape.path][shape.type] = origins[shape]
@@ -109,7 +109,7 @@ def format_shapes(api: str, origins: Mapping[Shape, str]) -> str:
 
 
 def find_counterpart(case: Case, real: Iterable[Case], shapes: Mapping[str, frozenset[Shape]]) -> str | None:
-    """Return the id of the real stream that is most like the stream of `case`, or None if none is."""
+    """Return the case id of the real stream that is most like the stream of `case`, or None."""
     fields = find_fields(shapes[case.id])
     ending = describe_ending(case)
     like = [other for other in real if describe_ending(other) == ending and fields <= shapes[other.id]]
@@ -117,7 +117,7 @@ def find_counterpart(case: Case, real: Iterable[Case], shapes: Mapping[str, froz
 
 
 def describe_ending(case: Case) -> tuple[Any, ...]:
-    """Return status, stop reason and types of the blocks that are expected."""
+    """Return the expected status, stop reason and block types."""
     content = case.expect.content
     names = ("status", "stop.reason")
     leaves = (list_values(case.expect.fields.get(name)) for name in names)

@@ -1,4 +1,4 @@
-"""Regenerate what is generated: outputs in the documentation, its tables, and the golden files of reports.
+"""Regenerate the outputs and tables in the documentation, and the golden files of reports.
 
 Without NAME, everything is regenerated. Only files that change are written; times in outputs do not count.
 """

@@ -1,4 +1,4 @@
-"""Output blocks of pages: `<!-- output: COMMAND -->`, followed by a code block with what COMMAND prints."""
+"""Output blocks of pages: `<!-- output: COMMAND -->`, followed by a code block with the output of COMMAND."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def strip_lines(text: str) -> str:
 
 
 def describe_outdated(generator: str) -> str:
-    """Return the message of a test that finds a generated file out of date."""
+    """Return the message for a test that finds a generated file out of date."""
     return f"out of date: run `python -m tests.docs {generator}` and check the difference"

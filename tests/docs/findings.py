@@ -91,7 +91,7 @@ def _describe_library(library: Library) -> str:
 
 
 def _name_thread(link: str) -> str:
-    """Return `owner/repo#1` for an issue or a pull request on GitHub, else the address."""
+    """Return `owner/repo#1` for an issue or a pull request on GitHub, otherwise the address."""
     parts = link.removeprefix("https://github.com/").split("/")
     named = len(parts) == 4 and parts[2] in ("issues", "pull") and parts[3].isdigit()
     return f"{parts[0]}/{parts[1]}#{parts[3]}" if named else link.removeprefix("https://")

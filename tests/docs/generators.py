@@ -1,4 +1,4 @@
-"""The table of generators: each is a module with `generate()`, which returns the files as they should be."""
+"""The table of generators: modules with `generate()`, which returns the files with their correct content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Generator:
 
     name: str
     module: str
-    """Its module; imported when it runs, because some import optional dependencies."""
+    """The generator's module, imported when it runs, because some import optional dependencies."""
     writes: str
     slow: bool = False
     """Whether it takes minutes."""

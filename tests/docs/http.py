@@ -1,4 +1,4 @@
-"""Generate the output of `conform check` in docs/http.md: the page's script meets the replay server."""
+"""Generate the output of `conform check` in docs/http.md: run the page's script against the replay server."""
 
 from __future__ import annotations
 

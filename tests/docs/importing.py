@@ -1,6 +1,6 @@
 """Generate the output blocks of docs/importing.md and docs/comparing.md.
 
-The commands of a page run one after the other in one folder, as a reader would run them.
+The commands of a page are run one after another in one folder, like a reader would.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fill_page(page: Path) -> str:
 
 
 def prepare(folder: Path) -> None:
-    """Put into `folder` what the pages mention: a capture, a cassette of vcrpy, recordings."""
+    """Put the files that the pages mention into `folder`: a capture, a vcrpy cassette, recordings."""
     (folder / "incident.sse").write_bytes(HEAD + BODY.read_bytes())
     recordings = folder / "recordings" / "anthropic-messages"
     recordings.mkdir(parents=True)

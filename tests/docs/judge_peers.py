@@ -1,7 +1,6 @@
-"""Judge peers one after the other, and write the scores of each to docs/matrix/results.
+"""Judge peers one after another, and write their scores to docs/matrix/results.
 
-One run per peer: what one of them does to a run cannot affect the others, and a killed one leaves their
-results.
+Each peer has its own run, so that it cannot affect the others, and a killed run leaves their results.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ CONFORM = (sys.executable, "-m", "streamconform")
 
 
 def main() -> int:
-    """Return the worst exit code; 128 and more is a signal, which ends everything."""
+    """Return the worst exit code; 128 or more means a signal, which ends everything."""
     parser = argparse.ArgumentParser(prog="python -m tests.docs.judge_peers", description=__doc__)
     parser.add_argument("names", nargs="*", help="peers [default: all]")
     parser.add_argument("--update", action="store_true", help="rewrite the known failures")
@@ -46,7 +45,7 @@ def _judge(peer: Peer, *, update: bool) -> int:
     run = (
         *(*CONFORM, "run", "-i", f"peer:{peer.name}", "-n", "4", "--timeout", "60"),
         *("--known-failures", "docs/matrix/known"),
-        # Trials of other APIs would be made, then skipped; an update needs them nevertheless.
+        # Trials of other APIs would only be expanded and skipped, but an update needs them.
         *(["--update-known-failures"] if update else (word for api in peer.apis for word in ("--api", api))),
         *("--report", f"jsonl={results}"),
     )

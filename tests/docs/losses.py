@@ -28,6 +28,6 @@ def _format_table(api: str) -> str:
 
 
 def _format_row(loss: Loss) -> str:
-    """Return the row of a loss, with the form of answer that it applies to unless that is both."""
+    """Return the row for a loss, with the form of answer that it applies to, unless it applies to both."""
     forms = "" if loss.forms == FORMS else f" ({', '.join(loss.forms)} only)"
     return f"| `{loss.name}`{forms} | {loss.description} | {loss.becomes} |\n"

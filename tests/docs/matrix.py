@@ -34,7 +34,7 @@ class Client:
 
     @property
     def label(self) -> str:
-        """Return the library's name, with the peer's where that differs."""
+        """Return the library's name, and the peer's if it differs."""
         name = self.scores["implementation"]["name"]
         return f"`{name}`" if name == self.peer else f"`{name}` ({self.peer})"
 

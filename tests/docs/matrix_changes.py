@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def compare(old: Scores, new: Scores) -> Iterator[str]:
-    """Yield a line for each difference between two scores of one peer."""
+    """Yield a line for each difference between two scores of the same peer."""
     releases = [scores["implementation"]["version"] for scores in (old, new)]
     if releases[0] != releases[1]:
         yield f"  release {releases[0]} -> {releases[1]}"

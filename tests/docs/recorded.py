@@ -1,4 +1,4 @@
-"""Generate the table of docs/recorded.md: the cases over pulled recordings, by source and API."""
+"""Generate the table in docs/recorded.md: the cases based on pulled recordings, by source and API."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ PAGE: Final = ROOT / "docs" / "internals" / "selftest.md"
 
 
 def generate() -> dict[Path, bytes]:
-    """Return the page. A self-test that fails has printed why; its table is written nevertheless."""
+    """Return the page. If the self-test fails, it prints the reason, and its table is still written."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "table.md"
         subprocess.run((*CONFORM, "selftest", "--table", str(table)), check=False)

@@ -1,4 +1,4 @@
-"""The website: its links, its sizes, what it escapes, and the files for programs."""
+"""The website: its links, sizes and escaping, and its machine-readable files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 class Page(HTMLParser):
-    """Collects what a page refers to."""
+    """Collects the links of a page."""
 
     def __init__(self, text):
         super().__init__()

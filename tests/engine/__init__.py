@@ -1,1 +1,1 @@
-"""Records the bundled `llama-cpp-*` cassettes from a real inference server on this machine."""
+"""Record the bundled `llama-cpp-*` cassettes with a real inference server on this machine."""

@@ -1,4 +1,4 @@
-"""A scenario as the request of each api."""
+"""A scenario as a request of each API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATA = yaml.safe_load((Path(__file__).parent / "scenarios.yaml").read_text("utf-
 EVERYWHERE: Json = DATA["scenarios"]
 """Every scenario, by name."""
 SCENARIOS: Json = {name: each for name, each in EVERYWHERE.items() if not each.get("elsewhere")}
-"""Those that llama.cpp is recorded with."""
+"""The scenarios recorded with llama.cpp."""
 ROUND_TRIPS: Json = DATA["round_trips"]
 
 
@@ -27,13 +27,13 @@ def body(api: str, name: str) -> Json:
 
 
 def request(api: str, scenario: Json, turns: list[Json]) -> Json:
-    """Return the request for `api` that holds `turns` and asks as `scenario` does."""
+    """Return the request for `api` that contains `turns` and asks the same as `scenario`."""
     settings: Json = {} if scenario.get("error") else {"temperature": 0}
     return {"model": MODEL} | settings | BODIES[api](scenario, turns) | scenario.get("extra", {})
 
 
 def turns_of(scenario: Json) -> Iterator[Json]:
-    """Yield the turns, calls and results numbered through so that they belong together."""
+    """Yield the turns, with calls and results numbered consecutively so that they match."""
     number = 0
     for turn in [*DATA["histories"].get(scenario.get("history"), []), *scenario.get("turns", [])]:
         if "calls" in turn:
@@ -187,7 +187,7 @@ def openai_responses(scenario: Json, turns: list[Json]) -> Json:
 
 
 def _budget(scenario: Json) -> Json:
-    """Return llama.cpp's own field: these apis have no budget for thinking."""
+    """Return llama.cpp's own field, because these APIs have no budget for thinking."""
     budget = scenario.get("thinking", 1024)
     return {"thinking_budget_tokens": budget} if budget < 1024 else {}
 

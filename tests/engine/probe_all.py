@@ -1,7 +1,8 @@
 """Probe the other engines and gateways, and write docs/engines.md: `python -m tests.engine.probe_all`.
 
-Starts each server of `servers.py`, asks it the questions of `conform probe` in each of its APIs, and keeps
-what deviates in deviations.json, from which the page is made. `--server` limits it; the others are kept.
+Starts each server in `servers.py`, asks it the questions of `conform probe` in each of its APIs, and stores
+the deviations in deviations.json, from which the page is generated. `--server` selects one server; the
+results of the others are kept.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> int:
 
 
 def read_deviations() -> dict[str, Any]:
-    """Return what was found, by server."""
+    """Return the deviations by server."""
     return json.loads(DEVIATIONS.read_text("utf-8")) if DEVIATIONS.exists() else {}
 
 
@@ -75,7 +76,7 @@ def render(found: Mapping[str, Any]) -> str:
 
 
 def join_absent_fields(checks: Mapping[str, Any]) -> dict[str, tuple[list[str], str]]:
-    """Return questions and finding by check, with one entry for all absent fields."""
+    """Return the questions and the message by check, with one entry for all absent fields."""
     joined: dict[str, tuple[list[str], str]] = {}
     fields: dict[str, None] = {}
     questions: dict[str, None] = {}
@@ -99,7 +100,7 @@ def _escape(text: str) -> str:
 
 
 def probe(server: Server, home: Path, python: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the deviations of a server by API: each failed check, the questions, and what was found."""
+    """Return the deviations of a server by API: each failed check, its questions, and the message."""
     servers.install(server, home)
     with ExitStack() as stack:
         base_url = stack.enter_context(running(python, {})) if server.gateway else ""
@@ -124,7 +125,7 @@ def _probe_api(url: str, api: str, model: str, results: Path) -> dict[str, Any]:
 
 
 def shorten(message: str) -> str:
-    """Return the first thing that a message of a check says."""
+    """Return the first statement in the message of a check."""
     text = " ".join(message.partition("; ")[0].split())
     return text if len(text) <= MAX_FOUND else f"{text[: MAX_FOUND - 1]}…"
 

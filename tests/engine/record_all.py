@@ -1,11 +1,10 @@
-"""Records every scenario for every api from nothing: `python -m tests.engine.record_all --out DIR`.
+"""Record every scenario for every API from scratch: `python -m tests.engine.record_all --out DIR`.
 
-Makes the engine's environment (two packages from the index, 220 MB), starts its server on a free port of
-this machine, records through the functions behind `conform record`, and ends the server by its pid. With
-`--server NAME` the same for another engine or a gateway (`servers.py`); a gateway is started in front of the
-first. The names are the same each time, and so are the bytes but for ids and times: `--against cassettes`
-compares them.
-Expectations are not written: those of the bundled cases were read off the bytes by hand.
+It creates the engine's environment (two packages from the index, 220 MB), starts its server on a free local
+port, records with the functions of `conform record`, and ends the server by its pid. `--server NAME` does the
+same for another engine or a gateway (`servers.py`); a gateway is started in front of the first engine. The
+names are always the same, and so are the bytes, except for ids and times: `--against cassettes` compares
+them. Expectations are not written, because those of the bundled cases were derived from the bytes by hand.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PREFIX = "llama-cpp-"
 
 
 def main() -> int:
-    """Record, print a line a recording, and return 1 if one failed or differs."""
+    """Record, print a line per recording, and return 1 if one failed or differs."""
     given = _arguments()
     names = given.only or list(SCENARIOS)
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +55,7 @@ def main() -> int:
 
 
 def _record_server(server: Server, home: Path, python: Path, given: argparse.Namespace) -> bool:
-    """Record the scenarios of another server; return whether each was recorded, and as before."""
+    """Record the scenarios of another server; return whether all were recorded without differences."""
     servers.install(server, home)
     weights = find_weights(python)
     with ExitStack() as stack:
@@ -129,7 +128,7 @@ def _same(cassette: Cassette, folder: Path) -> bool:
 
 
 def _settings(name: str) -> str:
-    """Return what the server is started with for a scenario, as a key to group by."""
+    """Return the server's settings for a scenario, as a key for grouping."""
     return json.dumps(SCENARIOS[name].get("engine", {}), sort_keys=True)
 
 

@@ -1,8 +1,8 @@
-"""Records every round trip for every api: `python -m tests.engine.record_round_trips --out DIR`.
+"""Record every round trip for every API: `python -m tests.engine.record_round_trips --out DIR`.
 
-Two exchanges each: the question, and the question with the calls of the answer as they came and what the
-tools said to them. The answer is read off the recorded bytes here, in a few lines for this engine alone. As
-`record_all` does, it starts the engine on a free port and ends it; `--against cassettes` compares.
+Each has two exchanges: the question, and the question followed by the calls of the answer, unchanged, and the
+results of the tools. The answer is parsed here, in a few lines that only support this engine. Like
+`record_all`, it starts the engine on a free port and ends it; `--against cassettes` compares.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 PREFIX = "round-trip-llama-cpp-"
 HALVES = ("", "-answer")
-"""What the names of the two cassettes end in."""
+"""The suffixes of the names of the two cassettes."""
 
 
 def name_of(scenario: str, half: str) -> str:
@@ -37,7 +37,7 @@ def name_of(scenario: str, half: str) -> str:
 
 
 def body(api: str, name: str, first: bytes | None = None) -> Json:
-    """Return the first request, or with the bytes of the first answer the second."""
+    """Return the first request or, given the bytes of the first answer, the second."""
     scenario = ROUND_TRIPS[name]
     turns = list(turns_of(scenario))
     if first is None:
@@ -55,7 +55,7 @@ def body(api: str, name: str, first: bytes | None = None) -> Json:
 
 
 def as_mapping(result: Any) -> Json:
-    """Return a result as a mapping: a text is {text: …}."""
+    """Return a result as a mapping; text becomes {text: …}."""
     return {"text": result} if isinstance(result, str) else result
 
 
@@ -65,14 +65,14 @@ def text_of(value: Json) -> str:
 
 
 def payloads(stream: bytes) -> Iterator[Json]:
-    """Yield what the `data` lines of a stream hold."""
+    """Yield the contents of a stream's `data` lines."""
     for line in stream.decode().split("\n"):
         if line.startswith("data: {"):
             yield json.loads(line.removeprefix("data: "))
 
 
 def chat_answer(events: list[Json]) -> Json:
-    """Return the turn that a chat stream tells: {thinking?, calls: [(id, name, arguments)]}."""
+    """Return the turn in a chat stream: {thinking?, calls: [(id, name, arguments)]}."""
     deltas = [each["choices"][0]["delta"] for each in events if each.get("choices")]
     calls: dict[int, list[str]] = {}
     for fragment in [part for delta in deltas for part in delta.get("tool_calls", [])]:
@@ -83,7 +83,7 @@ def chat_answer(events: list[Json]) -> Json:
 
 
 def messages_answer(events: list[Json]) -> Json:
-    """Return the turn that a stream of messages tells."""
+    """Return the turn in a stream of Messages."""
     calls = {
         each["index"]: [each["content_block"]["id"], each["content_block"]["name"], ""]
         for each in events
@@ -98,7 +98,7 @@ def messages_answer(events: list[Json]) -> Json:
 
 
 def responses_answer(events: list[Json]) -> Json:
-    """Return the turn that a stream of Responses tells."""
+    """Return the turn in a stream of Responses."""
     items = [each["item"] for each in events if each["type"] == "response.output_item.done"]
     thinking = [part["text"] for item in items if item["type"] == "reasoning" for part in item["content"]]
     calls = [[item["call_id"], item["name"], item["arguments"]] for item in items if "call_id" in item]

@@ -1,4 +1,4 @@
-"""Write weights as Q8_0: `python requantize.py FROM TO`, in an environment that holds gguf."""
+"""Write weights as Q8_0: `python requantize.py FROM TO`, in an environment with gguf."""
 
 from __future__ import annotations
 

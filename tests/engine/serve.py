@@ -1,6 +1,6 @@
-"""Runs the engine: `python serve.py MODEL TEMPLATE ALIAS SETTINGS`, in the environment that holds xllamacpp.
+"""Run the engine: `python serve.py MODEL TEMPLATE ALIAS SETTINGS`, in the environment with xllamacpp.
 
-Prints `LISTEN http://127.0.0.1:PORT` when it accepts requests, and lives until it is ended or its standard
+It prints `LISTEN http://127.0.0.1:PORT` when it accepts requests, and runs until it is ended or its standard
 input is closed, so that it never outlives the program that started it.
 """
 
@@ -18,7 +18,7 @@ params.model.path = model
 params.model_alias = {alias}
 params.hostnames, params.port = ["127.0.0.1"], 0
 params.n_ctx, params.n_parallel = 4096, 1
-params.cache_prompt = False  # an answer is the same whatever was asked before
+params.cache_prompt = False  # an answer does not depend on earlier requests
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
 params.use_jinja, params.chat_template = True, Path(template).read_text("utf-8")
 params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_DEEPSEEK

@@ -1,7 +1,7 @@
-"""Other engines and gateways that can be recorded: what each needs, how it starts, and what it speaks.
+"""Other engines and gateways that can be recorded: their requirements, start commands and APIs.
 
-A gateway stands in front of the llama.cpp server of `engine.py`. All of them listen on the loopback interface
-only, and end with the block that started them.
+A gateway runs in front of the llama.cpp server of `engine.py`. All of them listen only on the loopback
+interface, and end with the block that started them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ CALLS = ("tool-auto", "parallel-calls", "no-arguments", "truncated-call", "tool-
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server runs, and what it stands in front of."""
+    """The folder and port of a server, and the address of its upstream."""
 
     home: Path
     """Its environment; files that it needs are written there too."""
     port: int
     base_url: str
-    """Of the llama.cpp server, for a gateway."""
+    """The URL of the llama.cpp server, for a gateway."""
     weights: Path
 
 
@@ -47,11 +47,11 @@ class Server:
 
     name: str
     prefix: str
-    """Of the names of its cassettes."""
+    """The prefix of the names of its cassettes."""
     packages: tuple[str, ...]
-    """What is installed, with versions: by pip, or by npm if there is an `entry`."""
+    """The packages to install, with versions: by pip, or by npm if there is an `entry`."""
     unwanted: tuple[str, ...] = ()
-    """What pip installs with them and what does not load without a GPU; it is removed."""
+    """Packages that pip installs with them but that cannot be loaded without a GPU; they are removed."""
     gateway: bool = False
     start: Callable[[Place], tuple[str, ...]]
     """Write what it needs, and return the command."""
@@ -59,13 +59,13 @@ class Server:
     """Variables of its environment."""
     model: str = MODEL
     path: str = ""
-    """Before the paths of the APIs."""
+    """The prefix of the APIs' paths."""
     scenarios: Mapping[str, tuple[str, ...]]
     """Names of the recorded scenarios by API."""
 
     @property
     def words(self) -> str:
-        """Return name and version, as provenance has them."""
+        """Return the name and version, in the form used in provenance."""
         package = self.packages[-1].removeprefix("@")
         package, _, version = package.replace("==", "@").rpartition("@")
         return f"{self.name} {version}" + (" in front of llama.cpp" if self.gateway else "")
@@ -124,7 +124,7 @@ def start_portkey(place: Place) -> tuple[str, ...]:
 
 
 def tell_portkey(place: Place) -> dict[str, str]:
-    """Return its settings, which it takes from the headers of a request."""
+    """Return its settings, which it reads from the headers of a request."""
     headers = {
         "x-portkey-provider": "anthropic",
         "x-portkey-custom-host": f"{place.base_url}/v1",
@@ -134,7 +134,7 @@ def tell_portkey(place: Place) -> dict[str, str]:
 
 
 def start_dasllama(place: Place) -> tuple[str, ...]:
-    """Serve the weights, requantized once: it reads no Q4_1."""
+    """Serve the weights, requantized once, because the server cannot read Q4_1."""
     weights = place.home / f"{MODEL}.gguf"
     python = str(place.home / "bin" / "python")
     if not weights.exists():
@@ -194,7 +194,7 @@ def _unpack(place: Place) -> None:
 
 
 def set_vllm(place: Place) -> dict[str, str]:
-    """Return variables: little memory for its cache, and its own programs first."""
+    """Return environment variables: little memory for its cache, and its own programs first in PATH."""
     path = f"{place.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "PATH": path}
 
@@ -221,7 +221,7 @@ SERVERS: Mapping[str, Server] = {
             packages=("@musistudio/claude-code-router@2.0.0",),
             gateway=True,
             start=start_claude_code_router,
-            # It passes `tool_choice` of Anthropic on to OpenAI's API, which has no `any`.
+            # It passes Anthropic's `tool_choice` on to OpenAI's API, which has no `any`.
             scenarios={
                 "anthropic-messages": (*PLAIN, "tool-auto", "parallel-calls", "tool-result", "thinking-text")
             },
@@ -283,7 +283,7 @@ SERVERS: Mapping[str, Server] = {
 
 
 def install(server: Server, home: Path) -> None:
-    """Make the server's environment in `home`, where it is missing."""
+    """Create the server's environment in `home` if it is missing."""
     if server.packages[-1].startswith("@"):
         if not (home / "node_modules").is_dir():
             home.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The page of deviations is made from what the probe found."""
+"""The page of deviations is generated from the probe's results."""
 
 from __future__ import annotations
 

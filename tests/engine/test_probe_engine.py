@@ -55,7 +55,7 @@ RECORDED = {
     "no-messages": "missing-messages",
 }
 RECORDED_ONLY = "parallel-calls"
-"""The small live model answers this question in text: only the recordings show the deviations of calls."""
+"""The small live model answers this question with text, so only recordings show deviations in calls."""
 
 # The only deviations that the recordings of this server may show.
 KNOWN = {

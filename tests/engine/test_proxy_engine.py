@@ -21,7 +21,7 @@ FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```[a-z]+\n(?P<text>.*?)```", 
 SCRIPTS = dict(FILE.findall((ROOT / "docs" / "proxy.md").read_text("utf-8")))
 TO_CHAT = ("--from", "anthropic-messages", "--to", "openai-chat")
 SECONDS = 300
-"""For a small model on a machine that has other things to do."""
+"""Generous, for a small model on a busy machine."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The bundled round trips with the engine are those that `record_round_trips` makes, without running it."""
+"""The bundled round trips of the engine match those of `record_round_trips`; it is not run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundled recordings are those that `record_all` makes, without running it."""
+"""The bundled recordings match those of `record_all`; it is not run."""
 
 from __future__ import annotations
 

@@ -15,6 +15,6 @@ model = transformers.AutoModelForCausalLM.from_pretrained(
     **where, dtype=torch.float32, quantization_config=config
 )
 if hasattr(model.config, "quantization_config"):
-    del model.config.quantization_config  # saving is refused with it
+    del model.config.quantization_config  # the model cannot be saved with it
 model.save_pretrained(target)
 transformers.AutoTokenizer.from_pretrained(**where).save_pretrained(target)

@@ -110,7 +110,7 @@ def test_the_reference_reads_every_generated_answer(project):
 def test_a_planted_bug_is_found_made_small_and_reproduced_by_the_printed_command(project, monkeypatch):
     project.write()
     monkeypatch.chdir(project.folder)
-    # in this process: coverage does not see what a forked command does after it has forked a program
+    # run in this process, because coverage misses what a forked command does after forking a program
     ran = CliRunner().invoke(conform, ["fuzz", "-i", BUG, "--api", "openai-chat", "--examples", "20"])
     assert ran.exit_code == 1, ran.output
     (command,) = re.findall(r"reproduce: conform (run .*)", ran.output)[:1]

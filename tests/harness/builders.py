@@ -1,4 +1,4 @@
-"""Small cases, cassettes and programs, and the bundled ones; every builder returns real parts."""
+"""Build small cases, cassettes and programs, and load the bundled ones; nothing is mocked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEXT_FRAMES: tuple[Mapping[str, Any], ...] = (
     {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
     {"type": "message_stop"},
 )
-"""A whole answer of the text `Grüß dich 🌍`."""
+"""A complete answer with the text `Grüß dich 🌍`."""
 
 TEXT_EXPECT: Mapping[str, Any] = {
     "status": "complete",
@@ -162,7 +162,8 @@ FRAMED: Mapping[str, tuple[str, Framing, bytes]] = {
         + eventstream.encode_event(b'{"message":"slow down"}', "throttlingException", "exception"),
     ),
 }
-"""A small stream of every framing of the apis that are not only SSE: api, framing and body, by name."""
+"""A small stream in every framing, for the APIs with framings other than SSE: API, framing and body, by name.
+"""
 
 
 def framed_cassettes() -> tuple[Cassette, ...]:
@@ -210,7 +211,7 @@ def call(
 
 
 def program(folder: Path, code: str, *, name: str = "program.py") -> Connection:
-    """Return the connection to a program of its own that runs `code` in `folder`."""
+    """Return the connection to a new program that runs `code` in `folder`."""
     path = folder / name
     path.write_text(PRELUDE + code, "utf-8")
     return Connection(f"cmd:{name}", (sys.executable, "-S", str(path)))
@@ -234,12 +235,12 @@ def greet(**more):
 GOOD = {"status": "complete", "content": []}
 
 """
-"""What every program under test begins with; `-S` because starting without site is faster."""
+"""The beginning of every program under test; `-S` because starting without site is faster."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """A catalog of cases that are in memory."""
+    """A catalog of cases in memory."""
 
     cases: tuple
 

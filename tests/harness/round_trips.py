@@ -1,4 +1,4 @@
-"""A small round trip: an answer with one call, the request with its result, and an answer of text."""
+"""A small round trip: an answer with one call, the request with its result, and a text answer."""
 
 from __future__ import annotations
 

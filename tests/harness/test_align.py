@@ -66,7 +66,7 @@ def test_unsigned_thoughts_are_joined_where_a_message_has_one_thinking_text(bloc
 
 
 def write_entry(block):
-    """Return a thought or a call as a spec has it."""
+    """Return a thinking block or a call in the form used in specs."""
     if isinstance(block, ToolCall):
         return CALL_ENTRY
     return {"thinking": {"text": block.text, "signature": block.signature, "redacted": block.redacted}}

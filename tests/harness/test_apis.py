@@ -1,4 +1,4 @@
-"""Everything about an API is in its record: each record is complete, and no other module names an API."""
+"""Each API's record is complete, and no other module names an API."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from streamconform.wire.framings import MEDIA_TYPES, is_stream, split
 from .test_architecture import HARNESS, modules
 
 MAY_NAME_APIS = ("apis/", "peers/", "tools/corpus/sources.py", "tools/record/endpoints.py")
-"""The records; adapters for one library each; the tables of projects and of endpoints, each with its APIs."""
+"""Modules that may name APIs: the records, adapters for single libraries, and the tables of projects and
+endpoints.
+"""
 
 API_LIST = list(APIS.values())
 
 
 def named(module):
-    """Return where a module has the name of an API as a string constant; longer texts may contain one."""
+    """Return where a module contains an API's name as a string constant; longer texts may contain names."""
     constants = (node for node in ast.walk(module.tree) if isinstance(node, ast.Constant))
     return [f"{module.name}:{each.lineno}" for each in constants if each.value in NAMES]
 

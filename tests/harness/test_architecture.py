@@ -1,4 +1,4 @@
-"""The arrows between the parts, read from the source: who may import whom."""
+"""The dependencies between packages, read from the source: which may import which."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PIPELINE = (
     "run",
     "reports",
 )
-"""The way of a trial, from its spec to a report."""
+"""The packages that a trial passes through, from its spec to a report."""
 
 NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
 """These reach the reference like any other parser."""
@@ -40,7 +40,7 @@ NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
 IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants"})
 
 MAY_NAME_IT = ("adapters/connect.py",)
-"""Writes `streamconform_mutants:…` into the argv of a program; imports nothing of it."""
+"""It writes `streamconform_mutants:…` into a program's argv, but imports nothing from it."""
 
 PURE = ("model", "wire", "apis", "delivery", "judge")
 NO_IO = frozenset(
@@ -86,7 +86,7 @@ SAYS_NOTHING = frozenset({"utils", "util", "helpers", "helper", "manager", "mana
 class Module:
     path: Path
     name: str
-    """Relative to its package, with slashes."""
+    """The path relative to its package, with slashes."""
     tree: ast.Module
 
     @property
@@ -104,7 +104,7 @@ class Module:
         return [value for value in values if isinstance(value, str)]
 
     def imports(self) -> set[str]:
-        """Return every absolute module that is imported, inside functions too."""
+        """Return the absolute names of all imported modules, including imports in functions."""
         found: set[str] = set()
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -182,7 +182,7 @@ def test_the_judge_knows_of_adapters_only_the_values_that_pass():
 
 
 def test_a_run_has_no_face():
-    """Orchestration is used by the command line, by pytest and by tests: no options, no YAML, no colours."""
+    """The orchestration is used by the command line, pytest and tests: no options, YAML or colors."""
     assert [(each.name, each.roots() & NO_FACE) for each in harness("run") if each.roots() & NO_FACE] == []
 
 
@@ -199,7 +199,7 @@ def test_the_pipeline_imports_neither_the_command_line_nor_a_tool():
 
 @pytest.mark.parametrize("package", [HARNESS, REFERENCE], ids=lambda package: package.name)
 def test_packages_import_each_other_in_one_direction(package):
-    """No two packages depend on each other, however many modules are between them."""
+    """No two packages depend on each other, even indirectly."""
     left = arrows(package)
     while free := [part for part, below in left.items() if not below & left.keys()]:
         for part in free:
@@ -208,10 +208,10 @@ def test_packages_import_each_other_in_one_direction(package):
 
 
 def arrows(package):
-    """Return for each package of `package` the ones that it imports."""
+    """Return the packages that each package in `package` imports."""
     found = {}
     for module in modules(package):
-        if module.name == "__init__.py":  # the public names: it imports from below on first use
+        if module.name == "__init__.py":  # the public names, imported on first use
             continue
         own = found.setdefault(folder(module.path, package), set())
         for name in module.imports():
@@ -225,7 +225,7 @@ def arrows(package):
 
 
 def folder(path, package):
-    """Return the package that `path` is in: `tools/NAME` and `apis/NAME` are packages of their own."""
+    """Return the package that contains `path`; `tools/NAME` and `apis/NAME` are separate packages."""
     parts = path.relative_to(package).with_suffix("").parts
     depth = 2 if parts[0] in ("tools", "apis") and len(parts) > 2 else 1
     return "/".join(parts[:depth])
@@ -236,8 +236,8 @@ def test_only_one_module_reads_yaml():
     assert readers <= {
         "yaml_text/reader.py",
         "yaml_text/writer.py",
-        "tools/record/importers/vcr.py",  # what vcrpy wrote, through vcrpy's own loader
-        "tools/record/importers/langchain.py",  # the same from a serializer of LangChain's
+        "tools/record/importers/vcr.py",  # files written by vcrpy, through its own loader
+        "tools/record/importers/langchain.py",  # the same from LangChain's serializer
     }
 
 

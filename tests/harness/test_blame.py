@@ -1,4 +1,4 @@
-"""Frames of failing checks, told by the real reference over real bodies."""
+"""The frames of failing checks, determined by the real reference from real bodies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEAVES = [
 
 @pytest.mark.parametrize(("path", "got", "frames"), LEAVES, ids=[f"{path}-{got}" for path, got, _ in LEAVES])
 def test_a_leaf_belongs_to_the_frames_after_which_it_changed(path, got, frames):
-    """For text only from the frame on where it says something else than what was got."""
+    """For text, only the frames from the one whose text differs from the received text."""
     assert frames_of(path, got) == frames
 
 
@@ -168,5 +168,5 @@ def test_frames_of_bundled_cassettes_are_in_the_body_and_contain_the_usage():
         (told,) = blame.add_frames(trial, [check], CAPABILITIES)
         frames = split(APIS[case.api].detect_framing(case.cassette.status, trial.body), trial.body)
         assert all(number < len(frames) for number in told.frames)
-        told_of = (b"usage", b"_count", b"billed_units")  # as Ollama and Cohere call it
+        told_of = (b"usage", b"_count", b"billed_units")  # the field's name in Ollama and Cohere
         assert all(any(w in frames[n].payload for w in told_of) for n in told.frames), case.id

@@ -1,4 +1,4 @@
-"""Adapters that break every rule: each gets its verdict, the run goes on, and nothing is left running."""
+"""Adapters that break every rule: each gets its verdict, the run continues, and no process is left."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ..docs.blocks import describe_outdated
 from .broken.table import DOCUMENT, PARTS, TABLE, TIMEOUT, happens, page, row
 
 SHOWN = 280
-"""Characters of a reason that the terminal prints, at least."""
+"""The minimum number of characters of a reason that the terminal prints."""
 MAX_SECONDS = TIMEOUT
-"""Of a run over HTTP: less than one trial may take, so nothing that a client does was waited for."""
+"""The time limit of a run over HTTP, which is less than the timeout of a trial, so no client was waited for.
+"""
 PAGE = DOCUMENT.read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Cases without bytes: one trial and one check each, only for adapters that have the function."""
+"""Cases without bytes have one trial and one check each, only for adapters that have the function."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ wild.partial = lambda api, given: float("nan")
 
 
 def hosted(folder, monkeypatch, name, *calls):
-    """Return the greeting of an adapter, and its answers."""
+    """Return an adapter's greeting and answers."""
     (folder / "mine.py").write_text(ADAPTERS, "utf-8")
     monkeypatch.chdir(folder)
     connection = Connection(

@@ -1,4 +1,4 @@
-"""Complete programs in compiled languages, built from what lies in tests/programs and judged as `cmd:`."""
+"""Complete programs in compiled languages, built from the sources in tests/programs and judged as `cmd:`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..cli.project import Project
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 LARGEST = 400
-"""Lines that such a program may have, with its reader of JSON."""
+"""The maximum number of lines of such a program, including its JSON reader."""
 NOT_CLAIMED = ("requests is not claimed", "documents is not claimed")
-"""Why trials are skipped: the programs build no requests, and read nothing but streams."""
+"""The reasons why trials are skipped: the programs build no requests, and read only streams."""
 
 
 @pytest.fixture(scope="module")
 def in_rust(tmp_path_factory):
-    """The program in Rust, which has no dependencies: nothing is fetched."""
+    """The program in Rust, which has no dependencies, so nothing is downloaded."""
     target = tmp_path_factory.mktemp("rust")
     words = ("cargo", "build", "--offline", "--quiet", "--locked", "--target-dir", str(target))
     subprocess.run(words, cwd=PROGRAMS / "rust", check=True, timeout=300)
@@ -28,7 +28,7 @@ def in_rust(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def in_c(tmp_path_factory):
-    """The program in C, by any compiler of C17; a warning is an error."""
+    """The program in C, for any C17 compiler; warnings are errors."""
     made = tmp_path_factory.mktemp("c") / "messages-reader"
     source = PROGRAMS / "c" / "reader.c"
     words = (
@@ -48,7 +48,7 @@ def in_c(tmp_path_factory):
 
 
 def verdicts(folder, program, api):
-    """Return what became of the trials of an api that every reader of streams has to pass."""
+    """Return the results of an API's trials that every stream reader has to pass."""
     project = Project(folder)
     words = ("run", "--api", api, "--level", "must", "--deliver", "fast", "--faults", "one")
     project.run(*words, "--report", "jsonl=run.jsonl", "--", str(program))

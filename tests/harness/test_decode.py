@@ -116,7 +116,7 @@ WRONG = (
 
 
 def places(value, so_far=()):
-    """Return the paths of everything inside `value`."""
+    """Return the paths of all values inside `value`."""
     children = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )
@@ -125,7 +125,7 @@ def places(value, so_far=()):
 
 @st.composite
 def mutated(draw, valid):
-    """Return a valid value with one place dropped or holding something else."""
+    """Return a valid value with one of its parts removed or replaced."""
     value = copy.deepcopy(draw(valid))
     *way, last = draw(st.sampled_from([path for path in places(value) if path]))
     parent = value
@@ -197,7 +197,7 @@ def test_anything_at_the_top_is_read_just_when_it_fits_the_schema():
 
 
 def test_deep_arguments_are_not_walked():
-    """Python's stack must not decide what is malformed."""
+    """The size of Python's stack must not decide whether a value is malformed."""
     deep: object = 1
     for _ in range(100_000):
         deep = [deep]
@@ -322,7 +322,7 @@ ABSENT_PATHS = [
     ("error.message", set()),  # an adapter that claims `errors` reports it
     *((f"usage.{name}", {f"usage.{name}"}) for name in USAGE),
     *((f"cost.{name}", {f"cost.{name}"}) for name in COST),
-    # A claimed group that is left out reports nothing, so its paths are judged as null.
+    # A claimed group that is missing reports nothing, so its paths are judged as null.
     *((name, set()) for name in ("usage", "cost", "error", "status")),
 ]
 

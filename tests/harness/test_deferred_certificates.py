@@ -1,4 +1,4 @@
-"""Certificates are loaded at the first handshake, and verification is what it is without deferral."""
+"""Certificates are loaded at the first handshake, and verification is not affected."""
 
 from __future__ import annotations
 

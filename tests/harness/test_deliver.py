@@ -1,4 +1,4 @@
-"""Every delivery of every bundled cassette, and of every framing, says the same in other bytes or cuts."""
+"""Every delivery of every bundled cassette has the same meaning, with different bytes or cuts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def applicable(name: str) -> tuple[Cassette, ...]:
 
 @cache
 def texts(name: str) -> tuple[Cassette, ...]:
-    """The applicable ones whose bytes are all text."""
+    """The applicable deliveries whose bytes are all text."""
     return tuple(each for each in applicable(name) if APIS[each.api].framing not in MESSAGE_REWRITERS)
 
 
@@ -96,7 +96,7 @@ KEEPING = ("comments", "unknown-event", "unknown-field", "padding", "bom", "mult
 
 @pytest.mark.parametrize("name", sorted(MANGLERS))
 def test_a_delivery_that_mangles_keeps_payloads_and_leaves_no_chunk_empty(name):
-    """Every body is mangled once for all the claims: mangling is what takes long here."""
+    """Every body is changed only once for all assertions, because that takes most of the time."""
     changed = False
     for cassette in applicable(name):
         chunks = delivered(cassette, name)
@@ -105,7 +105,7 @@ def test_a_delivery_that_mangles_keeps_payloads_and_leaves_no_chunk_empty(name):
         assert all(chunks), cassette.name
         assert payloads(cassette.api, body) == own_payloads(cassette.api, cassette.body), cassette.name
         if name in KEEPING and APIS[cassette.api].framing not in MESSAGE_REWRITERS:
-            # line ends and optional spaces apart, every byte of the body is still there
+            # except for line ends and optional spaces, every byte of the body is preserved
             lost = Counter(cassette.body) - Counter(body)
             assert set(lost) <= SPACES.get(name, set()), cassette.name
     assert changed, "it changes some body"
@@ -113,7 +113,7 @@ def test_a_delivery_that_mangles_keeps_payloads_and_leaves_no_chunk_empty(name):
 
 @pytest.mark.parametrize("name", sorted(MANGLERS))
 def test_a_delivery_that_mangles_is_the_mangler_cut_somewhere(name):
-    # a few bodies of every api: there is nothing in a body on which this could depend
+    # a few bodies per API are enough, because this does not depend on the body
     for cassette in applicable(name)[::20]:
         assert b"".join(delivered(cassette, name)) == MANGLERS[name](cassette.body, cassette.api)
 

@@ -1,4 +1,4 @@
-"""Cases of kind `document`: answers without streaming, which are the twin or the body of a cassette."""
+"""Cases of kind `document`: non-streaming answers, which are the twin or the body of a cassette."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ AFTER_AN_ANSWER = "greet(); write(op='result', id=read()['id'], outcome=GOOD); r
 
 
 def run(folder, code, monkeypatch, *, trials=TRIALS, timeout=5.0):
-    """Return the trials of a run, as the results file has them, and the size of the file."""
+    """Return the trials in the results file of a run, and the size of the file."""
     monkeypatch.chdir(folder)
     case = builders.case()
     request = RunRequest(
@@ -48,7 +48,7 @@ def run(folder, code, monkeypatch, *, trials=TRIALS, timeout=5.0):
 
 @pytest.mark.parametrize("code", [ALWAYS, AT_EVERY_RESTART], ids=["in-a-run", "at-every-restart"])
 def test_a_program_that_always_dies_is_given_up_and_its_results_are_small(tmp_path, monkeypatch, code):
-    """It once wrote 193 MB: each trial repeated the last failure with all that the program had printed."""
+    """The results once had 193 MB, because each trial repeated the last failure and the program's output."""
     found, size = run(tmp_path, code, monkeypatch)
     assert {line["verdict"] for line in found} == {"faulted"}
     given_up = [line for line in found if line["reason"].startswith("gave-up: ")]

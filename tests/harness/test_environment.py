@@ -1,4 +1,4 @@
-"""What a judged program finds in its environment, and what `--impl` starts."""
+"""The environment of a judged program, and the program that `--impl` starts."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("given", "expected"), BLOCKS, ids=[str(given)[:40] for given, _ in BLOCKS])
 def test_a_short_block_equals_its_long_form(given, expected):
-    """Arguments and data are literal JSON: a tool may well have an argument called `matches`."""
+    """Arguments and data are literal JSON, because a tool may have an argument called `matches`."""
     assert parse_block(given) == expected
 
 

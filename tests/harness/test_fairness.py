@@ -1,4 +1,4 @@
-"""What passes because a maintainer would call it correct, and what only warns: one row per reading."""
+"""Interpretations that pass because a maintainer would call them correct, and those that only warn."""
 
 from __future__ import annotations
 

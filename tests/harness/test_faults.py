@@ -1,4 +1,4 @@
-"""Faults break a stream at its transitions, always the same way; what they expect follows from the wire."""
+"""Faults break a stream at its transitions, always in the same way; the bytes give the expectations."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_the_only_cut_of_a_kind_falls_inside_a_content_block():
     ]
     open_blocks = [types.count("content_block_start") - types.count("content_block_stop") for types in cuts]
     assert len(cuts) > 20
-    # Some recordings have no block of two pieces.
+    # Some recordings have no block with two pieces.
     assert sum(count > 0 for count in open_blocks) > 0.9 * len(cuts)
 
 

@@ -1,4 +1,4 @@
-"""Whole bodies to frames, for the framings that are not SSE: against tables, and joined and split again."""
+"""Split bodies into frames, for framings other than SSE: compared with tables, and joined and split again."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ EVERY_TYPE = b"".join(
 
 
 def broken(at: int, value: bytes) -> bytes:
-    """A message with other bytes at `at`, and its checksums as they were."""
+    """A message with different bytes at `at`, but unchanged checksums."""
     whole = eventstream.encode_event(b"{}", "x")
     return whole[:at] + value + whole[at + len(value) :]
 
 
 def lying(total: int, headers: int) -> bytes:
-    """A prelude with a sound checksum and other lengths than what follows it has."""
+    """A prelude with a valid checksum, but with lengths that do not match the data after it."""
     lengths = struct.pack(">II", total, headers)
     return lengths + struct.pack(">I", zlib.crc32(lengths)) + b"\x00" * 60
 
@@ -141,7 +141,7 @@ WRITERS = {
 
 
 def raw_payload(framed, body, frame):
-    """Return the payload at its place in the body, out of base64 where the framing has it."""
+    """Return the payload at its position in the body, decoded from base64 if the framing uses it."""
     raw = body[slice(*frame.value)]
     return base64.b64decode(raw) if framed == "invoke_stream" and raw != frame.payload else raw
 
@@ -169,7 +169,7 @@ def test_joined_payloads_are_split_into_the_same_payloads(framed, given_payloads
     whole = sum(frame.end <= cut for frame in frames)
     found = [frame.payload for frame in split(framed, body[:cut])]
     assert found[:whole] == given_payloads[:whole]
-    assert len(found) <= whole + (framed == "ndjson")  # a last line may lack its end
+    assert len(found) <= whole + (framed == "ndjson")  # the last line may lack its line end
 
 
 @pytest.mark.parametrize("framed", sorted(_SPLITTERS))

@@ -1,4 +1,4 @@
-"""Programs that cannot be used say why; the others say what they claim."""
+"""Programs that cannot be used say why; the others state their claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python callables of every kind, hosted by a process of their own."""
+"""Python callables of every kind, hosted in a separate process."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def hosted(target: str) -> Connection:
 
 
 def ask(*names: str, seconds: float = 5.0):
-    """Return greeting and answers of one host for each of `names`, asked at the same time."""
+    """Return the greeting and answers of one host for each of `names`; all are asked at the same time."""
 
     async def asked(name):
         program = Program(hosted(name if ":" in name or name == "pkg" else f"mine:{name}"))
@@ -283,7 +283,7 @@ def test_what_else_counts_as_raised_by_the_library():
     ("file", "is_library"), [("../streamconform_client/decode.py", True), ("adapters/host.py", False)]
 )
 def test_a_package_whose_name_begins_like_that_of_the_harness_is_a_library(file, is_library):
-    # Where an installed wheel has its files: both packages are in one folder.
+    # As with an installed wheel, both packages are in the same folder.
     path = os.path.normpath(Path(streamconform.__file__).parent / file)
     names = {}
     exec(compile("def decode(): raise ValueError('no')", path, "exec"), names)  # noqa: S102 - our own code
@@ -427,7 +427,7 @@ def test_async_code_that_reads_chunks_lets_other_tasks_run():
 
 
 def test_an_event_named_outcome_is_no_outcome():
-    """Only an object without `type` is the last word of a generator."""
+    """Only an object without `type` is the final value of a generator."""
 
     def adapter(_):
         yield {"type": "x", "outcome": 1}

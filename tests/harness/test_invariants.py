@@ -1,4 +1,4 @@
-"""Each rule: a stream that keeps it, and streams that break just this one."""
+"""For each rule, a stream that follows it, and streams that break only this rule."""
 
 from __future__ import annotations
 

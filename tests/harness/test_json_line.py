@@ -1,4 +1,4 @@
-"""Lines of the protocol mean what the standard library reads in them, however fast they are read."""
+"""The fast reader of protocol lines returns the same values as the standard library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rearranging JSON text: the value and every token stay the same."""
+"""Rearranging JSON text preserves the value and every token."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ spaces = st.sampled_from(("", " ", "\n", "\t ", "\r\n"))
 
 
 def quoted(key: str, seed: int) -> str:
-    """Return `key` as JSON text, its characters escaped at random."""
+    """Return `key` as JSON text, with randomly escaped characters."""
     draw = random.Random(seed)  # noqa: S311 - spellings, no secrets
     units = [key.encode("utf-16-be")[i : i + 2] for i in range(0, 2 * len(key.encode("utf-16-be")) // 2, 2)]
     if draw.random() < 0.5 or any(len(unit) < 2 for unit in units):
@@ -51,7 +51,7 @@ documents = st.recursive(scalars, json_texts, max_leaves=12).map(
 
 
 def value(text: bytes):
-    """Return the value, numbers as they are written and objects with what wins."""
+    """Return the value, with numbers as written, and with the members of objects that win."""
     return json.loads(text, parse_int=lambda n: ("n", n), parse_float=lambda n: ("n", n))
 
 
@@ -130,7 +130,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("text", BROKEN, ids=lambda text: ascii(text)[:20])
 def test_invalid_json_stays_unchanged(text):
-    """Rearranged, a broken payload could become a whole one, and `[DONE]` something that is not it."""
+    """If they were rearranged, a broken payload could become valid, and `[DONE]` something else."""
     assert json_text.reverse_keys(text) == text
     assert json_text.pad(text, b" ") == text
     assert json_text.add_member(text, b'"x":1', [()]) == text

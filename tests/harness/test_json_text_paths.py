@@ -1,4 +1,4 @@
-"""Where new members go: paths through objects and arrays."""
+"""New members are added at paths through objects and arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes back: verdict, culprit, checks."""
+"""For any answer, the verdict, the party at fault, and the checks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_the_level_of_the_trial_decides_the_verdict_of_a_difference(level, verdi
 
 
 def test_checks_that_pass_are_a_count():
-    """Status, stop, text, length, two buckets and error; ids and eight rules about events."""
+    """The checks: status, stop, text, length, two buckets and error; ids, and eight rules about events."""
     found = judged(GOOD)
     assert found.checks == ()
     assert found.passed == 7 + 1 + 8
@@ -268,7 +268,7 @@ def test_a_case_whose_recording_was_not_pulled_is_skipped_with_that_reason():
 
 
 ENDING = {"type": "text", "text": "OK"}
-"""The text with which the server ends an answer that the client continues."""
+"""The text at the end of an answer that the client continues."""
 CONTINUED = [
     ("both-answers", "stop", [CALL, ENDING], []),
     ("only-the-last", "stop", [ENDING], []),

@@ -93,7 +93,7 @@ def test_a_signal_interrupts_the_judging(number):
             cleaned.append(True)
 
     previous = signal.signal(signal.SIGVTALRM, lambda *_: os.kill(os.getpid(), number))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
     try:
         with pytest.raises(KeyboardInterrupt):
             run_interruptible(judge_forever())

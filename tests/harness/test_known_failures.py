@@ -1,4 +1,4 @@
-"""Known failures: the verdicts they give, what is not true of them any more, and how the file is amended."""
+"""Known failures: the resulting verdicts, outdated entries, and updates of the file."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_the_checks_of_a_trial_are_known_before_it_runs():
 
 
 def read_checked_paths(path, claims=CAPABILITIES):
-    """Return the checked paths of the first case in a bundled spec."""
+    """Return the paths of the checks of the first case in a bundled spec."""
     sources = Sources(find_bundled("specs"), find_bundled("cassettes"))
     (first, *_) = collect(sources, [sources.specs / path]).cases
     (trial, *_) = expand([first], ["whole"], "http", 0)
@@ -346,7 +346,7 @@ def matches(entries):
 
 
 def trials(**verdicts):
-    """Return results of the case by delivery; `_` stands for a hyphen, `__` for a dot."""
+    """Return results of the case by delivery; `_` stands for a hyphen, and `__` for a dot."""
     names = {name: name.replace("__", ".").replace("_", "-") for name in verdicts}
     return [
         result(names[name], verdict, *(["status"] if verdict in ("fail", "warn") else []))

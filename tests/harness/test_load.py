@@ -1,4 +1,4 @@
-"""Loading specs: every mistake is reported at once, each at its line."""
+"""Loading specs reports all mistakes together, each with its line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ cases:
       content: [{text: hello}]
 """
 WITHOUT_EVIDENCE = GOOD + "    level: should\n"
-"""A case that strict lint accepts without facts to rest on."""
+"""A case that strict lint accepts without supporting facts."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One leaf against one value."""
+"""Compare one expected leaf with one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that break the protocol in every way: each becomes a typed answer, and none outlives us."""
+"""Programs that break the protocol in every way: each gives a typed answer, and none outlives the harness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIAL = builders.trial()
 
 
 def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_once: bool = False):
-    """Return the answers to `times` runs, one after the other or all at once."""
+    """Return the answers to `times` runs, which are sent one after another or all together."""
 
     async def asked():
         program = Program(connection)
@@ -143,7 +143,7 @@ def test_too_many_events_are_a_fault(tmp_path, monkeypatch):
 
 
 def test_a_second_answer_is_reported_at_the_next_run(tmp_path):
-    """The second answer may come at any time; the run that waits then learns of it, never a later one."""
+    """The second answer may come at any time; the run that is waiting then notices it, never a later run."""
     code = """\
 greet()
 while (message := read())["op"] == "run":
@@ -306,7 +306,7 @@ def test_answers_may_come_in_any_order(tmp_path):
 
 
 def test_with_several_runs_in_flight_no_run_is_blamed(tmp_path):
-    """Any of them can have killed the program; they are asked again, alone."""
+    """Any of them may have killed the program, so each is repeated on its own."""
     code = "greet(concurrency=4)\nfor _ in range(3): read()\nsys.exit(1)"
     assert ask(builders.program(tmp_path, code), 3, at_once=True) == [Collateral()] * 3
 
@@ -319,7 +319,7 @@ def test_the_one_that_still_waits_is_blamed(tmp_path):
 
 
 def gone(pid: int) -> bool:
-    """Return whether the process ends within a second: a signal takes its time to kill."""
+    """Return whether the process ends within a second, since killing takes some time."""
     until = time.monotonic() + 1
     while alive(pid) and time.monotonic() < until:
         time.sleep(0.005)
@@ -436,7 +436,7 @@ def test_events_are_bounded_by_their_size_too(tmp_path, monkeypatch):
 
 
 def test_a_byte_order_mark_before_the_first_line_is_no_fault(tmp_path):
-    """Programs on .NET begin their output with one."""
+    """Programs on .NET begin their output with a byte order mark."""
     code = (
         "os.write(1, b'\\xef\\xbb\\xbf'); greet(); write(op='result', id=read()['id'], outcome=GOOD); read()"
     )

@@ -1,4 +1,4 @@
-"""A suite from anyone may contain pipes and devices in the place of its files; none of them is waited for."""
+"""An untrusted suite may contain pipes and devices in place of files; reading them never blocks."""
 
 from __future__ import annotations
 

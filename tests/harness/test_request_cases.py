@@ -17,12 +17,12 @@ ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
 CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
 ROOT = Path(__file__).resolve().parents[2]
 MINE = (ANTHROPIC, GOOGLE, CONVERSE, COHERE)
-"""The apis whose cases are loaded here, each file for itself."""
+"""The APIs whose cases are loaded here, file by file."""
 TEXT = {"type": "text", "text": "a"}
 
 
 def expected(*given):
-    """Return the checks of what is expected, without the one that is made of every request."""
+    """Return the checks of the expected values, leaving out the one that every request has."""
     return [check for check in compare_request(*given) if check.path != UNIQUE_IDS_PATH]
 
 
@@ -553,7 +553,7 @@ def test_an_invalid_matcher_is_reported_with_its_path(given, at, says):
 
 
 LITERAL = [{"a": {name: {"matches": "("}}} for name in ("exactly", "json")]
-"""Values in which nothing is a matcher."""
+"""Values that contain no matchers."""
 
 
 @pytest.mark.parametrize("given", [*(row for row, _ in HOLDS), *LITERAL], ids=str)

@@ -1,4 +1,4 @@
-"""What the results of a trial and of a run keep of the answers is bounded; the verdicts are not affected."""
+"""The size of answers in the results of a trial and of a run is limited, without affecting verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a resumed run takes over from the results of an interrupted one."""
+"""A resumed run takes over results from an interrupted one."""
 
 from __future__ import annotations
 

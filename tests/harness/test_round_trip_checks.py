@@ -1,4 +1,4 @@
-"""The checks of a round trip: which there are, at which level, and who is to blame."""
+"""The checks of a round trip, their levels, and the party at fault."""
 
 from __future__ import annotations
 

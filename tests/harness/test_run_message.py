@@ -1,4 +1,4 @@
-"""The request to read a stream: what a program gets, and what it must not learn."""
+"""The request to read a stream: what it tells a program, and what it must not reveal."""
 
 from __future__ import annotations
 

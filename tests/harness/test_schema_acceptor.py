@@ -1,4 +1,4 @@
-"""Files are accepted fast, and never more of them than the published schemas allow."""
+"""The fast validator accepts only files that the published schemas allow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STRANGE = (
     *("", "x", "x\n", "X", "1", "0.5", "(", "a" * 600, "😀", "\ud800", "https://example.com/ x"),
     *([], [None], [1, True], ["a", "a"], {}, {"why": "x"}, {"matches": "("}, {"any_of": []}),
 )
-"""What may stand in a file where something else belongs."""
+"""Values that a file may contain in place of the right ones."""
 
 
 def read(path: Path) -> Any:
@@ -29,7 +29,7 @@ def read(path: Path) -> Any:
 
 
 def small(path: Path) -> Any:
-    """Return a document with all that its file has, but only one case and few chunk marks."""
+    """Return a file's document, reduced to one case and a few chunk marks."""
     document = read(path)
     if "cases" in document:
         document["cases"] = document["cases"][-1:]
@@ -39,12 +39,12 @@ def small(path: Path) -> Any:
 
 
 def one_of_a_kind(paths: list[Path]) -> list[Path]:
-    """Return the first file of each api."""
+    """Return the first file of each API."""
     return list({path.parent.name: path for path in reversed(paths)}.values())
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path to everything in `value`."""
+    """Yield the path of every value in `value`."""
     members = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )
@@ -54,7 +54,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(value: Any) -> Iterator[Any]:
-    """Yield `value` with one thing replaced, removed or added, in every way and place."""
+    """Yield `value` with one part replaced, removed or added, in every way and place."""
     for *above, last in places(value):
         for strange in (*STRANGE, places):
             copy = deepcopy(value)

@@ -1,4 +1,4 @@
-"""`conform schema NAME --bundle`: one self-contained schema, from which generators make types."""
+"""`conform schema NAME --bundle`: one self-contained schema, from which generators create types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with an outcome or with events, in the words of the schemas."""
+"""Problems with an outcome or with events, in the words of the schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published schemas: valid, described, and equal to the types that the code works with."""
+"""The published schemas are valid and documented, and agree with the types in the code."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from streamconform.suite.profiles import Profile
 from streamconform.yaml_text import reader
 
 SAID_BY_ITSELF = ("description", "title", "$ref", "const")
-"""A property is documented by a description, by the definition it names, or by being one constant."""
+"""A property is documented by a description, by the definition that it refers to, or by being a constant."""
 
 
 def undescribed(node: Any, at: str = "") -> list[str]:
-    """Return the properties that nothing is said about; conditions (`if`) are no documentation."""
+    """Return the undocumented properties; conditions (`if`) are not documentation."""
     if isinstance(node, list):
         return [each for i, child in enumerate(node) for each in undescribed(child, f"{at}/{i}")]
     if not isinstance(node, dict):
@@ -123,7 +123,7 @@ def test_cassette_and_request_agree_with_their_schema():
 
 
 def test_a_case_agrees_with_its_schema():
-    """`api`, `topic` and the kind stand above the cases, and path and line come from the file."""
+    """`api`, `topic` and the kind are above the cases, and the path and line come from the file."""
     assert properties("spec.v1", "case") == names(Case, "api", "stream", "path", "line", "unavailable")
     required = {each.name for each in fields(Case) if each.default is MISSING}
     assert set(definition("spec.v1", "case")["required"]) == required - {"api"}
@@ -278,7 +278,7 @@ def test_an_end_of_line_is_no_part_of_a_pattern():
 
 
 def test_in_files_that_people_write_a_float_is_no_integer():
-    """A chunk mark of 5.0 would pass as an integer and then fail as an index."""
+    """A chunk mark of 5.0 would pass as an integer, and then fail as an index."""
     text = b"spec: 1\napi: anthropic-messages\ntopic: t\ncases: []\n"
     assert schemas.build_validator("spec.v1", "usage_report").is_valid({"input": 5.0})
     assert not schemas.build_validator("spec.v1", "usage_report", authored=True).is_valid({"input": 5.0})

@@ -1,4 +1,4 @@
-"""Which trials a run has: patterns over ids, deliveries, levels."""
+"""The trials of a run: id patterns, deliveries, levels."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_is_not_needed_does_not_change_the_selection(pattern):
 
 @pytest.mark.parametrize(("pattern", "hit"), PATTERNS)
 def test_a_pattern_is_about_components_a_word_about_any_part(pattern, hit):
-    """Without `@` a glob is about the case: `**/parallel-calls` means all its deliveries."""
+    """Without `@`, a glob matches the case: `**/parallel-calls` means all its deliveries."""
     assert matches(pattern, ID) is hit
 
 
@@ -320,7 +320,7 @@ def test_an_api_has_its_own_levels_for_unknown_events_and_fields():
 
 
 def test_a_delivery_with_the_same_chunks_is_excluded():
-    """Nothing to split in ASCII; a body of one frame is whole already."""
+    """ASCII has no characters to split; a body with one frame is already whole."""
     case = builders.case(body=b'data: {"type":"ping"}\n\n')
     names = [trial.delivery for trial in trials([case], DELIVERIES)]
     assert "whole" not in names

@@ -1,4 +1,4 @@
-"""The self-test runs mutants in workers of its own; its results are those of a run over the protocol."""
+"""The self-test runs mutants in its own workers, with the same results as a run over the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole SSE bodies to frames: against a table, and against the reference's incremental reading."""
+"""Split SSE bodies into frames: compared with a table, and with the reference's incremental parser."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ pieces = st.lists(
 @example(b'data: "\xff"')
 @example(b"data: \xef\xbb\xbf1")
 def test_both_readings_of_the_standard_agree_on_any_body(body):
-    """The harness's and the reference's are two implementations on purpose."""
+    """The harness and the reference have separate implementations on purpose."""
     assert [(frame.event, frame.payload) for frame in sse.split(body)] == reference(body)
 
 

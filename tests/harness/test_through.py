@@ -1,4 +1,4 @@
-"""What is still expected of a trial whose stream is seen through another api."""
+"""The remaining expectations if a trial's stream is translated to another API."""
 
 from __future__ import annotations
 

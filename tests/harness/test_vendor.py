@@ -1,4 +1,4 @@
-"""The clients of a vendor are judged on what that vendor sends."""
+"""A vendor's clients are judged only on streams that the vendor may send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The YAML that our files may contain, and everything that is rejected."""
+"""The YAML that our files may contain, and the YAML that is rejected."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_scalars_are_those_of_yaml_1_2(text, value):
 
 
 def test_an_unquoted_price_keeps_its_kind():
-    """So that the schema can ask for quotes: 3.00 has become a float already."""
+    """The schema can therefore require quotes, since 3.00 has already become a float."""
     assert yaml_text.parse(b"a: 3.00\n", "f").value == {"a": 3.0}
 
 

@@ -1,4 +1,4 @@
-"""A provider on loopback that streams one answer, compressed as the request asks for."""
+"""A provider on loopback that streams one answer, with the compression that the request accepts."""
 
 from __future__ import annotations
 

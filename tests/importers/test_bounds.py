@@ -1,4 +1,4 @@
-"""A file that would take too much memory or time to import is refused with its place and the bound."""
+"""Files that would take too much memory or time to import are refused, with the place and the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content codings are taken off by what the bytes are, within bounds."""
+"""Content codings are removed based on the bytes, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outputs in docs/importing.md and docs/comparing.md are what their commands print."""
+"""The outputs in docs/importing.md and docs/comparing.md match those of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafts: what is written fulfils itself, whatever the stream holds."""
+"""Drafts pass with their own cassette, regardless of the stream's contents."""
 
 from __future__ import annotations
 

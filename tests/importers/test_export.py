@@ -1,4 +1,4 @@
-"""Export: what is written can be imported again, and vcrpy replays it to real HTTP libraries."""
+"""Exported files can be imported again, and vcrpy replays them to real HTTP libraries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_is_exported_is_imported_byte_for_byte(cassette, form):
     data = export(cassette, find_base_url(cassette))
     file = Path(f"a.{suffix or cassette.suffix}")
     found = import_file(file, data, cassette.api, None)
-    if not found.cassettes:  # broken on purpose, so that no frame tells the API
+    if not found.cassettes:  # broken on purpose, so that no frame identifies the API
         assert "it is not of" in found.skipped[0].why or "not a stream" in found.skipped[0].why
         return
     (made,) = found.cassettes

@@ -1,4 +1,4 @@
-"""Formats with several exchanges, written as their tools write them, and the API told from the frames."""
+"""Formats with several exchanges, in the form written by their tools, and API detection from frames."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def list_streams():
 
 
 def test_the_frames_of_a_stream_tell_its_api_and_no_other():
-    """Streams of errors alone and broken ones have no frame that tells it; none looks like another API."""
+    """Broken streams and those with only errors may not identify the API, but never look like another."""
     unknown = []
     for cassette in list_streams():
         name = f"{cassette.api}/{cassette.name}"

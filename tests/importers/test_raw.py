@@ -1,4 +1,4 @@
-"""Bodies that curl printed, and payloads whose framing was taken off."""
+"""Bodies printed by curl, and payloads without their framing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cassettes that vcrpy itself recorded, and files that only look like one."""
+"""Cassettes recorded by vcrpy itself, and files that only look like cassettes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MUTANTS = {
     "done-hides-calls": "ollama-chat/tool-use/large-arguments",
     "v1-calls-ignored": "cohere-chat/v1/v1-calls-whole",
     "exception-dropped": "bedrock-converse/errors/exception-of-another-type",
-    "tool-input-lost": "bedrock-converse/truncation/cut-after-whole-call",  # six frames without the cut
+    "tool-input-lost": "bedrock-converse/truncation/cut-after-whole-call",  # six frames if it were not cut
 }
 
 

@@ -52,7 +52,7 @@ def _run(package: str, names: list[str]) -> int:
         ran = subprocess.run(
             command, cwd=workspace, env=env, stdout=output, stderr=subprocess.STDOUT, check=False
         )
-    os.chdir(workspace)  # where mutmut looks for its results
+    os.chdir(workspace)  # the folder in which mutmut looks for its results
     codes = [_compare(module) for module in modules]
     if ran.returncode:
         _print(f"mutmut failed with exit code {ran.returncode}; see {log}")

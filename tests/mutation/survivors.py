@@ -23,7 +23,7 @@ class Mutation:
     function: str
     """Module and name, such as `streamconform.known_failures.match.find_outdated`."""
     original: str
-    """The changed lines before, without indentation."""
+    """The changed lines before the mutation, without indentation."""
     mutated: str
 
 
@@ -55,8 +55,8 @@ def make_mutation(function: str, before: str, after: str) -> Mutation:
 def is_exempt(before: str, after: str) -> bool:
     """Return whether two functions differ only in the wording of messages, or in `strict=` of `zip`.
 
-    Messages are texts with a space: tests check that a message names the mistake, not each of its words.
-    `strict=True` is an assertion about the lengths; no input of the caller violates it.
+    Messages are texts with a space; tests check that a message names the mistake, but not each of its words.
+    `strict=True` is an assertion about the lengths, which no input can violate.
     """
     return _drop_exempt(before) == _drop_exempt(after)
 

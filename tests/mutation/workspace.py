@@ -11,7 +11,7 @@ from .survivors import ROOT
 WORKSPACES = ROOT / ".conform" / "mutation"
 PLUGIN = Path(__file__).with_name("fastest_first.py")
 LINKED = ("specs", "cassettes", "docs", "reference_impl", "README.md", "CHANGELOG.md", "LICENSE")
-"""What tests read beside the code; links are enough, because only `src` is mutated."""
+"""The files that tests read besides the code; links are enough, because only `src` is mutated."""
 
 TESTS = {
     "known_failures": ("tests/harness/test_known_failures.py",),
@@ -66,7 +66,7 @@ DESELECTED = (
     "tests/suite/test_old_names.py::test_results_of_an_earlier_version_have_todays_name",
     "tests/suite/test_shapes.py::test_the_bundled_streams_have_only_known_shapes",
 )
-"""Tests in these files that take seconds: they load the whole suite, or run programs."""
+"""Tests in these files that take seconds, because they load the full suite or run programs."""
 
 CONFIG = """
 [tool.mutmut]

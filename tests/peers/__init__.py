@@ -1,1 +1,1 @@
-"""Peers: the table, the verb, and an adapter run in an environment of its own."""
+"""Peers: the table, the command, and an adapter in its own environment."""

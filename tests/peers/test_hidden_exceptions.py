@@ -1,4 +1,4 @@
-"""Adapters hide nothing: what a library raises reaches the result."""
+"""Adapters hide nothing: exceptions that a library raises reach the result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ PYTHON = sorted(path for path in FOLDER.glob("*/*.py") if path.name != "__init__
 SHARED = [FOLDER / "normal_form.py", FOLDER / "connection_errors.py"]
 JAVASCRIPT = sorted(FOLDER.glob("node/*.mjs"))
 
-# Of text that an adapter parses itself, and of packages that not every library needs.
+# Exceptions of text that an adapter parses itself, and of packages that not every library needs.
 OF_THE_ADAPTER = {"ValueError", "RecursionError", "ModuleNotFoundError"}
-# What a `catch` without a name may surround: an adapter's own parsing, and a getter that parses on access.
+# Code that a `catch` without a name may surround: an adapter's own parsing, and a getter that parses on
+# access.
 PARSING = ("JSON.parse(", "return part.input;")
 
 

@@ -47,7 +47,7 @@ serve(async (run, answer) => {
 });
 console.log("this goes to stderr");
 """
-"""An adapter with a client of its own."""
+"""An adapter with its own client."""
 
 
 @pytest.mark.parametrize("peer", NODE_PEERS, ids=lambda peer: peer.name)
@@ -130,7 +130,7 @@ def test_an_adapter_on_node_is_javascript(path):
 
 @pytest.fixture
 def tiny(tmp_path):
-    """The command for an environment like an installed one, with an adapter and a package of our own."""
+    """The command for an environment like an installed one, with our own adapter and package."""
     folder = tmp_path / "tiny"
     package = folder / "node_modules" / "tiny"
     package.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Build a wheel with a peer's name and release: a small client that queries the server it is given."""
+"""Build a wheel with a peer's name and release: a small client that queries a given server."""
 
 from __future__ import annotations
 

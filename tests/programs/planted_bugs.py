@@ -1,6 +1,6 @@
-"""The reference with six bugs, each in the few streams whose digest says so.
+"""The reference with six bugs, each of which occurs only in a few streams, chosen by their digest.
 
-`PLANTED_BUGS` is how many streams of a million have one; the bug follows from the digest too.
+`PLANTED_BUGS` is the number of streams per million that have a bug; the digest also determines which bug.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BUGS = ("usage twice", "text cut", "call lost", "stop reason", "arguments as tex
 
 
 def find_bug(body: bytes, outcome: dict[str, Any], per_million: int) -> str | None:
-    """Return the bug of a stream, if it has one: only complete answers with a text and a call do."""
+    """Return the bug for a stream, if any; only complete answers with a text and a call have one."""
     digest = hashlib.sha256(body).digest()
     types = {block["type"] for block in outcome["content"]}
     suited = outcome["status"] == "complete" and {"text", "tool_call"} <= types

@@ -156,7 +156,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error_event(how, kind):
                 assert response.types[-1] == "error"
                 assert response.events[-1]["error"]["type"] == kind
                 assert {"message_delta", "message_stop"}.isdisjoint(response.types)
-            else:  # a reset may overtake what was sent before it
+            else:  # a reset may overtake data sent before it
                 assert (how, response.status) == ("reset", 502)
             await setup.upstream.closed()
 
@@ -282,7 +282,7 @@ def test_a_client_that_does_not_read_stops_the_upstream_from_sending():
     async def test():
         async with proxied(flood) as setup:
             _, writer = await setup.connect()
-            assert await flood.stopped() < 24 * 1024 * 1024  # what four buffers of the system hold
+            assert await flood.stopped() < 24 * 1024 * 1024  # the capacity of four system buffers
             writer.transport.abort()
             await setup.upstream.closed()
 
@@ -408,7 +408,7 @@ def test_a_stopping_proxy_rejects_requests_on_open_connections():
             assert (await setup.post(NOT_STREAMED)).status == 200
             stopping = asyncio.ensure_future(setup.proxy.stop())
             await asyncio.sleep(0)
-            again = await setup.post(NOT_STREAMED)  # on the connection of the first
+            again = await setup.post(NOT_STREAMED)  # on the first request's connection
             assert (again.status, again.headers["connection"]) == (529, "close")
             await stopping
             assert (await hanging).status == 529

@@ -1,4 +1,4 @@
-"""Whatever an upstream repeats of the proxy's own key, no client sees it."""
+"""No client sees the proxy's own key, however an upstream repeats it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's project with parsers, good and bad, and pytest run in it as a user runs it."""
+"""A user's project with good and bad parsers, and pytest run in it like a user would."""
 
 from __future__ import annotations
 
@@ -117,19 +117,19 @@ STARTED_FAST = (
     # The fork has imported the plugin before pytest could rewrite its assertions; nothing else warns.
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
-"""Options that leave out what starts slowly and is not ours."""
+"""Options that disable slow plugins other than ours."""
 
 
 @dataclass(frozen=True)
 class Tested:
-    """What pytest printed and ended with."""
+    """The output and exit code of pytest."""
 
     code: int
     out: str
 
     @property
     def items(self) -> dict[str, str]:
-        """What became of each item that `-v` lists."""
+        """The result of each item that `-v` lists."""
         return dict(LINE.findall(self.out))
 
     @property
@@ -145,7 +145,7 @@ class Tests(Project):
     """A project; `pytest` runs there."""
 
     def pytest(self, *words: str, stdin: str = "") -> Tested:
-        """Return what `pytest WORDS` does in the project."""
+        """Run `pytest WORDS` in the project, and return the result."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
         done = forked.run(
             "pytest",

@@ -1,4 +1,4 @@
-"""`pytest --conform-impl …`: every trial an item."""
+"""`pytest --conform-impl …` makes every trial an item."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ran(tmp_path_factory):
 
 
 def of(ran, impl):
-    """What became of the trials of one implementation."""
+    """The results of one implementation's trials."""
     head = f"conform::{impl}::"
     return {id_.removeprefix(head): end for id_, end in ran.items.items() if id_.startswith(head)}
 
@@ -211,7 +211,7 @@ def test_nothing_of_ours_is_loaded_until_it_is_asked_for(tests, words):
 
 
 def test_the_modules_of_the_plugin_import_each_other_in_one_direction():
-    """Imports inside functions count too: they only hide a cycle."""
+    """Imports inside functions count too, because they only hide a cycle."""
     folder = Path(streamconform.__file__).parent / "pytest"
     left = {
         path.stem: set(

@@ -1,4 +1,4 @@
-"""Streams of Anthropic messages, as a server sends them, around text that a test gives."""
+"""Anthropic Messages streams in the form sent by a server, with text from a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def frame(payload: dict[str, Any]) -> bytes:
 
 
 def answer(*texts: str, model: str = "m") -> bytes:
-    """Return a whole answer of one text block, a delta for each of `texts`."""
+    """Return a complete answer with one text block, and a delta for each of `texts`."""
     message = {
         "id": "msg_01",
         "model": model,

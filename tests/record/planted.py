@@ -1,4 +1,4 @@
-"""The forms in which a key gets into a stream, as data: each with why it is a real leak."""
+"""The forms in which a key may get into a stream, with the reason why each is a real leak."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 from .anthropic import answer, frame
 
 KEY = "sk-ant-" + "api03-Zk7Qx9mP2wL5vT8rB3nH6yDsKe4Jc1Ug-tRfAA"
-"""Has the form of a key, so that it is found where nobody said that it is one. Not a real key."""
+"""A text in the form of a key, so that it is found even if nobody says that it is one. Not a real key."""
 REQUEST = {"model": "m", "max_tokens": 16, "stream": True, "messages": [{"role": "user", "content": "Hi."}]}
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What is exchanged; the defaults hold no key."""
+    """An exchange; the defaults contain no key."""
 
     body: bytes = field(default_factory=lambda: answer("Hello"))
     request: dict[str, Any] = field(default_factory=lambda: dict(REQUEST))
@@ -37,7 +37,7 @@ class Form:
     why: str
     plant: Callable[[str], Exchange]
     in_body: bool = True
-    """Whether the response's body holds the key, so that every importer and `minimise` meets it."""
+    """Whether the response's body contains the key, so that every importer and `minimise` encounters it."""
 
 
 def said(*texts: str) -> Exchange:
@@ -78,12 +78,12 @@ def in_base64(text: str, before: str = "", *, urlsafe: bool = False) -> str:
 
 
 def raw(text: str) -> Exchange:
-    """Return an answer with `text` inside JSON as it is, such as escapes that `json.dumps` would escape."""
+    """Return an answer with `text` inserted into JSON unchanged; `json.dumps` would escape its escapes."""
     return Exchange(body=answer("@@").replace(b"@@", text.encode()))
 
 
 def in_two_blocks(key: str) -> Exchange:
-    """Return an answer whose two blocks get a piece each in turn."""
+    """Return an answer whose two blocks receive pieces in turn."""
     deltas = [
         {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}
         for index, text in zip((1, 2) * 50, pieces(key, 4), strict=False)
@@ -277,12 +277,12 @@ FORMS = (
 
 
 def iter_traces(key: str) -> tuple[bytes, ...]:
-    """Return the texts that give the key away, in lower case: it is looked for in lower-case files."""
+    """Return the texts that reveal the key, in lower case, because files are searched in lower case."""
     texts = [key, key[4:-4], escaped(key), key.replace("-", "\\x2d"), key.replace("-", "%2d"), key[::-1]]
     texts += ["".join(f"%{ord(each):02x}" for each in key), html.escape(key).replace("-", "&#45;")]
     texts += ["".join(f"%25{ord(each):02x}" for each in key), key.encode().hex()]
     for before in ("", "u", "u:", "?>", "joe:"):
         texts += [in_base64(key, before)[4:-4], in_base64(key, before, urlsafe=True)[4:-4]]
-    # Pieces count as traces too: half of a key is worth guessing the rest.
+    # Pieces count as traces too, because the rest of half a key can be guessed.
     texts += pieces(key, 12)[1:-1]
     return tuple(dict.fromkeys(text.lower().encode() for text in texts))

@@ -1,4 +1,4 @@
-"""`conform record` run as a user runs it, in a folder of its own."""
+"""`conform record` run like a user would, in a separate folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Recorder:
         api: str = "anthropic-messages",
         name: str = "first",
     ) -> Ran:
-        """Return what the command does; the environment holds no keys but those given."""
+        """Run the command; the environment contains only the given keys."""
         text = request if isinstance(request, str) else json.dumps(request)
         (self.folder / "request.json").write_text(text, "utf-8")
         temporary = self.folder / "tmp"
@@ -46,7 +46,7 @@ class Recorder:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def written(self) -> dict[str, bytes]:
-        """Return every file that is there now, but the request."""
+        """Return all files that exist now, except for the request."""
         files = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
         return {
             str(path.relative_to(self.folder)): path.read_bytes()

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that sends exactly the bytes a test tells it to, when it tells it to."""
+"""A real HTTP server on loopback that sends exactly the bytes that a test requests, when it requests them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END = b"0\r\n\r\n"
 
 @dataclass(frozen=True)
 class Wait:
-    """Silence for some seconds, or until the client goes away."""
+    """Stay silent for some seconds, or until the client disconnects."""
 
     seconds: float
 
@@ -30,7 +30,7 @@ Step = bytes | Wait | Reset
 
 @dataclass
 class Server:
-    """Where it listens, and what it was sent."""
+    """The server's address, and the requests it received."""
 
     base_url: str
     requests: list[bytes] = field(default_factory=list)
@@ -43,14 +43,14 @@ def chunk(data: bytes) -> bytes:
 
 @contextmanager
 def serving(*steps: Step) -> Iterator[Server]:
-    """Answer one request with `steps`, one socket write each, then close."""
+    """Answer one request with `steps`, each in one socket write, then close."""
     with replying(lambda _: steps) as server:
         yield server
 
 
 @contextmanager
 def replying(*replies: Callable[[bytes], Iterable[Step]]) -> Iterator[Server]:
-    """Answer as many requests as there are replies, each with the steps that it makes of the request."""
+    """Answer one request per reply, which returns the steps for the request."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(60)  # on a busy machine, the first command takes longer than 10 s to start
         server = Server(f"http://127.0.0.1:{listener.getsockname()[1]}")
@@ -60,7 +60,7 @@ def replying(*replies: Callable[[bytes], Iterable[Step]]) -> Iterator[Server]:
             yield server
         finally:
             with suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)  # wakes a server that nobody asked
+                listener.shutdown(socket.SHUT_RDWR)  # wakes a server that got no request
             thread.join(10)
 
 
@@ -105,7 +105,7 @@ def _answer_one(connection: socket.socket, server: Server, reply: Callable[[byte
                     linger = struct.pack("ii", 1, 0)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         except OSError:
-            return  # the client went away, as the tests of its bounds expect
+            return  # the client has disconnected, as the tests of limits expect
 
 
 def _request(connection: socket.socket) -> bytes:

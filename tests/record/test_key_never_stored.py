@@ -1,4 +1,4 @@
-"""A key that is planted wherever one can be is found in nothing that `conform record` leaves behind."""
+"""Wherever a key is planted, `conform record` leaves no trace of it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .anthropic import answer
 from .server import document, replying, stream
 
 KEY = "Zk7-Qx/9mP2+wL5.vT8_rB3nH6yDsKe"
-"""No prefix that a pattern knows: only having been given as a key makes it one."""
+"""A key without a known prefix, which is recognised only because it was given as a key."""
 HEADER_KEY = "h3aDer-Gw8kPq2Lz9TnVx"
 ENVIRONMENT = {"ANTHROPIC_API_KEY": KEY}
 WORDS = ("--header", f"x-gateway-token: Token {HEADER_KEY}")
 
 
 def spoken(key):
-    """Yield the forms in which a server may repeat a key, by a list that is not the recorder's."""
+    """Yield the forms in which a server may repeat a key, from a list that is independent of the recorder."""
     yield from (key, key.lower(), key.upper(), key.swapcase())
     yield from (urllib.parse.quote(key, safe=""), urllib.parse.quote(key, safe="").lower())
     yield from (key.replace("/", "\\/"), key.encode().hex(), key.encode().hex().upper())
@@ -29,7 +29,7 @@ def spoken(key):
 
 
 def sought(key):
-    """Yield what is looked for: those, the middle of the base64, and the key backwards."""
+    """Yield the texts to search for: those forms, the middle of the base64, and the reversed key."""
     yield from (form for form in spoken(key) if form not in {*_in_base64(key)})
     yield key[::-1]
     for before in ("", "x", "xx"):
@@ -41,7 +41,7 @@ def _in_base64(text):
 
 
 def found(recorder, ran):
-    """Return where a form of one of the keys is, in files, their names, and what was printed."""
+    """Return where any form of a key occurs in files, file names and output."""
     places = recorder.written() | {"stdout": ran.out.encode(), "stderr": ran.err.encode()}
     places |= {f"name of {name}": name.encode() for name in places}
     return [
@@ -120,7 +120,7 @@ def test_an_error_that_repeats_the_key(recorder, words):
 
 @pytest.mark.parametrize("size", [1, 3, 11])
 def test_a_model_that_spells_the_key_out_over_several_frames(recorder, size):
-    """No bytes can be replaced there, so nothing is kept."""
+    """The bytes cannot be replaced there, so nothing is stored."""
     pieces = [KEY[at : at + size] for at in range(0, len(KEY), size)]
     with replying(lambda _: stream(answer("It is ", *pieces, "."))) as server:
         ran = recorder.run(server.base_url, environment=ENVIRONMENT)

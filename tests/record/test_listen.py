@@ -55,7 +55,7 @@ class Listening:
             return got.status, got.read()
 
     def stop(self):
-        """Return the exit code and what was printed."""
+        """Return the exit code and the output."""
         self.process.send_signal(signal.SIGTERM)
         _, err = self.process.communicate(timeout=30)
         return self.process.returncode, err
@@ -81,12 +81,12 @@ def listening(folder, upstream, *words, env=None):
 
 
 def conform(folder, *words, env=None):
-    """Return what `conform WORDS` does in `folder`."""
+    """Run `conform WORDS` in `folder`, and return the result."""
     return forked.run("streamconform", words, cwd=folder, env={**os.environ, **(env or {})})
 
 
 def run(folder, upstream, *words, env=None):
-    """Return what `conform record --listen … WORDS` does."""
+    """Run `conform record --listen … WORDS`, and return the result."""
     return conform(folder, "record", "--listen", "127.0.0.1:0", "--upstream", upstream, *words, env=env)
 
 
@@ -219,7 +219,7 @@ def test_a_client_that_leaves_ends_the_request_and_loses_nothing_that_had_arrive
             while part not in got:
                 got += client.recv(1000)
         kept = proxy.wait_for("overheard-1")
-        assert time.monotonic() - started < 15  # the server's silence of 20 s did not matter
+        assert time.monotonic() - started < 15  # without waiting for the server, which stays silent for 20 s
         proxy.stop()
     assert kept.body == part
     assert "client left" in kept.provenance.note

@@ -1,4 +1,4 @@
-"""Recording from a real server on loopback: what is kept, what is not, and what ends a recording."""
+"""Recording from a real server on loopback: what is stored, what is not, and what ends a recording."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_slow_server_is_cut_off_at_the_deadline() -> None:
 
 
 def test_a_dripping_server_is_cut_off_at_the_deadline() -> None:
-    """Each byte comes in time; the deadline is over the whole exchange."""
+    """Each byte comes in time, but the deadline applies to the entire exchange."""
     drops = [step for _ in range(60) for step in (chunk(b"."), Wait(0.1))]
     began = time.monotonic()
     with serving(HEAD + b"\r\n", *drops) as server:
@@ -280,7 +280,7 @@ PLAIN = RawRecording(
 
 
 def cassette_of(**changes: Any) -> Cassette:
-    """Make a cassette of a plain recording with `changes`."""
+    """Make a cassette from a plain recording with `changes`."""
     recording = replace(PLAIN, **changes)
     return to_cassette(recording, api="anthropic-messages", name="c", provenance=PROVENANCE)
 

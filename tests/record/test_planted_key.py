@@ -1,6 +1,6 @@
-"""A key planted in any of its forms leaves no trace, whichever command meets it.
+"""A key that is planted in any form leaves no trace, whichever command processes it.
 
-Either the key is replaced, or everything is refused: in both cases no file, name, stdout or stderr holds it.
+Either the key is replaced, or everything is refused; in both cases, no file, file name or output contains it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SEARCHED = "anthropic-messages/tool-use/no-arguments-empty-delta"
 
 
 def run(*words: str) -> tuple[int, str, str]:
-    """Return what `conform WORDS` does in this process and folder."""
+    """Run `conform WORDS` in this process and folder, and return the result."""
     out, err = io.StringIO(), io.StringIO()
     argv, sys.argv = sys.argv, ["conform", *words]
     try:
@@ -47,10 +47,10 @@ def run(*words: str) -> tuple[int, str, str]:
 
 
 def find_traces(folder: Path, *printed: str) -> list[tuple[str, bytes]]:
-    """Return where the key or a part of it is: in what was printed, and in files and their names."""
+    """Return where the key or a part of it occurs in output, files and file names."""
     places = {f"printed {number}": text.encode() for number, text in enumerate(printed)}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.parent != folder:  # the captures are in the folder itself
+        if path.is_file() and path.parent != folder:  # the captures themselves are in the folder
             places[str(path.relative_to(folder))] = str(path).encode() + path.read_bytes()
     return [(place, trace) for place, data in places.items() for trace in TRACES if trace in data.lower()]
 
@@ -73,7 +73,7 @@ def record(
 
 
 def in_vcr(exchange: Exchange) -> dict[str, object]:
-    """Return the two halves of an interaction, as vcrpy writes them."""
+    """Return the two halves of an interaction, in vcrpy's form."""
     request = {
         "method": "POST",
         "uri": f"https://api.anthropic.com/v1/messages{exchange.query}",
@@ -234,7 +234,7 @@ def test_these_tests_would_find_a_key(folder, monkeypatch):
     (folder / "specs" / "x.yaml").write_bytes(exchange.body)
     assert find_traces(folder)
     assert find_traces(folder / "no", KEY)
-    for form in FORMS:  # what is planted is one of the traces, unless it is in pieces or compressed
+    for form in FORMS:  # the planted text is one of the traces, unless it is in pieces or compressed
         assert form.plant(KEY) != form.plant("other"), form.name
     assert record(said("Hi"), folder, monkeypatch)[0] == 0  # the server and the options are right
 

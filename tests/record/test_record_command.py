@@ -1,4 +1,4 @@
-"""`conform record` against real servers on loopback: what it sends, keeps, refuses and says."""
+"""`conform record` with real servers on loopback: what it sends, stores, refuses and prints."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_stream_that_the_server_cuts_is_saved_with_a_note(recorder):
 
 
 def test_names_and_addresses_are_replaced_alike_in_request_and_answer(recorder):
-    users = "Users"  # apart, so that nobody who looks for paths of machines finds one here
+    users = "Users"  # split, so that a search for machine paths does not match here
     home = f"/{users}/janedoe/x"
     text = f"jane@corp.io of org-A1b2C3d4E5f6G7h8, in {home}, Acme Ltd, acct:77"
     request = {

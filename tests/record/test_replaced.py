@@ -1,4 +1,4 @@
-"""What identifies an account is replaced, by as many bytes, in bodies and in paths."""
+"""Values that identify an account are replaced with the same number of bytes, in bodies and paths."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ KEPT = [
 
 
 def replace(*texts):
-    """Return the texts with what any of them holds replaced in all."""
+    """Return the texts; values found in any of them are replaced in all."""
     placeholders = Placeholders()
     for text in texts:
         placeholders.learn(text.encode())
@@ -67,7 +67,7 @@ def test_it_is_replaced_by_as_many_bytes(text, gone):
     assert len(replaced) == len(text)
     assert replace(replaced)[0].replace("2", "1") == replaced.replace(
         "2", "1"
-    )  # doing it again changes little
+    )  # replacing again changes little
 
 
 @pytest.mark.parametrize("text", KEPT)

@@ -1,4 +1,4 @@
-"""What the last look before writing takes for a secret, and what it lets pass."""
+"""What the scan before writing reports as a secret, and what it accepts."""
 
 from __future__ import annotations
 

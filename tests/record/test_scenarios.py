@@ -25,7 +25,7 @@ MODEL = "gpt-4o-mini"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with the canned reply of the API; refuses the model that does not exist."""
+    """Answers with the API's canned reply; refuses a model that does not exist."""
 
     protocol_version = "HTTP/1.1"
 

@@ -1,4 +1,4 @@
-"""A signed request of AWS stays valid behind `record --listen`: a real client, a verifier by the rules."""
+"""A signed AWS request stays valid behind `record --listen`, with a real client and a strict verifier."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def is_signed(request: bytes, secret: str) -> bool:
 
 @pytest.fixture
 def client(monkeypatch):
-    """Return a maker of clients, as an application has them."""
+    """Return a function that makes clients like those of an application."""
     for name in ("AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     session = botocore.session.Session()
@@ -70,7 +70,7 @@ def converse(client):
 
 
 def reply(request: bytes):
-    """Answer as AWS does: with a stream if the signature is right."""
+    """Answer like AWS: with a stream if the signature is right."""
     if not is_signed(request, SECRET):
         return document(b"403 Forbidden", b'{"message":"The request signature does not match."}')
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.amazon.eventstream\r\n"

@@ -1,4 +1,4 @@
-"""What a server sends can neither move the cursor nor turn the direction of text on a user's terminal."""
+"""A server cannot move the cursor or change the text direction on a user's terminal."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from .anthropic import answer, frame
 from .server import chunk, document, replying, stream
 
 EVIL = "a\x1b[2J\x1b]0;title\x07\x9b31m\u202eevil\u2066\u200f\x08\rb\u2028c"
-"""Clears the screen, sets the title and a color, turns the text around, goes back, and ends lines."""
+"""It clears the screen, sets the title and a color, reverses the text direction, moves back, and ends lines.
+"""
 API = ("--api", "anthropic-messages")
 ERROR = {"type": "error", "error": {"type": f"no {EVIL}", "message": f"bad {EVIL}"}}
 
 
 def list_unsafe(*texts):
-    """Return the characters that a terminal obeys, without line ends and tabs."""
+    """Return the control characters in a text, except for line ends and tabs."""
     return [
         character
         for text in texts
@@ -29,7 +30,7 @@ def list_unsafe(*texts):
 
 
 def evil_body():
-    """Return a stream with the text in every place that a client or a report may show."""
+    """Return a stream with the text in every place that a client or report may show."""
     body = answer(EVIL, model=EVIL).replace(b'"end_turn"', json.dumps(EVIL).encode())
     tool = {"type": "tool_use", "id": EVIL, "name": EVIL, "input": {}}
     block = [

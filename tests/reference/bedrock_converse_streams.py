@@ -1,4 +1,4 @@
-"""Small authored Converse streams, each with one defect or peculiarity of real servers."""
+"""Small authored Converse streams, each with a single defect or peculiarity of real servers."""
 
 from __future__ import annotations
 

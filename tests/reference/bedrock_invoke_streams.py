@@ -1,4 +1,4 @@
-"""Small authored invoke streams: Anthropic's in Bedrock's messages, and each peculiarity of those."""
+"""Small authored invoke streams: Anthropic's events in Bedrock's messages, each with a single peculiarity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADERS = {":event-type": "chunk", ":content-type": "application/json", ":messag
 
 
 def wrapped(event: bytes, **fields: Any) -> bytes:
-    """Return the chunk that carries the text of an event."""
+    """Return a chunk with the text of an event."""
     part = {"bytes": base64.b64encode(event).decode(), "p": "abcd", **fields}
     return named(HEADERS, json.dumps(part).encode())
 
@@ -36,12 +36,12 @@ def message(*events: Payload) -> bytes:
 
 
 def answer(*blocks: Payload, reason: str = "end_turn", **more: Any) -> bytes:
-    """Return a whole answer with these blocks; `more` are members of the last event."""
+    """Return a complete answer with these blocks; `more` are members of the last event."""
     return message(start(), *blocks, ends(reason), stop(inputTokenCount=10, outputTokenCount=5) | more)
 
 
 def of_anthropic(body: bytes) -> bytes:
-    """Return the events of a stream of Anthropic's as chunks."""
+    """Return the events of an Anthropic stream as chunks."""
     framing = SseFraming()
     return b"".join(wrapped(frame.data) for frame in (*framing.receive(body), *framing.end()))
 

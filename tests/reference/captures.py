@@ -13,13 +13,13 @@ from streamconform.tools.compare.inputs import RecordingFolder, read
 
 @cache
 def corpus() -> RecordingFolder:
-    """Return all recordings, none if there is no folder."""
+    """Return all recordings, or none if there is no folder."""
     folder = os.environ.get("STREAMCONFORM_CORPUS")
     return read(Path(folder), (), None) if folder else RecordingFolder((), ())
 
 
 def streams(*folders: str) -> list[Case]:
-    """Return the streams in these folders, by default in all; HTTP errors are excluded."""
+    """Return the streams in these folders (by default, in all); HTTP errors are excluded."""
     return [
         case
         for case in corpus().cases
@@ -30,8 +30,8 @@ def streams(*folders: str) -> list[Case]:
 def check_each(cases: Sequence[Case], check: Callable[[Case], None]) -> None:
     """Check every recording; raises one `AssertionError` that names each recording that fails.
 
-    One test per API, not per recording: pytest collects 3,000 tests in each of its processes, at more cost
-    than the checks themselves.
+    There is one test per API, not per recording, because collecting 3,000 tests in each pytest process would
+    take longer than the checks.
     """
     assert cases, "no recordings"
     failures: dict[str, Exception] = {}

@@ -71,7 +71,7 @@ OPTIONAL_FIELDS = ("phase", "citations", "sequence", "details", "continuation")
 
 
 def without_empty_fields(value: Any) -> Any:
-    """Leave out the optional fields that are empty, so that an expectation names only those it is about."""
+    """Remove empty optional fields, so that an expectation names only the relevant ones."""
     if isinstance(value, list):
         return [without_empty_fields(entry) for entry in value]
     if not isinstance(value, dict):
@@ -102,7 +102,7 @@ def cited_block(words: str, **citation: Any) -> dict[str, Any]:
 
 
 def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join adjacent deltas of one block; different chunks may change nothing else."""
+    """Join adjacent deltas of the same block; nothing else may differ with other chunks."""
     joined: list[dict[str, Any]] = []
     for event in events:
         before = joined[-1] if joined else {}
@@ -115,7 +115,7 @@ def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def assert_event_rules(answer: Answer) -> None:
-    """Assert that deltas lie in their block and sum to it, and that one terminal event is last."""
+    """Assert that deltas add up to their block, inside it, and that only the last event is terminal."""
     terminal = [kind for kind in answer.types() if kind in ("done", "error")]
     assert terminal == answer.types()[-1:], answer.types()
     begun: set[int] = set()

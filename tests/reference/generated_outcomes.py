@@ -1,6 +1,6 @@
 """Strategies for any outcome that a decoder can return.
 
-It is put together by the one accumulator, as those of the decoders are, so that none is impossible.
+The accumulator of the decoders builds them, so that only possible outcomes are generated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamconform_reference.outcome import Error, Other, Outcome, Usage
 from .outcomes import CITATIONS, OTHERS, READERS, STOPS
 
 Step = Callable[[Assembler, int], None]
-"""Puts the block of a position into an answer."""
+"""A function that adds a block to an answer."""
 
 COUNTS = st.one_of(st.none(), st.sampled_from([0, 1, 17]), st.integers(0, 10**9))
 VALUES = st.recursive(
@@ -35,7 +35,7 @@ ODD = st.sampled_from(
 
 
 def words() -> st.SearchStrategy[str]:
-    """Draw text: any, or text whose lines, strings or characters some libraries break."""
+    """Draw any text, or text with line ends, strings or characters that some libraries break."""
     text = st.text(max_size=8) | st.lists(ODD, max_size=3).map("".join)
     return text.map(join_surrogates)
 
@@ -66,7 +66,7 @@ def prose(draw: st.DrawFn) -> Step:
 
 @st.composite
 def call(draw: st.DrawFn) -> Step:
-    """Draw a call: whole, cut, malformed, with a value only, or with one that contradicts its text."""
+    """Draw a call: complete, cut, malformed, with only a value, or with a value that contradicts its text."""
     name = draw(st.sampled_from(["f", "get_weather"]))
     executor = draw(st.sampled_from(["client", "client", "provider"]))
     initial_arguments = draw(st.none() | OBJECTS | VALUES)
@@ -101,7 +101,7 @@ def call(draw: st.DrawFn) -> Step:
 
 
 def other(block: Other) -> Step:
-    """Return the step of an `other` block."""
+    """Return the step that adds an `other` block."""
     return lambda message, _: message.add_other(block.kind, block.data)
 
 

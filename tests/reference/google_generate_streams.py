@@ -12,13 +12,13 @@ SIGNATURE = "c2lnbmF0dXJl"
 
 
 def sse(*payloads: Payload, end: str = "\r\n") -> bytes:
-    """Return the payloads as server-sent events, as with `alt=sse`."""
+    """Return the payloads as server-sent events, like with `alt=sse`."""
     frames = (f"data: {json.dumps(payload, ensure_ascii=False)}{end}{end}" for payload in payloads)
     return "".join(frames).encode("utf-8", "surrogatepass")
 
 
 def array(*payloads: Payload, indent: int | None = 2) -> bytes:
-    """Return the payloads as one array, as without `alt=sse`."""
+    """Return the payloads as one array, like without `alt=sse`."""
     elements = [json.dumps(payload, ensure_ascii=False, indent=indent).encode() for payload in payloads]
     return b"[" + b"\n,\r\n".join(elements) + b"\n]"
 
@@ -34,7 +34,7 @@ def candidate(*parts: Payload, finish: Any = None, **fields: Any) -> Payload:
 
 
 def chunk(*parts: Payload, finish: Any = None, counts: Payload | None = None, **fields: Any) -> Payload:
-    """Return a chunk of candidate 0; `fields` are of the candidate."""
+    """Return a chunk of candidate 0; `fields` are the candidate's."""
     told = {"usageMetadata": counts} if counts else {}
     return {"candidates": [candidate(*parts, finish=finish, **fields)], **told, **HEAD}
 
@@ -53,7 +53,7 @@ def call(name: str = "f", args: Any = None, *, signature: str = "", **fields: An
 
 
 def goes_on(*entries: Payload, more: bool = True) -> Payload:
-    """Return a part with partial arguments for the open call, empty without entries."""
+    """Return a part with partial arguments for the open call; it is empty if there are no entries."""
     function: Payload = {"partialArgs": list(entries)} if entries else {}
     return {"functionCall": {**function, **({"willContinue": True} if more else {})}}
 

@@ -54,7 +54,7 @@ def thinks(index: int, *pieces: str, signature: str = "c2ln") -> list[Payload]:
 
 
 def calls(index: int, name: str, *fragments: str, **fields: Any) -> list[Payload]:
-    """Return a step with a call of a function."""
+    """Return a step with a function call."""
     begin = start(index, "function_call", **({"id": f"fc_{index}", "name": name, "arguments": {}} | fields))
     return [begin, *(delta(index, "arguments_delta", arguments=each) for each in fragments), stop(index)]
 
@@ -65,7 +65,7 @@ def completed(status: str = "completed", **fields: Any) -> Payload:
 
 
 def answer(*steps: Payload, status: str = "completed", **fields: Any) -> bytes:
-    """Return a whole answer with these steps."""
+    """Return a complete answer with these steps."""
     return sse(CREATED, *steps, completed(status, **fields)) + DONE
 
 

@@ -15,7 +15,7 @@ NAMED = {
     "cohere-chat": "type",
     "google-interactions": "event_type",
 }
-"""The apis whose events have names, and the member of a payload that is the name."""
+"""The APIs whose events have names, and the payload member with the name."""
 
 
 def block(index: int, start: Json, *deltas: Json) -> list[Json]:
@@ -352,7 +352,7 @@ def _frame(api: str, payload: Json) -> Frame:
 
 
 def _invoke_frame(payload: Json) -> Frame:
-    """Return an exception, a chunk with its whole payload in `part`, or a chunk with an event."""
+    """Return an exception, a chunk whose complete payload is in `part`, or a chunk with an event."""
     if "exception" in payload:
         headers = {":message-type": "exception", ":exception-type": payload["exception"]}
         return Frame(b'{"message":"x"}', None, 0, 0, headers)

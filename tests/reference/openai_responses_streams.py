@@ -136,7 +136,7 @@ def whole_call(arguments: str, index: int = 0, number: int = 1) -> tuple[Payload
 
 
 def answer(*payloads: Payload, end: Payload | None = None) -> bytes:
-    """Return a whole stream around these events."""
+    """Return a complete stream with these events."""
     return sse(CREATED, PROGRESS, *payloads, end or completed())
 
 

@@ -219,7 +219,7 @@ EXAMPLES: Mapping[str, Outcome] = {
     "failed without words": whole(status="error", stop=Stop("error", None), error=Error(None, None, None)),
     **{f"ends with {reason}, {raw}": whole(Text("Hi"), stop=Stop(reason, raw)) for reason, raw in STOPS},
 }
-"""What an api may not be able to say, by what it is."""
+"""Outcomes that an API may be unable to express, by their property."""
 
 
 @dataclass(frozen=True, slots=True)

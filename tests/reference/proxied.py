@@ -1,6 +1,6 @@
-"""Answers of upstreams, each with one thing that translating proxies get wrong, and the client's result.
+"""Answers of upstreams, each with something that translating proxies get wrong, and the client's result.
 
-What a client gets is told in short, a word or two for each event. The issues beside the rows are of those
+The client's result is summarized in a word or two per event. The issues in the rows are those of such
 proxies.
 """
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """An upstream's body, and the output after the start of the message and its ping."""
+    """An upstream's body, and the expected output after the start of the message and its ping."""
 
     body: bytes
     told: str

@@ -1,4 +1,4 @@
-"""The authored streams of every API, and inputs of functions that belong to none."""
+"""The authored streams of every API, and the inputs of functions that belong to no API."""
 
 from __future__ import annotations
 

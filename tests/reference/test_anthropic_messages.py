@@ -424,7 +424,7 @@ CASES = [
             ),
             STOP,
         ),
-        # 60385 x 3 + 522 x 15; and 612 x 3 + 2819 x 15 beside them
+        # 60385 x 3 + 522 x 15; additionally, 612 x 3 + 2819 x 15
         expect={"usage.input": 612, "cost.other": "0.188985", "cost.total": "0.233106"},
     ),
     Case(

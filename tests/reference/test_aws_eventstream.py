@@ -202,7 +202,7 @@ def seconds(size: int) -> float:
 
 
 def test_time_is_linear_in_one_huge_message_fed_in_tiny_pieces() -> None:
-    """Eight times the bytes take about eight times as long; a rescan would take 64 times."""
+    """Eight times the bytes take about eight times as long; rescanning would take 64 times as long."""
     assert seconds(1_600_000) < 20 * max(seconds(200_000), 0.01)
 
 

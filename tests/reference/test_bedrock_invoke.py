@@ -1,4 +1,4 @@
-"""Bedrock InvokeModel: what its messages add to the events of Anthropic, and its documents."""
+"""Bedrock InvokeModel: what its messages add to Anthropic's events, and its documents."""
 
 from __future__ import annotations
 

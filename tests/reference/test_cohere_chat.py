@@ -449,7 +449,7 @@ CASES = [
         body=ndjson(V1_START, v1_plans("a"), piece(name="f"), piece(parameters="{}")),
         expect={"status": "incomplete", "content.0": text_block("a"), "content.1.complete": False},
     ),
-    # Bodies that are no stream.
+    # Bodies that are not a stream
     Case(
         id="an-error-document",
         body=b'{"message":"invalid request: all elements in tools must have a name."}',

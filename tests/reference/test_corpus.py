@@ -1,6 +1,6 @@
 """Recorded streams: events match the outcome, a cut stream is never complete, HTTP errors are read.
 
-That the outcome does not depend on the chunks is shown by `conform compare` (tests/corpus).
+`conform compare` (tests/corpus) checks that the outcome does not depend on the chunks.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ UNTYPED = {
     "openai-responses": 1,
     "openai-chat": 1,
 }
-"""HTTP errors by api whose document names no type: `{"message"}`, `{"detail"}`, `{"error": "..."}`."""
+"""HTTP errors, by API, whose document names no type: `{"message"}`, `{"detail"}`, `{"error": "..."}`."""
 
 
 LONG = 10_000
-"""Longer streams are not cut: they have four fifths of all bytes, in frames like those of the others."""
+"""Longer streams are not cut: they contain four fifths of all bytes, in frames like those of the others."""
 
 
 def errors() -> list[Case]:
@@ -62,7 +62,7 @@ def test_every_line_of_the_manifest_is_read_or_is_of_an_api_that_is_not_known() 
     assert len(corpus().cases) + len(corpus().unread) >= 2398
     for unread in corpus().unread:
         assert unread.api not in APIS
-        assert unread.reason == f"the api {unread.api} is not known to this version"
+        assert unread.reason == f"the API {unread.api} is not known to this version"
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.corpus
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 
-# Where the deltas and the final answer differ, by file: in which fields, and why. The deltas stand.
+# Files in which the deltas and the final answer differ, with the fields and the reason. The deltas are right.
 EDITED = "its source shortened the deltas or the final text by hand, so one is no part of the other"
 EXCEPTIONS: Mapping[str, tuple[frozenset[str], str]] = {
     "vercel-ai__openai-azure-gpt5-reasoning-multi-summary-no-encryption": (frozenset({"text"}), EDITED),
@@ -122,7 +122,7 @@ def assert_events_match_final_answer(case: Case) -> None:
     fields = ("name", "arguments", "complete")
     assert essence(streamed, fields) == essence(whole, fields)
     assert streamed["response_id"] == whole["response_id"]
-    # The final answer names the documents that it cites, the events all that were found.
+    # The final answer names the cited documents, while the events name all that were found.
     assert set(others(whole, "document")) <= set(others(streamed, "document"))
 
 
@@ -190,7 +190,7 @@ def assert_flipped_bits_are_errors(case: Case) -> None:
 
 
 def invoked() -> list[tuple[Case, list[Payload]]]:
-    """Return the recordings of InvokeModel with a model of Anthropic, and their events."""
+    """Return the recordings of InvokeModel with one of Anthropic's models, and their events."""
     cases = [case for case in streams() if case.api == "bedrock-invoke"]
     found = [
         (case, [read_payload(frame.payload) for frame in invoke_stream.split(case.cassette.body)])

@@ -1,4 +1,4 @@
-"""The answer of every API is the same however the network cuts the bytes."""
+"""The answer of every API does not depend on how the network cuts the bytes."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ STREAMS = {
     for name, body in table.items()
 }
 EVERY_CUT = 400
-"""Bytes up to which a body is cut once at every place.
+"""The maximum size of a body that is cut once at every place.
 
-A decoder gets whole frames: only the framings see cuts, and their tests cut small bodies everywhere. Longer
-bodies are cut at random places here.
+A decoder gets complete frames, so cuts affect only the framings, whose tests cut small bodies everywhere.
+Longer bodies are cut at random places here.
 """
 
 

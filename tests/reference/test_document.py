@@ -1,4 +1,4 @@
-"""The answer without streaming has the outcome of the equivalent stream."""
+"""A non-streaming answer has the same outcome as the equivalent stream."""
 
 from __future__ import annotations
 

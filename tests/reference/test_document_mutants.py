@@ -1,4 +1,4 @@
-"""Mutants of answers without streaming are wrong there, only where they say, and read streams right."""
+"""Mutants that misread non-streaming answers fail only the checks they name, and read streams correctly."""
 
 from __future__ import annotations
 

@@ -39,11 +39,11 @@ from .outcomes import CALLED, EXAMPLES, a_call, decoded_cases, whole
 
 APIS = sorted(ENCODERS)
 FRAMINGS = [("google-generate", "json_array")]
-"""The framings that are not the usual one of an api."""
+"""The framings other than an API's usual one."""
 UNCHECKED = {"tools": [{"name": "f", "eager_input_streaming": True}]}
-"""A request after which arguments may be no JSON, which a model can always write."""
+"""A request after which arguments may be invalid JSON, which a model can always write."""
 OPEN = {"one-terminal", "done-marker"}
-"""What is missing at the end of an answer that broke off."""
+"""The text missing at the end of an answer that broke off."""
 
 
 def made(api: str) -> Encoder:
@@ -75,7 +75,7 @@ def broken(api: str, body: bytes, *, broke_off: bool = False) -> list[str]:
 
 
 def assert_said(api: str, given: Outcome) -> None:
-    """Assert that stream and document decode to the expressed outcome, and that this is stable."""
+    """Assert that the stream and document decode to the expressible outcome, which encodes unchanged."""
     stream = apply_losses(LOSSES, api, given)
     assert said(api, given) == stream, api
     assert apply_losses(LOSSES, api, stream) == stream, api

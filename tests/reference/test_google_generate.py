@@ -539,7 +539,7 @@ def test_cost_counts_thoughts_and_the_cache_once() -> None:
     assert outcome["cost"]["total"] == "0.001403"
 
 
-# Responses that are no stream.
+# Responses that are not a stream
 
 
 @pytest.mark.parametrize(
@@ -594,7 +594,7 @@ def test_a_call_that_is_whole_ends_before_the_next_chunk() -> None:
     assert answer.types() == ["toolcall_start", "toolcall_end", "error"]
 
 
-# However the bytes are cut.
+# Regardless of how the bytes are cut
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

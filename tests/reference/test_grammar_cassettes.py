@@ -1,4 +1,4 @@
-"""The bundled cassettes are legal, except those that show illegal streams."""
+"""The bundled cassettes are legal, except for those that show illegal streams."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..bundled_suite import streams
 
 ROOT = Path(__file__).parents[2]
 BROKEN_TOPICS = frozenset(["dialects", "errors", "framing", "ids", "resilience", "tolerance", "truncation"])
-"""Topics about streams that are broken, or that only lenient parsers read."""
+"""Topics about broken streams, or streams that only lenient parsers can read."""
 
-# Cassettes of the other topics that show what servers other than the provider's own send.
+# Cassettes of other topics that show streams from servers other than the provider's own.
 LENIENT: Mapping[str, str] = {
     "anthropic-messages": """
         block-before-message-start block-stopped-twice call-cut-without-block-stop

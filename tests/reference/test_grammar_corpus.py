@@ -1,4 +1,4 @@
-"""Recorded streams of first-party providers violate no `must` rule: if they do, the grammar is wrong."""
+"""Recorded streams of first-party providers violate no `must` rule; if one does, the grammar is wrong."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ FIRST_PARTY: Mapping[str, frozenset[str]] = {
     "openai-chat": frozenset({"openai"}),
     "openai-responses": frozenset({"openai"}),
 }
-"""Folder to the vendors in its manifest that are the api's own provider."""
+"""Maps a folder to the vendors in its manifest that are the API's own provider."""
 
-# Captures that the manifest counts among a provider's own, and that are not, by file: which rules, and why.
+# Captures that are not the provider's own although the manifest says so, by file, with the violated rules and
+# the reason.
 NOT_ITS_OWN: Mapping[str, tuple[frozenset[str], str]] = {
     "openai-chat/openllmetry__openai-test_chat-test_chat_streaming.sse": (
         frozenset({"field-type.chunk.choices.delta.role", "field-type.chunk.choices.delta.tool_calls"}),

@@ -29,7 +29,7 @@ from .grammar_streams import (
 
 Edit = Callable[[list[Json]], Any]
 ELSEWHERE = {"framing"}
-"""Rules that no frame breaks; they have tests of their own below."""
+"""Rules that no frame can break; they have separate tests below."""
 
 
 def deviations(stream: str, payloads: list[Json]) -> list[Deviation]:
@@ -40,7 +40,7 @@ def deviations(stream: str, payloads: list[Json]) -> list[Deviation]:
 
 
 def put(at: int, path: str, value: Any) -> Edit:
-    """Set the value at a path of a payload; None as the last value of `drop` removes it."""
+    """Set the value at a path of a payload, or remove it if the last value of `drop` is None."""
 
     def edit(payloads: list[Json]) -> None:
         *holders, last = path.split(".")
@@ -332,13 +332,13 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("odd", [[], 7], ids=repr)
 @pytest.mark.parametrize("stream", STREAMS)
 def test_no_value_of_another_type_raises(stream, odd):
-    """One odd value at each place in turn."""
+    """Puts one odd value at each place in turn."""
     for number, payload in enumerate(STREAMS[stream]):
         for *holders, last in leaves(payload):
             payloads = copy.deepcopy(STREAMS[stream])
             where: Any = payloads[number]
             for key in holders:
                 where = where[key]
-            if not (stream == "bedrock-converse" and not holders):  # there the key is the type
+            if not (stream == "bedrock-converse" and not holders):  # the key is the type there
                 where[last] = odd
             deviations(stream, payloads)

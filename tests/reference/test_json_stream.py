@@ -1,4 +1,4 @@
-"""The value of truncated JSON text: independent of the cuts, equal to the whole at its end, and growing."""
+"""The value of truncated JSON does not depend on the cuts, only grows, and ends as the complete value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(pieces: Any) -> JsonStream:
 
 
 def grows(before: Any, after: Any) -> bool:
-    """Whether a value may follow another: it extends it, but numbers and nulls may change."""
+    """Whether a value may follow another, which it must extend, except that numbers and nulls may change."""
     match before, after:
         case dict(), dict():
             return all(key in after and grows(value, after[key]) for key, value in before.items())

@@ -39,7 +39,7 @@ OFTEN_IDLE = (
 IDLE = {
     # The suite compares the arguments of a call only if it is reported complete.
     ("truncated-call-executed", "**:content.*.tool_call.arguments"),
-    # A parser that skips the error reads what comes after it.
+    # A parser that skips the error reads the content after it.
     ("error-record-ignored", "**:usage.**"),
     ("error-record-ignored", "**:cost.**"),
     ("error-record-ignored", "**:content.**"),
@@ -59,12 +59,12 @@ BUNDLED = {
     "google-interactions": ("checkpoint-then-last-token", "cost-audio", "file-search", "google-maps"),
     "openai-chat": ("python-llama-cpp-named-call",),
 }
-"""Cassettes that show bugs which the other samples do not show."""
+"""Cassettes that reveal bugs that the other samples do not reveal."""
 WHOLE = ("arguments", "citations", "data", "details")
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return the leaves by their path in a spec; arguments, citations and raw data are leaves."""
+    """Return the leaves by path in a spec; arguments, citations and raw data are leaves."""
     if isinstance(value, dict):
         inner = "" if "type" not in value or not path.startswith("content") else value["type"] + "."
         found: dict[str, Any] = {}
@@ -91,7 +91,7 @@ def trials(api: str) -> Iterator[tuple[str, list[bytes]]]:
     for name, body in (*SAMPLES[api].items(), *bundled.items()):
         case = f"{api}/sample/{name}"
         yield f"{case}@whole", [body]
-        yield f"{case}@pieces", chunkings.pieces(body, 2)  # half the time of single bytes
+        yield f"{case}@pieces", chunkings.pieces(body, 2)  # takes half as long as single bytes
         for cut in range(40, len(body), 270):
             yield f"{case}@cut-inside-json.{cut}", [body[:cut]]
         for number, end in enumerate(re.finditer(rb"\n\n", body)):
@@ -107,11 +107,11 @@ def right_answers(api: str) -> list[tuple[str, list[bytes], Answer]]:
 
 
 DOCUMENT_MUTANTS = sorted(name for name in MUTANTS if "documents" in load(name).capabilities)
-"""They are tested in `test_document_mutants.py`."""
+"""Mutants that are tested in `test_document_mutants.py`."""
 STREAMS = sorted(
     name for name in MUTANTS if "build_request" not in vars(load(name)) and name not in DOCUMENT_MUTANTS
 )
-"""Request mutants are tested in `test_request_mutants.py`."""
+"""Request mutants, which are tested in `test_request_mutants.py`."""
 
 
 CHANGED_LATE = (
@@ -121,11 +121,11 @@ CHANGED_LATE = (
     "empty-arguments-dropped",
     "truncated-call-executed",
 )
-"""These change the content after its events."""
+"""Mutants that change the content after its events."""
 
 
 def failing_checks(name: str) -> set[str]:
-    """Return the checks that fail; every answer is also held to the event rules, which no mutant breaks."""
+    """Return the failing checks; every answer must also follow the event rules, which no mutant breaks."""
     adapter = load(name)
     failing = set()
     for api in adapter.apis:
@@ -149,7 +149,7 @@ def failing_checks(name: str) -> set[str]:
 
 
 def matches(glob: str, check: str) -> bool:
-    """Whether the glob matches whole components: `*` matches one, `**` any number."""
+    """Whether the glob matches complete components: `*` matches one, `**` any number."""
     parts = re.split(r"[/@:.]", check)
 
     def match(globs: list[str], rest: list[str]) -> bool:

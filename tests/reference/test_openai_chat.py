@@ -40,7 +40,7 @@ def prose(answer: Answer) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The texts of the blocks of a stream, in order."""
+    """The texts of a stream's blocks, in order."""
 
     id: str
     body: bytes
@@ -386,7 +386,7 @@ def test_an_http_error_document_is_read() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """input, cache_read, cache_write, output, reasoning of a stream with these chunks after `a`."""
+    """The input, cache_read, cache_write, output and reasoning of a stream with these chunks after `a`."""
 
     id: str
     payloads: tuple[dict[str, Any], ...]

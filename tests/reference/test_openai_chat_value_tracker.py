@@ -1,4 +1,4 @@
-"""Whether a growing text is whole JSON, compared with parsing it each time."""
+"""Detecting whether a growing text is complete JSON, compared with parsing it each time."""
 
 from __future__ import annotations
 

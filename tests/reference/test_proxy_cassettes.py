@@ -1,4 +1,4 @@
-"""The proxy in front of every bundled answer: the content passes through, in a legal stream."""
+"""The proxy translates every bundled answer to a legal stream with the same content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .test_proxy_relay import TYPES, build_request, count_ids, decode
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 SUFFIXES = {"ollama-chat": ".ndjson", "openai-chat": ".sse", "anthropic-messages": ".sse"}
 HEALED = "anthropic-messages"
-"""The client API in which arguments are always an object."""
+"""The client API whose arguments are always an object."""
 
 
 def load_answers(upstream: str) -> Iterator[tuple[str, bytes, Outcome]]:

@@ -130,7 +130,7 @@ BODIES = {"anthropic-messages": ANTHROPIC, "openai-chat": OPENAI}
 
 
 def find_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value inside a value."""
+    """Yield the paths of all values inside a value."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield (*path, key)
         yield from find_paths(value[key], (*path, key))

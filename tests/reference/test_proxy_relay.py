@@ -87,7 +87,7 @@ def translate_row(client: str, upstream: str, row: Row) -> bytes:
     return run_relay(build_relay(client, upstream, row), [row.body])
 
 
-# Summaries of the output.
+# Summaries of the output
 
 
 def read_payloads(body: bytes) -> list[Json]:
@@ -266,7 +266,7 @@ def test_arguments_are_streamed_on_request() -> None:
         assert output[start + 1 + len(expected)]["type"] == "content_block_stop"
 
 
-# Before, between and after the records.
+# Before, between and after the records
 
 
 def test_a_stream_starts_with_the_first_record() -> None:
@@ -421,7 +421,7 @@ def test_ids_are_random_hex_digits() -> None:
     assert len(seen) == 60
 
 
-# Failures of the upstream, by their status.
+# Failures of the upstream, by status
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def cases() -> dict[str, CallCase]:
 
 CASES = cases()
 
-# Cases whose conversation is told in other words once it has been a request, and why.
+# Cases whose conversation has a different form after being written as a request and read again, and why.
 TOLD_OTHERWISE: Mapping[str, str] = {
     "anthropic-messages/requests-history/blank-text-beside-a-call": "blank text is not sent",
     "anthropic-messages/requests-history/answer-of-nothing": "messages of one role in a row are one message",
@@ -47,7 +47,7 @@ TOLD_OTHERWISE: Mapping[str, str] = {
 
 
 def read(case: CallCase) -> Json:
-    """Return the conversation in the request of a case, with the same facts."""
+    """Return the conversation in a case's request, with the same facts."""
     request = REQUEST_BUILDERS[case.api](case.input)
     body = json.loads(json.dumps(request["body"]))
     facts = {"facts": case.input["facts"]} if "facts" in case.input else {}
@@ -83,7 +83,7 @@ def test_a_request_keeps_its_meaning_for_another_api(name: str) -> None:
     assert same == (name not in TOLD_OTHERWISE), TOLD_OTHERWISE.get(name)
 
 
-# Rows: what the body has beside the least, and what the conversation then has.
+# Rows: fields of the body beyond the minimum, and the resulting fields of the conversation.
 
 LEAST: Mapping[str, Json] = {
     ANTHROPIC: {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]},
@@ -342,7 +342,7 @@ def test_adjacent_results_belong_to_one_answer() -> None:
     assert [result["id"] for result in asked["messages"][-1]["results"]] == ["c2", "c1"]
 
 
-# Rows: what the body has, and how the refusal of it begins.
+# Rows: fields of the body, and the beginning of the refusal.
 
 REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (ANTHROPIC, {"model": None}, "model: this field is required"),
@@ -381,7 +381,7 @@ REFUSALS: tuple[tuple[str, Json, str], ...] = (
     (
         ANTHROPIC,
         {"messages": [user(came())]},
-        "messages.0.content.0.tool_use_id: no earlier `tool_use` has the id",
+        "messages.0.content.0.tool_use_id: no earlier `tool_use` has the id `t1`",
     ),
     (
         ANTHROPIC,

@@ -28,7 +28,7 @@ def cases() -> tuple[CallCase, ...]:
 
 @cache
 def failing(adapter: Adapter) -> dict[str, CallCase]:
-    """Return the case of each failing check."""
+    """Return the case for each failing check."""
     build = vars(adapter)["build_request"]
     found = {}
     for case in cases():

@@ -1,4 +1,4 @@
-"""Requests of all APIs: each option has the API's form, and nothing is added."""
+"""Requests for all APIs: each option has the API's form, and nothing is added."""
 
 from __future__ import annotations
 

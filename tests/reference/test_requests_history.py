@@ -1,4 +1,4 @@
-"""Answers in requests: every block goes back unchanged and in order, if the model may read it."""
+"""Answers in requests: every block is sent back unchanged and in order, if the model may read it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .conversations import MODELS, WEATHER, answer, asked, call, result, results
 ANTHROPIC = "anthropic-messages"
 CHAT = "openai-chat"
 
-# api, by what the model is told, what is asked for, fields that are sent (None: not there)
+# API, facts about the model, requested options, fields that are sent (None: absent)
 THINKING: list[tuple[str, str | None, Any, dict[str, Any]]] = [
     (ANTHROPIC, "budget", {"budget": 5000}, {"thinking": {"type": "enabled", "budget_tokens": 5000}}),
     (ANTHROPIC, "budget", {"budget": 7}, {"thinking": {"type": "enabled", "budget_tokens": 1024}}),

@@ -1,4 +1,4 @@
-"""Parts of calls from four providers, in any order, become the right calls."""
+"""Parts of calls from four providers, in any order, are assembled to the right calls."""
 
 from __future__ import annotations
 

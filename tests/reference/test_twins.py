@@ -1,4 +1,4 @@
-"""The non-streaming answer to the same request gives the same outcome as the stream."""
+"""The non-streaming answer to the same request has the same outcome as the stream."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def twins() -> list[Cassette]:
 
 
 def told(outcome: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts that two answers to one request share: all except generated values.
+    """Return the parts that two answers to the same request share: all except generated values.
 
-    Blocks stand by type: this server tells text and thinking in the order of its own in each form.
+    Blocks are sorted by type, because this server orders text and thinking differently in each form.
     """
     blocks = [
         {name: value for name, value in block.items() if name not in ("id", "arguments_text", "signature")}
@@ -45,7 +45,7 @@ def test_the_answer_in_one_piece_gives_the_outcome_of_the_stream() -> None:
 
 
 def outcomes(cassette: Cassette) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the document and what the stream have in common, each read by itself."""
+    """Return the shared parts of the document and of the stream, each of which is read separately."""
     run = SimpleNamespace(
         api=cassette.api,
         status=cassette.status,

@@ -1,4 +1,4 @@
-"""A client of thirty lines that asks for sixteen answers at once: `cmd:python client.py`."""
+"""A client of thirty lines that requests sixteen answers concurrently: `cmd:python client.py`."""
 
 import asyncio
 import json

@@ -33,7 +33,7 @@ def adapter(run):
 
 
 def streamed(run, path, body, headers):
-    """Yield the events of the answer, and return what has read it."""
+    """Yield the events of the answer, and return the decoder that read it."""
     with CLIENT.stream("POST", run.base_url + path, json=body, headers=headers) as response:
         decoder = DECODERS[run.api](
             status=response.status_code, headers=dict(response.headers), pricing=run.pricing
@@ -50,7 +50,7 @@ def streamed(run, path, body, headers):
 
 
 def asked(run, conversation):
-    """Return the outcome of a conversation's next answer."""
+    """Return the outcome of the next answer in a conversation."""
     built = build_request(run.api, conversation)
     if conversation.get("stream") is False:
         answer = CLIENT.post(run.base_url + built["path"], json=built["body"], headers=built["headers"])
@@ -60,7 +60,7 @@ def asked(run, conversation):
 
 
 def post(run, built):
-    """Return the outcome of the answer to a request."""
+    """Send a request, and return the outcome of the answer."""
     reading = streamed(run, built["path"], built["body"], built["headers"])
     while True:
         try:
@@ -70,7 +70,7 @@ def post(run, built):
 
 
 def continued(conversation, outcome, results):
-    """Return a conversation with an answer, and with the results of its calls, each by its tool's name."""
+    """Return a conversation with an answer and the results of its calls, which are found by tool name."""
     blocks = outcome["content"]
     calls = [block for block in blocks if block["type"] == "tool_call" and block["executor"] == "client"]
     told = []

@@ -1,4 +1,4 @@
-"""`conform serve` as a user starts it, and ends it."""
+"""`conform serve`, started and ended like a user does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..cli import forked
 
 @dataclass
 class Served:
-    """What was printed before the first request; the requests, and how it ended, are known afterwards."""
+    """The output before the first request; the requests and the exit are known afterwards."""
 
     urls: list[str]
     lines: list[str]
@@ -27,7 +27,7 @@ class Served:
 def serve(folder: Path, *words: str, end: signal.Signals = signal.SIGINT) -> Iterator[Served]:
     """Serve until the context ends, then send `end`."""
     with forked.Started("streamconform", ("serve", *words), cwd=folder, env=os.environ) as process:
-        ready = process.stderr.readline()  # comes behind the lines of the cases
+        ready = process.stderr.readline()  # follows the lines of the cases
         if "stop with Ctrl-C" not in ready:
             _, rest = process.communicate(timeout=30)
             raise AssertionError(ready + rest)

@@ -27,7 +27,7 @@ def post(path: str, body: bytes = BODY, *, version: str = "1.1", headers: str = 
 
 @dataclass
 class Got:
-    """All that came on a connection, and how it ended: `eof`, `reset` or `open`."""
+    """All data received on a connection, and how it ended: `eof`, `reset` or `open`."""
 
     data: bytes
     end: str
@@ -46,7 +46,7 @@ class Got:
 
     @property
     def chunks(self) -> list[bytes]:
-        """The chunks of a chunked body, the empty last one among them if it came."""
+        """The chunks of a chunked body, including the empty last one if it arrived."""
         found, rest = [], self.body
         while rest:
             size, _, rest = rest.partition(b"\r\n")
@@ -60,7 +60,7 @@ async def connect(server: ReplayServer) -> tuple[asyncio.StreamReader, asyncio.S
 
 
 async def read(reader: asyncio.StreamReader, until: bytes | None = None) -> Got:
-    """Read until `until` came, or to the end."""
+    """Read until `until` arrives, or to the end."""
     data = b""
     try:
         async with asyncio.timeout(SECONDS):
@@ -75,7 +75,7 @@ async def read(reader: asyncio.StreamReader, until: bytes | None = None) -> Got:
 
 
 async def asked(server: ReplayServer, sent: bytes, until: bytes | None = None) -> Got:
-    """Send bytes on a connection of their own, and read what comes."""
+    """Send bytes on a new connection, and read the answer."""
     reader, writer = await connect(server)
     try:
         writer.write(sent)
@@ -85,7 +85,7 @@ async def asked(server: ReplayServer, sent: bytes, until: bytes | None = None) -
 
 
 def answer(of: Trial, path: str = "/v1/messages", body: bytes = BODY, *, until: bytes | None = None, **more):
-    """Return what a server answers for a trial, and the exchange as it was then."""
+    """Return a server's answer for a trial, and the state of the exchange at that time."""
 
     async def serve():
         async with ReplayServer(bounds=ServerLimits(stall_seconds=0.05)) as server:

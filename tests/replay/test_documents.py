@@ -1,4 +1,4 @@
-"""Answers without streaming, run: a program that gets them, and clients that ask for them or do not."""
+"""Runs with non-streaming answers: a program that gets them, and clients that do or do not request them."""
 
 from __future__ import annotations
 

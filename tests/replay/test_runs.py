@@ -1,4 +1,4 @@
-"""Whole runs over HTTP and with pushed chunks: real programs, real clients, the server between them."""
+"""Complete runs over HTTP and with pushed chunks, with real programs, real clients and the server."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def test_two_hundred_trials_with_sixteen_at_once_compute_less_than_four_seconds(
 
 
 def spent() -> float:
-    """Return the seconds that this process and those that it waited for have computed."""
+    """Return the CPU time of this process and of those that it waited for, in seconds."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

@@ -80,7 +80,7 @@ def test_a_reset_waits_until_a_client_of_this_machine_has_read(monkeypatch):
     def late(port, request):
         with socket.create_connection((HOST, port)) as own:
             own.sendall(request)
-            own.recv(1, socket.MSG_PEEK)  # its first bytes are there, and stay there
+            own.recv(1, socket.MSG_PEEK)  # its first bytes have arrived, but no more follow
             time.sleep(10 * sending._PROCESS_SECONDS)
             assert own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0, "no RST came"
             data = b""
@@ -310,7 +310,7 @@ def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
 
 @pytest.mark.parametrize(("unread", "reset"), [(0, False), (64 * 1024 * 1024, True)])
 def test_the_end_of_a_trial_resets_only_connections_whose_client_does_not_read(unread, reset):
-    """One whose answer is all gone may be back in the client's pool, and carry its next request."""
+    """A connection whose answer was sent may be back in the client's pool, for the next request."""
 
     async def ended():
         async with ReplayServer() as server:

@@ -1,4 +1,4 @@
-"""`conform serve` and `conform check`, and the page about them, as a user has them."""
+"""`conform serve` and `conform check` as a user sees them, and the page about them."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_a_file_that_is_not_there_is_the_users_mistake(own):
     assert (ran.code, "nowhere.json` cannot be read" in ran.err) == (2, True)
 
 
-# the user's client that the adapter on the page wraps: as small as it can be
+# the user's client that the adapter on the page wraps, as small as possible
 YOURS = """
 import json
 from types import SimpleNamespace

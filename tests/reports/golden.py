@@ -1,4 +1,4 @@
-"""Generate `golden/`: every report of `results.jsonl`, and of the same results cut off by a kill."""
+"""Generate `golden/`: every report of `results.jsonl`, and of the same results from a killed run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from streamconform.run.reading import read
 HERE: Final = Path(__file__).resolve().parent
 RESULTS: Final = HERE / "results.jsonl"
 SUFFIXES: Final = {"junit": "xml", "markdown": "md", "badge": "json", "json": "json", "jsonl": "jsonl"}
-"""The suffixes other than `txt`; they choose the syntax in which an editor shows a golden file."""
+"""The suffixes other than `txt`, by which an editor chooses the syntax for a golden file."""
 CUT: Final = 2100
-"""Bytes of `results.jsonl` that a killed run has written: they end in the middle of a line."""
+"""The number of bytes of `results.jsonl` that a killed run has written, up to the middle of a line."""
 
 
 def write_cut_results(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Which failures are one cause, and what its headline, harm and fault are."""
+"""Which failures form one cause, and its headline, harm and party at fault."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(path, expected=None, got=None, message=None, verdict="fail", level="mu
 
 
 def result(*checks, case="openai-chat/text/one", delivery="as-is", observation=None, **given):
-    """A trial that failed by `checks`."""
+    """A trial that failed `checks`."""
     verdict = given.pop("verdict", "warn" if checks and checks[0].verdict == "warn" else "fail")
     return TrialResult(
         implementation=0,
@@ -284,7 +284,7 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     assert [row.headline for row in ROWS if not matches(row)] == []
     reached = {id(find_row(classify_check(one, trial))) for _, trial in EXAMPLES for one in trial.checks}
     unreached = [row for row in ROWS if id(row) not in reached]
-    # Exceptions and timeouts are not in a check.
+    # Exceptions and timeouts do not appear in checks.
     assert {row.kinds for row in unreached} == {"raised", "raised-on-broken", "timeout", "timeout-on-broken"}
 
 

@@ -1,4 +1,4 @@
-"""The headline, its color, and what is beside it: warnings, known failures, values that are not exposed."""
+"""The headline, its color, and the lines next to it: warnings, known failures, unexposed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a trial between two results, and how `conform diff` tells it."""
+"""How a trial changed between two results, and how `conform diff` shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page holds, without a browser: `tests/browser` looks at it in one."""
+"""The contents of the page, without a browser; `tests/browser` uses one."""
 
 from __future__ import annotations
 

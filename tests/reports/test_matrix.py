@@ -1,4 +1,4 @@
-"""The matrix: what counts in which cell, and the page that shows it."""
+"""The matrix: the counts in its cells, and the page that shows it."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_a_page_of_nineteen_implementations_that_fail_everything_is_bounded():
 
 
 def test_run_and_report_write_the_same_page(tmp_path):
-    """The date is in it: the day on which the run began."""
+    """It contains the date, which is the day on which the run began."""
     project = Project(tmp_path)
     ran = project.run("run", "-k", ONE, "-i", "mutant:usage-summed", "--report", "matrix=docs/run.md")
     assert ran.code == 1, ran.err

@@ -1,4 +1,4 @@
-"""Results that are cut, malformed, of another version, or in several files."""
+"""Results that are cut, malformed, of another version, or spread over several files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STRANGE = (None, True, -1, 1.5, "x", [], {}, [None], {"x": None})
 
 
 def read_or_refused(path):
-    """Return the results and nothing, or nothing and what is said."""
+    """Return the results and None, or None and the error message."""
     try:
         return read(path), ""
     except ReportError as error:
@@ -35,7 +35,7 @@ def read_or_refused(path):
 
 
 def places(value, at=()):
-    """Yield the path of everything inside a JSON value."""
+    """Yield the paths of all values inside a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         yield (*at, key)
@@ -43,7 +43,7 @@ def places(value, at=()):
 
 
 def changed(line, at, to):
-    """Return `line` with another value at a path, or without it."""
+    """Return `line` with a different value at a path, or without the value."""
     made = copy.deepcopy(line)
     inner = made
     for key in at[:-1]:
@@ -61,9 +61,9 @@ def written(path, lines):
 
 
 def test_results_cut_at_any_byte_are_read_up_to_the_last_whole_trial(tmp_path):
-    """Every byte of a line behind a header and a whole line; behind all lines before it, at its ends.
+    """A line is cut at every byte after a header and one line, and at its ends after all earlier lines.
 
-    Of lines with the same keys, the first is cut at every byte, and the others at their ends.
+    Among lines with the same keys, the first is cut at every byte, and the others only at their ends.
     """
     shapes = set()
     path = tmp_path / "cut.jsonl"
@@ -116,7 +116,7 @@ def test_empty_lines_and_crlf_are_no_matter(tmp_path):
 
 @pytest.mark.parametrize("number", range(len(LINES)))
 def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, tmp_path):
-    """What the published schema refuses is refused, unless a number is below 0 or a list is left out."""
+    """The reader rejects what the published schema rejects, except for negative numbers and missing lists."""
     path = tmp_path / "a.jsonl"
     line = LINES[number]
     for at in places(line):
@@ -202,7 +202,7 @@ def test_a_file_that_ends_in_what_a_crash_left_is_cut(tmp_path):
 
 
 def shard(numbers):
-    """Return the results with the trials of these numbers, as a shard that planned no others."""
+    """Return the results with only these trials, as a shard that planned no others."""
     trials = tuple(WHOLE.trials[i] for i in numbers)
     counts = {each.verdict: sum(one.verdict == each.verdict for one in trials) for each in trials}
     header = replace(WHOLE.header, trials=len(trials))

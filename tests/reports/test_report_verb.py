@@ -1,4 +1,4 @@
-"""`conform report` as a user and a CI job call it; and runs that were killed."""
+"""`conform report` as called by a user or a CI job, and with results of killed runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def adapter(run):
         time.sleep(0.01)
     return {"status": "incomplete", "stop": {"reason": None}, "content": []}
 """
-"""Answers so many trials that the run can be killed after any of the first, and no more until then."""
+"""It answers only some trials, so that the run can be killed after any of them."""
 CUT = "warning: the results are incomplete: the run was killed: "
 
 

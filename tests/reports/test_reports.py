@@ -1,4 +1,4 @@
-"""Each kind of report, byte by byte, and what it may never contain."""
+"""Every kind of report, byte by byte, and contents that must never appear."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_nothing_unseen_is_in_a_report(kind, results):
 
 
 def poison(trial):
-    """Return `trial` with an escape sequence and a line end in each text that a results file chooses."""
+    """Return `trial` with an escape sequence and a line end in each text from a results file."""
     checks = tuple(replace(check, path=f"{check.path}{POISON}") for check in trial.checks)
     return replace(
         trial,

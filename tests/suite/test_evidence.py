@@ -1,4 +1,4 @@
-"""The facts that cases rest on: how they are read, and what lint reports about them."""
+"""The facts that support cases: how they are read, and what lint reports about them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ facts:
 
 @pytest.fixture
 def suite(tmp_path):
-    """Return a function that writes the suite with texts replaced in its files, and returns its folders."""
+    """Return a function that writes the suite, with texts replaced in its files, and returns its folders."""
     files = {"common/partial.yaml": SPEC, "evidence/common.yaml": FACTS, "evidence/wire.yaml": SHARED}
 
     def write(*changes):

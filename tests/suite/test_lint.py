@@ -1,4 +1,4 @@
-"""What lint reports beside what loading reports: single files and folders, and expectations that conflict."""
+"""What lint reports in addition to loading: single files and folders, and conflicting expectations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The delivery `as-is` was called `recorded`; whoever uses the old name gets the same."""
+"""The delivery `as-is` was once called `recorded`; the old name still works."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def below(heading, text):
 
 
 def levels(text):
-    """Return the levels that an entry gives, without what stands in brackets."""
+    """Return the levels in an entry, ignoring text in parentheses."""
     return re.findall(r"\b(must|should|may)\b", BRACKETS.sub("", text))
 
 

@@ -1,4 +1,4 @@
-"""Expected costs, computed a second time by genai-prices: with the case's prices, and with those it lists."""
+"""Expected costs, computed again by genai-prices, with the case's prices and with its own list."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from streamconform.model.leaf import AnyOf, Literally
 from ..bundled_suite import streams
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
-"""Prices change; the list is asked for those of this hour."""
+"""Prices change; the list is asked for those at this time."""
 
 PROVIDERS = {
     "anthropic-messages": "anthropic",
@@ -42,7 +42,7 @@ PROVIDERS = {
     "bedrock-invoke": "aws",
     "sonar": "perplexity",
 }
-"""By model or api; what is not here the list finds by the model's name alone."""
+"""The provider by model or API; the list finds all others by the model's name alone."""
 
 KEYS = {
     "input": "input_mtok",
@@ -52,14 +52,14 @@ KEYS = {
     "cache_write_1h": "cache_write_1h_mtok",
     "web_search_per_1000": "web_searches_kcount",
 }
-"""A case's word for a price to the package's."""
+"""Maps a price's name in cases to the package's name."""
 
 MODALITIES = {
     ("audio", "input"): ("input_audio_mtok", "input_audio_tokens"),
     ("audio", "cache_read"): ("cache_audio_read_mtok", "cache_audio_read_tokens"),
     ("image", "output"): ("output_image_mtok", "output_image_tokens"),
 }
-"""A price of a modality to the package's names for it and for its tokens. Its audio includes cached audio."""
+"""Maps the price of a modality to the package's names for it and its tokens. Audio includes cached audio."""
 
 DETAILS = {
     "input": ("promptTokensDetails", "input_tokens_by_modality"),
@@ -73,7 +73,7 @@ FACTORS = {
     "speed": rb'"speed":\s*"(\w+)"',
     "inference_geo": rb'"inference_geo":\s*"(\w+)"',
 }
-"""Factors in a case's prices, and where an answer says which one holds."""
+"""The factors in a case's prices, and where an answer says which one applies."""
 
 BUCKETS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "web_searches")
 
@@ -100,7 +100,7 @@ OTHER_PRICES: Mapping[str, tuple[frozenset[str], str]] = {
     "command-r-08-2024": (frozenset({"web_search_per_1000"}), SEARCHES),
     "command-a-03-2025": (frozenset({"cache_read"}), "the case adds a price to show that it is not used"),
 }
-"""By model: prices that differ from the list's, and why."""
+"""Prices that differ from the list's, by model, and why."""
 
 OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
     "anthropic-messages/cost/cost-no-cache-write-price": ("0.01262", NO_WRITE_PRICE),
@@ -136,7 +136,7 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
     "anthropic-messages/cost/cost-inference-in-the-us": ("0.032", NO_PLACES),
     "anthropic-messages/cost/cost-fast-in-the-us-with-search": ("0.036", NO_PLACES),
 }
-"""By case: the total that the list comes to instead, and why."""
+"""Cases for which the list gives a different total, with that total and the reason."""
 
 
 @cache
@@ -148,7 +148,7 @@ def priced() -> dict[str, Case]:
 
 
 def allowed(case: Case, path: str) -> tuple[Any, ...]:
-    """Return the values that the case allows there; null where it says nothing."""
+    """Return the values that the case allows at a path; null if it expects nothing there."""
     match case.expect.fields.get(path):
         case Literally(value):
             return (value,)
@@ -161,7 +161,7 @@ def allowed(case: Case, path: str) -> tuple[Any, ...]:
 
 
 def tokens_by_modality(case: Case) -> dict[str, int]:
-    """Return what the last report says of the modalities, in the package's words."""
+    """Return the last report's tokens by modality, under the package's names."""
     found = {}
     for (modality, part), (_, name) in MODALITIES.items():
         lists = re.findall(rf'"(?:{"|".join(DETAILS[part])})":\s*(\[[^\]]*\])', case.cassette.body.decode())
@@ -172,8 +172,8 @@ def tokens_by_modality(case: Case) -> dict[str, int]:
 
 
 def usage_of(case: Case) -> Usage:
-    """Return the expected usage in the package's words; there the input is the whole prompt."""
-    # Where more than one count is right (`any_of: [null, 0, 1008]`), the cost follows from the first.
+    """Return the expected usage under the package's names, where the input is the entire prompt."""
+    # If more than one count is right (`any_of: [null, 0, 1008]`), the cost follows from the first.
     count = {name: allowed(case, f"usage.{name}")[0] or 0 for name in BUCKETS}
     return Usage(
         input_tokens=count["input"] + count["cache_read"] + count["cache_write"],
@@ -187,7 +187,7 @@ def usage_of(case: Case) -> Usage:
 
 
 def served(case: Case) -> dict[str, str]:
-    """Return what the answer says last about its price, by the names in a case's prices."""
+    """Return the last reported fields that affect the price, by their names in a case's prices."""
     said = {
         name: [value.decode() for value in re.findall(pattern, case.cassette.body)]
         for name, pattern in FACTORS.items()
@@ -199,14 +199,14 @@ def served(case: Case) -> dict[str, str]:
 
 
 def context_of(case: Case) -> dict[str, str]:
-    """Return the same in the package's words; it does not know places."""
+    """Return the same under the package's names; it does not know regions."""
     tier = "processing" if case.api == "anthropic-messages" else "service_tier"
     names = {"service_tier": tier, "speed": "speed"}
     return {names[name]: value for name, value in served(case).items() if name in names}
 
 
 def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
-    """Return a case's price table as the package's; the factor holds for tokens, not for searches."""
+    """Return a case's price table in the package's form; the factor applies to tokens, not to searches."""
 
     def price(key: str) -> Decimal | TieredPrices:
         if key == "web_search_per_1000":
@@ -224,7 +224,7 @@ def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
 
 
 def by_table(case: Case) -> PriceCalculation:
-    """Return what the package computes from the case's own prices."""
+    """Return the cost that the package computes from the case's own prices."""
     assert case.pricing is not None
     said = served(case)
     factor = prod(
@@ -241,7 +241,7 @@ def by_table(case: Case) -> PriceCalculation:
 
 
 def by_list(case: Case, context: Mapping[str, str]) -> PriceCalculation:
-    """Return what the package computes from its own price list; raises LookupError for an unknown model."""
+    """Return the cost according to the package's list; raises LookupError for an unknown model."""
     model = case.cassette.model
     assert model
     return calc_price(
@@ -258,7 +258,7 @@ def totals(case: Case) -> set[Decimal]:
 
 
 def parts(case: Case) -> dict[str, Decimal]:
-    """Return the parts of the cost that the case names."""
+    """Return the parts of the cost that the case expects."""
     named = {
         name: allowed(case, f"cost.{name}")[0] for name in ("input", "cache_read", "cache_write", "output")
     }
@@ -266,7 +266,7 @@ def parts(case: Case) -> dict[str, Decimal]:
 
 
 def base(price: Decimal | TieredPrices | None, tier: int) -> Decimal | None:
-    """Return the price of a prompt with one token more than `tier`."""
+    """Return the price for a prompt with one token more than `tier`."""
     if not isinstance(price, TieredPrices):
         return price
     return next((each.price for each in reversed(price.tiers) if tier >= each.start), price.base)

@@ -1,4 +1,4 @@
-"""The bundled profiles: what is frozen, and what `core` holds."""
+"""The bundled profiles: frozen ones, and the contents of `core`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def profiles():
 
 
 def of(listed):
-    """Return how many cases of each api are in a list of ids."""
+    """Return the number of cases of each API in a list of ids."""
     return Counter(id_.partition("/")[0] for id_ in listed)
 
 
@@ -55,7 +55,7 @@ def test_a_published_profile_is_frozen_sorted_and_judged_in_deliveries_that_ever
 
 
 LOWERED = {"google-generate/errors/error-after-whole-call", "google-generate/errors/error-mid-text"}
-"""Cases that were found to demand too much after a core was frozen: they only warn now."""
+"""Cases that turned out to be too strict after a core profile was frozen, and now only warn."""
 
 
 @pytest.mark.parametrize("core", CORE)

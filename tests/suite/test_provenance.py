@@ -1,4 +1,4 @@
-"""Streams are counted by where their bytes come from."""
+"""Streams are counted by the origin of their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs over pulled recordings: their names, and where their bytes come from."""
+"""Specs based on pulled recordings: their names, and the origin of their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What streams look like: how shapes are read, and what lint says about authored ones."""
+"""The shapes of streams: how they are read, and what lint reports about authored streams."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_known_shapes_have_their_origins_and_explanations_their_lines(specs):
     assert read_known(sources.specs, API) == Known(dict.fromkeys(shapes, "somewhere"), (first, second))
     matched = (Shape("a", "b", "= w"), Shape("c", "d", ORDER), Shape("x.y", "number", "string"))
     assert [first.explains(shape) for shape in matched] == [True, True, False]
-    assert second.explains(Shape("x", "y", "number")) is False  # a point in a pattern is a point
+    assert second.explains(Shape("x", "y", "number")) is False  # a dot in a pattern matches only a dot
     assert not first.explains(Shape("xa", "b", "null"))
 
 

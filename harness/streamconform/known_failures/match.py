@@ -125,7 +125,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
 
 
 def describe_result(result: TrialResult) -> str:
-    """Return the text that an entry's `message` is a prefix of: the worst check, else the reason."""
+    """Return the text that an entry's `message` is a prefix of: the worst check, or else the reason."""
     order = ("fail", "warn", "may")
     worst = min(result.checks, key=lambda check: order.index(check.verdict), default=None)
     return result.reason or "" if worst is None else describe_check(worst)

@@ -99,7 +99,7 @@ class Case(CaseHead):
     """The id of a case over a real stream that has every field of this one."""
     skip: Skip | None = None
     stream: bool = True
-    """False for an answer without streaming: the body of the cassette is then the whole document."""
+    """False for a non-streaming answer, in which case the cassette's body is the complete document."""
     unavailable: str | None = None
     """The reason for skipping the case if its recording was not pulled to this machine."""
 

@@ -35,7 +35,7 @@ class Peer:
     """The vendor whose servers the library is written for; it is judged only on streams of that vendor."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
-    """Distributions that are installed with the library; for Python their releases are in the pins."""
+    """Distributions that are installed with the library; for Python, their releases are in the pins."""
     language: str = "python"
 
     @property

@@ -74,7 +74,7 @@ class TrialExchange:
         return reply
 
     def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
-        """Return the reply to a request whose body cannot be read; the limit is not the client's failure."""
+        """Return the reply to a request whose body is too large, which is not a failure of the client."""
         message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the limit of the replay server"
         # Like other mismatches, this makes the trial a skip.
         reply = make_error_reply(413, message, "a smaller request", note=message, mismatch=message)

@@ -28,7 +28,7 @@ class ServerLimits:
     """Limits on the resources of clients."""
 
     connections: int = 512
-    """Open connections; beyond that, the one that has been idle longest is closed."""
+    """The maximum number of open connections; beyond it, the one that has been idle longest is closed."""
     head_bytes: int = 64 * 1024
     request_seconds: float = 30.0
     """From the first to the last byte of a request."""

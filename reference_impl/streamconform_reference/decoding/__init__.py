@@ -1,1 +1,1 @@
-"""The part that all decoders share: payloads in, events and the outcome out."""
+"""The code that all decoders share: payloads in, events and the outcome out."""

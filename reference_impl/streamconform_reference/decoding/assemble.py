@@ -1,18 +1,17 @@
-"""The accumulator that all decoders share: decoders report what arrived; it makes events and the outcome.
+"""The accumulator shared by all decoders: decoders report what arrived, and it makes events and the outcome.
 
-A decoder names each block by the slot in which its API keeps it (an index, an id, any hashable
-value) and holds no text, usage or status itself. This module has the rules common to all APIs;
-`metering` has those for usage, `ending` those for the stop reason:
+A decoder names each block by a slot (the API's index, an id, or any hashable value), and stores no text,
+usage or status itself. This module contains the rules common to all APIs; `metering` contains those for
+usage, and `ending` those for the stop reason:
 
-- A block's position in the content is that of its start and never changes. Blocks may interleave.
-- A delta for a slot that never started starts a text, thinking or refusal block there. A delta for a
-  slot that has ended, or that holds another kind of block, is ignored, and so is a fragment without
-  a call.
-- If the text of an ended call does not parse, its end event is held until the stop reason is known.
-- If an API repeats the whole text of a block, the block gets the part that its deltas omitted. Emitted
-  events cannot be retracted, so prose that contradicts its deltas stays as streamed. A call is executed
-  with the repeated text, and only its `arguments_text` stays as streamed.
-- The status is set once, by `complete`, `fail` or `end_of_file`; the first of them wins.
+- A block's position in the content is determined by its start and never changes. Blocks may interleave. - A
+  delta for a slot that never started starts a text, thinking or refusal block there. A delta for a slot that
+  has ended, or that contains another kind of block, is ignored, as is a fragment without a call. - If the
+  text of an ended call cannot be parsed, its end event is held back until the stop reason is known. - If an
+  API repeats the complete text of a block, the block gets the part that its deltas omitted. Emitted events
+  cannot be retracted, so prose that contradicts its deltas stays as streamed. A call is executed with the
+  repeated text, and only its `arguments_text` stays as streamed. - The status is set once, by the first of
+  `complete`, `fail` and `end_of_file`.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Assembler:
     """Builds one answer. Decoders may set `model`, `response_id` and `continuation` at any time."""
 
     def __init__(self, pricing: Pricing | None = None) -> None:
-        """Start an empty answer; without prices its cost stays None."""
+        """Start an empty answer; without prices, its cost stays None."""
         self.model: str | None = None
         self.response_id: str | None = None
         self.continuation: str | None = None
@@ -58,7 +57,7 @@ class Assembler:
         self._status: Status | None = None
         self._error: Error | None = None
 
-    # State that decoders read.
+    # State that decoders read
 
     def take_events(self) -> list[Event]:
         """Return the events since the previous call of this method."""
@@ -66,11 +65,11 @@ class Assembler:
         return events
 
     def usage(self) -> Usage | None:
-        """Return the usage so far, None before the first report."""
+        """Return the usage so far, or None before the first report."""
         return self._meter.usage()
 
     def snapshot(self) -> Outcome:
-        """Return the answer so far; until it ends the status is `incomplete`."""
+        """Return the answer so far; until it ends, the status is `incomplete`."""
         return Outcome(
             status=self._status or "incomplete",
             content=tuple(block.value() for block in self._blocks),
@@ -88,11 +87,11 @@ class Assembler:
     def begin(self, *, model: str | None, response_id: str | None) -> None:
         """Start an answer. A second start appends a new answer to the first.
 
-        The content stays, and so do id and model unless the new answer has its own; slots, stop reason
-        and usage are reset. Open blocks of the first answer never end.
+        The content stays, as do the id and model unless the new answer has its own; slots, stop reason and
+        usage are reset. Open blocks of the first answer never end.
         """
-        # A live stream cannot retract the blocks it has shown, so they stay; ending them would claim that
-        # text or arguments were whole.
+        # A live stream cannot retract the blocks that it has shown, so they stay; ending them would claim
+        # that their text or arguments were complete.
         if self._begun:
             self._slots = {}
             self._reported_stop = NO_STOP
@@ -116,7 +115,8 @@ class Assembler:
         if block is None:
             self.start(slot, kind, text)
         elif block.kind == kind and block.open and isinstance(block, ProseBlock):
-            # Empty if the text ends in half a surrogate pair, whose other half may come with the next delta.
+            # Empty if the text ends with half a surrogate pair, whose other half may come with the next
+            # delta.
             piece = block.fragments.add(text)
             if piece:
                 self._events.append(ProseDelta(block.position, kind, piece))
@@ -132,7 +132,7 @@ class Assembler:
             block.redacted = block.redacted or redacted
 
     def sign_content(self, slot: Hashable, signature: str) -> None:
-        """Set the signature of the text or call in the slot; an empty one changes nothing.
+        """Set the signature of the text or call in the slot; an empty signature changes nothing.
 
         One that follows the end event of a call is ignored, because that event reported the whole call.
         """
@@ -145,7 +145,7 @@ class Assembler:
             block.signature = signature
 
     def cite(self, slot: Hashable, citations: Iterable[Citation], *, replaces: bool = False) -> None:
-        """Append to the citations of a text, or replace them; start one if the slot never started.
+        """Append to the citations of a text, or replace them; start a text if the slot never started.
 
         A citation may follow the end of its text.
         """
@@ -156,7 +156,7 @@ class Assembler:
             block.citations = [*([] if replaces else block.citations), *citations]
 
     def set_phase(self, slot: Hashable, phase: str) -> None:
-        """Set the phase of the text in the slot; an empty one changes nothing."""
+        """Set the phase of the text in the slot; an empty phase changes nothing."""
         block = self._slots.get(slot)
         if phase and isinstance(block, ProseBlock) and block.kind == "text":
             block.phase = phase
@@ -172,11 +172,11 @@ class Assembler:
         free_text: bool = False,
         announced: bool = True,
     ) -> None:
-        """Start a tool call; `initial_arguments` is the arguments in its start frame, if any.
+        """Start a tool call; `initial_arguments` are the arguments in its start frame, if any.
 
-        With `free_text` the arguments are the text itself, not JSON. With `announced=False` the call
-        takes its position now, but its start event waits for `announce_call` or the call's end, so that its
-        id and name can still arrive.
+        With `free_text`, the arguments are the text itself, not JSON. With `announced=False`, the call takes
+        its position now, but its start event waits for `announce_call` or the call's end, so that its id and
+        name can still arrive.
         """
         call = CallBlock(
             position=len(self._blocks),
@@ -228,21 +228,21 @@ class Assembler:
         return block
 
     def text(self, slot: Hashable) -> str:
-        """Return the text so far of the block in the slot: its prose, or a call's arguments."""
+        """Return the text so far of the block in the slot: its prose or, for a call, its arguments."""
         block = self._slots.get(slot)
         return "" if block is None or isinstance(block, OtherBlock) else block.fragments.text()
 
     def settle(self, slot: Hashable, kind: ProseKind, whole: str) -> None:
-        """Append the part of the whole text that the deltas of a prose block omitted."""
+        """Given the complete text of a prose block, append the part that the deltas omitted."""
         block = self._slots.get(slot)
         if block is None:
             self.add(slot, kind, whole)
-        # A closed block stays: its end event has already reported the whole text.
+        # A closed block stays unchanged, because its end event has already reported the complete text.
         elif isinstance(block, ProseBlock) and block.open:
             self.add(slot, kind, block.fragments.find_missing(whole) or "")
 
     def settle_arguments(self, slot: Hashable, whole: Any) -> None:
-        """Take the whole arguments of a call: a value, or text whose missing part is appended."""
+        """Set the complete arguments of a call: a value, or text whose missing part is appended."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock) or not block.open:
             return
@@ -254,7 +254,7 @@ class Assembler:
         self.add_arguments(slot, missing or "")
 
     def add_other(self, data_kind: str, data: Any, *, slot: Hashable = None) -> None:
-        """Append a block of type `other`; with a slot its data can be replaced until it ends."""
+        """Append a block of type `other`; if it has a slot, its data can be replaced until it ends."""
         block = OtherBlock(position=len(self._blocks), data_kind=data_kind, data=data)
         self._blocks.append(block)
         if slot is not None:
@@ -267,7 +267,7 @@ class Assembler:
             block.data = data
 
     def other(self, slot: Hashable) -> Any:
-        """Return the data of the open `other` block in the slot, None if there is none."""
+        """Return the data of the open `other` block in the slot, or None if there is none."""
         block = self._slots.get(slot)
         return block.data if isinstance(block, OtherBlock) and block.open else None
 
@@ -278,12 +278,12 @@ class Assembler:
             self._events += block.end()
 
     def end_all(self, *, calls: bool) -> None:
-        """End every open block; tool calls only with `calls`."""
+        """End every open block; tool calls only if `calls` is set."""
         for block in self._blocks:
             if block.open and (calls or not isinstance(block, CallBlock)):
                 self._events += block.end()
 
-    # Usage, stop reason and end.
+    # Usage, stop reason and end
 
     def report_usage(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> None:
         """Merge one usage report, keyed by the fields of `Usage`."""
@@ -298,7 +298,7 @@ class Assembler:
         self._reported_stop = Stop(reason, raw, sequence, details)
 
     def complete(self) -> None:
-        """Complete the answer: the API sent its terminal event."""
+        """Complete the answer, because the API sent its terminal event."""
         if self._settle("complete"):
             self._events += [call.release() for call in find_held_calls(self._reported_stop, self._blocks)]
             self._events.append(Done(compute_stop(self._status, self._reported_stop, self._blocks)))
@@ -310,7 +310,7 @@ class Assembler:
             self._events.append(Failed("error", error))
 
     def end_of_file(self) -> None:
-        """End the body; an answer without a terminal event is incomplete."""
+        """Handle the end of the body; an answer without a terminal event is incomplete."""
         if self._settle("incomplete"):
             self._events.append(Failed("incomplete", None))
 

@@ -1,7 +1,7 @@
 """Content blocks while they grow; `value` returns the frozen block of `outcome` at any time.
 
-`flush` returns the events that a block has held back; `end`, called on an open block only, returns
-those and its end event.
+`flush` returns the events that a block has held back; `end`, which may only be called on an open block,
+returns those and the block's end event.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CallIds:
         """Return the id, with the first free number from 2 appended if the id is taken."""
         unique = call_id
         while unique in self._taken:
-            # Counts on from the last number, so that many equal ids take linear time.
+            # Continue with the last number, so that many equal ids take linear time.
             self._taken[call_id] += 1
             unique = f"{call_id}_{self._taken[call_id]}"
         self._taken[unique] = 1
@@ -67,7 +67,7 @@ class ProseBlock:
     fragments: Fragments = field(default_factory=Fragments)
 
     def flush(self) -> list[Event]:
-        """Emit a high surrogate that waited for its low surrogate."""
+        """Emit a high surrogate that was waiting for its low surrogate."""
         half = self.fragments.flush()
         return [ProseDelta(self.position, self.kind, half)] if half else []
 
@@ -96,11 +96,11 @@ class ProseBlock:
 class CallBlock:
     """A growing tool call.
 
-    `ids` are those of the whole answer. `announced` is whether its start event was emitted, so that id and
-    name are final. `initial_arguments` is the arguments in its start frame. With `free_text` the text is the
-    arguments themselves, not JSON. `final_text` is the text as the API repeated it, if that contradicts the
-    fragments. `complete` is whether its end event was emitted: a call that ended with unparseable text
-    waits for the stop reason.
+    `ids` are those of the entire answer. `announced` says whether the start event was emitted, which makes
+    the id and name final. `initial_arguments` are the arguments in the start frame. With `free_text`, the
+    arguments are the text itself, not JSON. `final_text` is the text as the API repeated it, if that
+    contradicts the fragments. `complete` says whether the end event was emitted: a call that ended with
+    unparseable text waits for the stop reason.
     """
 
     kind: ClassVar = "tool_call"
@@ -139,7 +139,7 @@ class CallBlock:
         return events
 
     def flush(self) -> list[Event]:
-        """Emit the start if it is pending, and a high surrogate that waited for its low surrogate."""
+        """Emit the start if it is pending, and a high surrogate that was waiting for its low surrogate."""
         events = [] if self.announced else self.announce()
         half = self.fragments.flush()
         if half:
@@ -147,7 +147,7 @@ class CallBlock:
         return events
 
     def end(self) -> list[Event]:
-        """Close the call; emit its end unless its text does not parse."""
+        """Close the call; emit its end event unless its text cannot be parsed."""
         events = self.flush()
         self.open = False
         if self.parse():
@@ -162,8 +162,8 @@ class CallBlock:
     def parse(self) -> bool:
         """Set the arguments from the text; return whether the text was JSON.
 
-        Empty or blank text means the arguments of the start frame, or `{}` without those. Text that is
-        not JSON leaves the arguments None; nothing is repaired.
+        Empty or blank text means the arguments of the start frame, or `{}` if there were none. If the text is
+        not JSON, the arguments stay None; nothing is repaired.
         """
         text = self.fragments.text() if self.final_text is None else self.final_text
         if self.free_text:
@@ -183,9 +183,9 @@ class CallBlock:
         return ToolCall(
             id=self.id,
             name=self.name,
-            # Not before the end, because a call that can still change must not run.
+            # The arguments are set only at the end, because a call that can still change must not run.
             arguments=self.arguments if self.complete else None,
-            # An API that sends arguments as an object, such as Gemini's, has no text of them.
+            # In an API that sends arguments as an object, such as Gemini's, they have no text.
             arguments_text=self.fragments.text() if self.has_fragments else None,
             complete=self.complete,
             executor=self.executor,
@@ -195,7 +195,7 @@ class CallBlock:
 
 @dataclass(slots=True, kw_only=True)
 class OtherBlock:
-    """A block of type `other`; `data` is replaced as a whole when it grows."""
+    """A block of type `other`; when it grows, `data` is replaced."""
 
     kind: ClassVar = "other"
 

@@ -1,6 +1,6 @@
-"""Read a citation by an API's names for its parts.
+"""Read a citation, given an API's names for its parts.
 
-Parsing is tolerant: a part of an unexpected type counts as missing, and nothing else is lost.
+Parsing is tolerant: a part of an unexpected type counts as missing, but nothing else is lost.
 """
 
 from __future__ import annotations

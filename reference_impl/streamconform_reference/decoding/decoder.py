@@ -1,4 +1,4 @@
-"""The base of all decoders: bytes to frames to payloads, and every way a response can fail.
+"""The base of all decoders: from bytes to frames to payloads, and every way a response can fail.
 
 A decoder does no I/O: call `receive_data` with each chunk and `receive_eof` once at the end; both
 return events. No input bytes raise.
@@ -22,12 +22,12 @@ Payload = dict[str, Any]
 
 DONE_MARK: Final = b"[DONE]"
 _HTTP_ERROR: Final = 400
-# Bytes kept of a body that may be an error document; real ones are shorter.
+# The number of bytes kept of a body that may be an error document; real error documents are shorter.
 _BODY_HEAD: Final = 256 * 1024
 
 
 class BrokenPayloadError(Exception):
-    """A known frame does not have the shape that its API documents. Decoders catch it themselves."""
+    """A known frame does not have the documented shape. Decoders catch this exception themselves."""
 
 
 class Decoder(ABC):
@@ -44,7 +44,7 @@ class Decoder(ABC):
         headers: Mapping[str, str] | None = None,
         pricing: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start before the first byte of the body; header names are in lower case."""
+        """Start before the first byte of the body; header names must be in lower case."""
         self.status = status
         self.failed = status >= _HTTP_ERROR
         """Whether the HTTP status marks the body as an error document instead of a stream."""
@@ -59,7 +59,7 @@ class Decoder(ABC):
         """Set the state that the decoder keeps between payloads; `message` already exists."""
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Decode the next bytes of the body, cut anywhere; return the resulting events."""
+        """Decode the next bytes of the body, which may be cut anywhere; return the resulting events."""
         if self.message.ended:
             return []
         if not self._framed:
@@ -69,7 +69,7 @@ class Decoder(ABC):
                 return []
         framing = self.framing
         frames = framing.receive(data)
-        # Most chunks of a body that arrives byte by byte end no frame.
+        # If a body arrives byte by byte, most chunks complete no frame.
         if not frames and framing.fault is None:
             return []
         for frame in frames:
@@ -79,7 +79,7 @@ class Decoder(ABC):
         return self.message.take_events()
 
     def receive_eof(self) -> list[Event]:
-        """Decode the end of the body; return the last events, among them the terminal event if pending."""
+        """Decode the end of the body; return the last events, including a pending terminal event."""
         if not self.message.ended:
             self._end()
         return self.message.take_events()
@@ -101,7 +101,7 @@ class Decoder(ABC):
             elif data:
                 self.message.fail(protocol_error(f"payload is not valid JSON: {error}"))
             return
-        if isinstance(payload, dict):  # any other JSON value has no type: unknown, so ignored
+        if isinstance(payload, dict):  # any other JSON value has no type, so it is unknown and ignored
             try:
                 self.read(payload)
             except BrokenPayloadError as error:
@@ -133,7 +133,7 @@ class Decoder(ABC):
         """
 
     def end_of_body(self) -> None:
-        """End the answer after the last frame; it has a final status when this returns."""
+        """End the answer after the last frame; when this returns, the status is final."""
         self.message.end_of_file()
 
     def snapshot(self) -> Outcome:

@@ -1,11 +1,10 @@
-"""The stop reason: what the API reports, adjusted to the answer's status and content.
+"""The stop reason, as reported by the API and adjusted to the answer's status and content.
 
-- APIs use different words for the same end: a reported `stop` becomes `tool_use` if the client has a
-  call to run, and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider
-  ran every call itself.
-- A truncated answer has no reason. A failed one has `error`, with the raw reason that arrived, if any.
-- If the text of a call does not parse, it was cut off if it is the last one of a truncated answer. Anywhere
-  else the model wrote it this way, and the call ends with the answer.
+- APIs report the same end differently: a reported `stop` becomes `tool_use` if the client has a call to run,
+  and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider ran every call
+  itself. - A truncated answer has no reason. A failed answer has `error`, with the raw reason that arrived,
+  if any. - If the text of a call cannot be parsed, it was cut off if the call is the last one of a truncated
+  answer. Otherwise, the model wrote it that way, and the call ends with the answer.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _TRUNCATING: Final = frozenset({"length", "content_filter"})
 
 
 def compute_stop(status: Status | None, reported: Stop, blocks: Sequence[GrowingBlock]) -> Stop:
-    """Return the stop reason; until the status is final, the reason known so far."""
+    """Return the stop reason, or, until the status is final, the reason known so far."""
     match status:
         case "error":
             return replace(reported, reason="error")
@@ -36,10 +35,10 @@ def compute_stop(status: Status | None, reported: Stop, blocks: Sequence[Growing
 
 
 def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
-    """Return the ended calls whose end event was held, and that a complete answer completes."""
+    """Return the ended calls whose end event was held back and is emitted if the answer is complete."""
     calls = _filter_calls(blocks)
     if reported.reason in _TRUNCATING:
-        # A limit cuts only the call that the model was writing, which is the last one.
+        # A limit can cut only the call that the model was writing, which is the last one.
         calls = calls[:-1]
     return [call for call in calls if not call.open and not call.complete]
 
@@ -50,7 +49,7 @@ def _adjust_reason(reason: StopReason, blocks: Sequence[GrowingBlock]) -> StopRe
     # Gemini, Ollama and many servers of Chat Completions report `stop` after calls.
     if reason == "stop" and any(call.complete and call.executor == "client" for call in calls):
         return "tool_use"
-    # OpenAI ends a refusal with `stop`: only the content shows it.
+    # OpenAI ends a refusal with `stop`, so only the content shows that it is one.
     if reason == "stop" and _has_refusal(blocks):
         return "refusal"
     if reason == "tool_use" and calls and all(call.executor == "provider" for call in calls):

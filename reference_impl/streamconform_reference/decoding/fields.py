@@ -1,4 +1,4 @@
-"""Read payload fields by type: null equals absent, and any other type is an error."""
+"""Read payload fields by type; null counts as absent, and any other type is an error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Final
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 LARGEST_COUNT: Final = 2**53
-"""A larger token count is not plausible, and JavaScript could not represent it exactly."""
+"""The maximum token count: a larger one is not plausible, and JavaScript could not represent it exactly."""
 
 
 def read_text(holder: Payload, key: str) -> str:
-    """Return the text under the key, empty if it is null or absent."""
+    """Return the text under the key; empty if it is null or absent."""
     value = holder.get(key)
     if isinstance(value, str):
         return value
@@ -29,20 +29,20 @@ def require_object(payload: Payload, key: str) -> Payload:
 
 
 def read_objects(holder: Payload, key: str) -> list[Payload]:
-    """Return the objects in the list under the key, none if there is no list."""
+    """Return the objects in the list under the key; none if there is no list."""
     value = holder.get(key)
     return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
 def read_index(payload: Payload, key: str) -> int | None:
-    """Return the integer under the key, None if there is none: some servers omit it."""
+    """Return the integer under the key, or None if there is none, since some servers omit it."""
     value = payload.get(key)
     # `type`, because `True` is an `int`.
     return value if type(value) is int else None
 
 
 def read_count(holder: Payload, *path: str) -> int | None:
-    """Return the token or request count under a path of keys, None if it is not a valid count."""
+    """Return the token or request count under a path of keys, or None if it is not a valid count."""
     value: Any = holder
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

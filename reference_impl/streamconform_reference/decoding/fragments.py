@@ -1,4 +1,4 @@
-"""Text that arrives in fragments, with surrogate pairs joined if a cut separates them."""
+"""Text that arrives in fragments, which may separate the halves of a surrogate pair."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LAST_HIGH_SURROGATE: Final = "\udbff"
 
 
 class Fragments:
-    """Text that arrives in fragments; a surrogate pair that was cut between two of them is joined.
+    """Text that arrives in fragments; a surrogate pair that two fragments separate is joined.
 
     Gateways written in JavaScript cut strings between UTF-16 units, so a delta may end in half an
     emoji.
@@ -33,16 +33,16 @@ class Fragments:
         return piece
 
     def flush(self) -> str:
-        """Return a high surrogate that waited for its low surrogate; nothing more will arrive."""
+        """Return a high surrogate that was waiting for its low surrogate, since nothing more will arrive."""
         half, self._half = self._half, ""
         if half:
             self._parts.append(half)
         return half
 
     def find_missing(self, whole: str) -> str | None:
-        """Return the part of the whole text that has not arrived, None if the text contradicts the fragments.
+        """Return the part of the complete text that has not arrived; None if it contradicts the fragments.
 
-        A waiting high surrogate is dropped: the whole text has both halves.
+        A waiting high surrogate is dropped, because the complete text contains both halves.
         """
         text = self.text()
         if not whole.startswith(text):
@@ -59,7 +59,7 @@ class Fragments:
 
 
 def _join_pairs(text: str) -> tuple[str, str]:
-    """Return the text with surrogate pairs joined, and the high surrogate cut off its end."""
+    """Return the text with surrogate pairs joined, and the high surrogate that was removed from its end."""
     half = text[-1] if _FIRST_SURROGATE <= text[-1] <= _LAST_HIGH_SURROGATE else ""
     units = text.removesuffix(half).encode("utf-16", "surrogatepass")
     return units.decode("utf-16", "surrogatepass"), half

@@ -1,7 +1,7 @@
-"""Usage and cost while an answer arrives: reports in, totals so far out.
+"""Track usage and cost while an answer arrives: reports in, totals so far out.
 
-The last report of each field wins; null never erases a value. The cost is that of all usage so far,
-None without a price table or if the table cannot price it.
+The last report of each field wins; null never erases a value. The cost is that of all usage so far, or None
+if there is no price table or it cannot price the usage.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Meter:
         self._merged: Billing | None = None  # the last one: decoders that report often repeat it
 
     def make_empty(self) -> Meter:
-        """Return an empty meter with the same price table, for another answer."""
+        """Return an empty meter with the same price table, for a new answer."""
         return Meter(self._pricing)
 
     def usage(self) -> Usage | None:
@@ -37,8 +37,8 @@ class Meter:
     def report(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> UsageUpdate | None:
         """Merge one usage report, keyed by the fields of `Usage`.
 
-        Return the resulting update, None if the report has no counts; its price fields are then kept for the
-        next report with counts.
+        Return the resulting update, or None if the report has no counts; its price fields are then kept for
+        the next report with counts.
         """
         known = {name: count for name, count in counts.items() if count is not None}
         if billing and billing is not self._merged:

@@ -12,15 +12,15 @@ from .fields import read_count, read_objects
 
 
 def read_modalities(usage: Payload, fields: Mapping[str, str], count: str) -> dict[str, dict[str, int]]:
-    """Return the tokens by modality; `fields` names the lists, `count` the number in their entries.
+    """Return the tokens by modality; `fields` names the lists, and `count` the number in their entries.
 
-    Cached tokens are in `prompt` too, and are taken out of it.
+    Cached tokens are included in `prompt` too, and are subtracted from it.
     """
     found: dict[str, dict[str, int]] = {}
     for name, part in fields.items():
         for entry in read_objects(usage, name):
             tokens, modality = read_count(entry, count), entry.get("modality")
-            # Some servers send enums as numbers, and modalities without a name have the common price.
+            # Some servers send enums as numbers; modalities without a name have the common price.
             if tokens is not None and isinstance(modality, str):
                 counts = found.setdefault(modality.lower(), {})
                 counts[part] = counts.get(part, 0) + tokens

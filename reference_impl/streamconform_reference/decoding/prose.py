@@ -1,7 +1,7 @@
-"""Text, thinking and refusal of APIs without blocks on the wire: deltas in, blocks out.
+"""Text, thinking and refusals in APIs without blocks on the wire: deltas in, blocks out.
 
-Adjacent deltas of one kind form one block. A delta of another kind, or the start of a tool call, ends
-it. Fragments of a call that has already started end nothing, because they add no block between.
+Adjacent deltas of the same kind form one block. A delta of another kind, or the start of a tool call, ends
+it. Fragments of a call that has already started do not end it, because they add no block in between.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Prose:
         self._message.add(self._slot, kind, text)
 
     def sign(self, signature: str, *, part: Hashable, redacted: bool = False) -> None:
-        """Sign the open thinking block; start one if there is none or another part has signed it."""
+        """Sign the open thinking block; start a new one if there is none or another part has signed it."""
         if self._kind != "thinking" or self._signed_by not in (None, part):
             self._begin("thinking")
         self._message.sign(self._slot, signature, redacted=redacted)

@@ -1,4 +1,4 @@
-"""Read error documents and error frames of any provider into one `Error`.
+"""Read error documents and error frames from any provider as an `Error`.
 
 Gateways wrap errors in each other's envelopes, so all forms are read wherever an error can occur:
 `{"type":"error","error":{"type","message"}}` (Anthropic), `{"error":{"message","type","code"}}`
@@ -23,16 +23,16 @@ _MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS uses both 
 _STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
 _HTTP_ERROR: Final = 400
 _HTTP_LIMIT: Final = 600
-_EXCERPT: Final = 500  # characters of a body that is not JSON: enough for a proxy's one-line message
+_EXCERPT: Final = 500  # characters kept of a body that is not JSON: enough for a proxy's message
 
 
 def protocol_error(message: str) -> Error:
-    """Return the error of a stream that does not follow its API's documentation."""
+    """Return the error for a stream that does not follow its API's documentation."""
     return Error(PROTOCOL, message, None)
 
 
 def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str, ...] = _TYPE_KEYS) -> Error:
-    """Return the error that the payload describes, with `status` if it contains no HTTP status.
+    """Return the error that the payload describes, with `status` if the payload contains no HTTP status.
 
     Fields that the inner object omits are read from its envelope, except the frame's type.
     """

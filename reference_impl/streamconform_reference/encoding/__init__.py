@@ -1,1 +1,1 @@
-"""The parts shared by all encoders: outcomes in, the bytes of an API's stream out."""
+"""The code that all encoders share: outcomes in, the bytes of an API's stream out."""

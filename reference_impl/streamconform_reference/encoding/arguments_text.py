@@ -1,9 +1,9 @@
-"""Arguments of calls for APIs that send them as text: the text to write, and the value that a client reads.
+"""Arguments in APIs that send them as text: the text to write, and the value that a client reads.
 
-Events carry arguments as text fragments, and at the end as a value. For a call that a client may run, both
-are the same value. If they differ, the encoder has already written the text and cannot retract it, so it
-makes sure that the call is not executed: text followed by `UNPARSEABLE` never parses. A client that parses a
-prefix of the text is not stopped by this; it has to check the stop reason.
+Events contain arguments as text fragments and, at the end, as a value. For a call that a client may run, both
+agree. If they differ, the encoder has already written the text and cannot retract it, so it ensures that the
+call is not executed: text followed by `UNPARSEABLE` can never be parsed. A client that parses a prefix of the
+text is not stopped by this; it has to check the stop reason.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def parse_arguments(text: str) -> tuple[bool, Any]:
 
 
 def compute_ending(call: ToolCall, *, blank: bool = False) -> str:
-    """Return the text to write after an ended call's fragments, so that the whole text matches its value.
+    """Return the text to write after an ended call's fragments, so that the text matches its value.
 
-    Arguments without text become JSON. With `blank`, blank text is not changed to `{}`.
+    Arguments without text are written as JSON. With `blank`, blank text is not changed to `{}`.
     """
     text = call.arguments_text or ""
     runs, value = parse_arguments(text)
@@ -46,7 +46,7 @@ def compute_ending(call: ToolCall, *, blank: bool = False) -> str:
 
 
 def compute_cut_ending(text: str) -> str:
-    """Return the text to write after the fragments of an unfinished call that the API requires to end."""
+    """Return the text to write after an unfinished call's fragments if the API requires the call to end."""
     return UNPARSEABLE if parse_arguments(text)[0] else ""
 
 
@@ -61,7 +61,7 @@ def map_calls(change: Callable[[ToolCall], ToolCall]) -> Apply:
 
 
 def _add_missing_text(*, blank: bool = False) -> Apply:
-    """Return a function that gives every call a text; `blank` is as in `compute_ending`."""
+    """Return a function that gives every call a text; for `blank`, see `compute_ending`."""
 
     def change(call: ToolCall) -> ToolCall:
         text = call.arguments_text or ""
@@ -88,9 +88,9 @@ def drop_text(call: ToolCall) -> ToolCall:
 def end_calls(word: StopEncoder, *, by_block: bool) -> Apply:
     """Return a function that ends every call that the API has to end.
 
-    It ends them at the end of a complete answer, and with `by_block` also before another block. Without
-    `by_block`, no call ends before its answer, and in a truncated answer the last call does not end if it
-    has no arguments.
+    Calls end at the end of a complete answer and, with `by_block`, also before another block. Without
+    `by_block`, no call ends before the answer does, and in a truncated answer, the last call does not end if
+    it has no arguments.
     """
 
     def apply(outcome: Outcome) -> Outcome:
@@ -123,7 +123,7 @@ def _end_call(call: ToolCall, *, ends: bool, completes: bool, keeps: bool) -> To
 
 
 def make_text_row(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Loss:
-    """Return the row for arguments without text; `blank` is as in `compute_ending`."""
+    """Return the row for arguments without text; for `blank`, see `compute_ending`."""
     return Loss(
         "arguments-value",
         "arguments that have a value but no text",
@@ -145,9 +145,9 @@ def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
 
 
 def make_call_rows(word: StopEncoder) -> tuple[Loss, ...]:
-    """Return the rows of an API whose streams have arguments as text, and its documents as values.
+    """Return the rows for an API that has arguments as text in streams, and as values in documents.
 
-    One block ends before the next one starts; `word` is as in `end_calls`.
+    In such an API, one block ends before the next one starts; for `word`, see `end_calls`.
     """
     return (
         Loss(

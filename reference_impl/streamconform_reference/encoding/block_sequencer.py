@@ -1,9 +1,9 @@
-"""For APIs that keep one block open at a time: reorders interleaved pieces so that blocks follow each other.
+"""Reorder interleaved pieces so that blocks follow each other, for APIs with one open block at a time.
 
 The pieces of a block wait until every earlier block has ended. A block that never ends is ended with the
-answer, and later blocks follow then. This is the only output that an encoder delays although it could be
-written: in APIs whose calls all end with the answer, calls follow each other, and the second waits until the
-first has ended.
+answer, and later blocks are written after it. This is the only output that an encoder delays although it
+could be written: in APIs whose calls all end with the answer, the second call waits until the first has
+ended.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _PendingBlock:
 
 
 class BlockSequencer:
-    """Puts the pieces of an answer's blocks in sequence."""
+    """Puts the pieces of an answer in sequence, block by block."""
 
     def __init__(self) -> None:
         """Start with no blocks."""
@@ -53,7 +53,7 @@ class BlockSequencer:
         self._by_index: dict[int, _PendingBlock] = {}
 
     def take(self, piece: BlockPiece) -> list[Piece]:
-        """Return the pieces that can be written now; drop a part of a block that never started."""
+        """Return the pieces that can be written now; pieces of a block that never started are dropped."""
         block = self._find_block(piece)
         if block is None:
             return []

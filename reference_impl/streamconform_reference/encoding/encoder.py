@@ -1,11 +1,11 @@
 """The interface of encoders: an answer's events in, the bytes of an API's stream out.
 
-An encoder gets the answer's model and id, then its pieces in order, and returns the bytes to write after
-each of them. It delays no output that could be written. `encode` writes a whole outcome.
+An encoder gets the answer's model and id, then its pieces in order, and returns the bytes to write after each
+of them. It delays no output that could be written. `encode` writes a complete outcome.
 
 Each API has a table of losses: the parts of an outcome that it cannot express, as functions on outcomes.
-Tests use it to check every encoder: decoding an encoded outcome gives `apply_losses` of that outcome, which
-is the outcome itself if no row applies.
+Tests use it to check every encoder: decoding an encoded outcome gives the result of `apply_losses`, which is
+the outcome itself if no row applies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from streamconform_reference.outcome import (
 )
 
 PLACEHOLDER: Final = "unnamed"
-"""The model or id of an outcome that has none, if an API requires one."""
+"""The model or id for an outcome that has none, if an API requires one."""
 
 Form = Literal["stream", "document"]
 FORMS: Final[tuple[Form, ...]] = ("stream", "document")
@@ -71,14 +71,14 @@ class Encoder(Protocol):
     def opening(self) -> bytes:
         """Return the bytes to write before any part of the answer is known.
 
-        A `UsageUpdate` may precede it: if an answer starts with counts, it uses those.
+        A `UsageUpdate` may come before; if the API's answers start with counts, they are taken from it.
         """
 
     def piece(self, piece: Piece) -> bytes:
         """Return the bytes to write for the next piece; no pieces follow `Done` or `Failed`."""
 
     def ping(self) -> bytes:
-        """Return bytes that keep an idle stream alive, empty if the framing has none."""
+        """Return bytes that keep an idle stream alive; empty if the framing has none."""
 
 
 class EncoderFactory(Protocol):
@@ -94,7 +94,7 @@ class EncoderFactory(Protocol):
 
 
 class DocumentWriter(Protocol):
-    """Writes a whole answer without streaming; one that is not complete becomes an error document."""
+    """A function that writes a non-streaming answer; if it is not complete, an error document."""
 
     def __call__(self, outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
         """Return the document."""
@@ -106,11 +106,11 @@ class Loss:
 
     name: str
     description: str
-    """The property, as text for a table."""
+    """The property, described for a table."""
     becomes: str
-    """The replacement, as text for a table."""
+    """The replacement, described for a table."""
     apply: Callable[[Outcome], Outcome]
-    """Returns the outcome as the API expresses it, the same value if the row does not apply."""
+    """A function that returns the outcome as the API expresses it; unchanged if the row does not apply."""
     forms: tuple[Form, ...] = FORMS
     """The forms to which the row applies."""
 
@@ -118,7 +118,7 @@ class Loss:
 def apply_losses(
     losses: Mapping[str, Sequence[Loss]], api: str, outcome: Outcome, *, form: Form = "stream"
 ) -> Outcome:
-    """Return the outcome as the API expresses it: every row of its table applied in order."""
+    """Return the outcome as the API expresses it, by applying every row of its table in order."""
     for loss in losses[api]:
         if form in loss.forms:
             outcome = loss.apply(outcome)
@@ -155,7 +155,7 @@ def encode(
 
 
 def is_free_text(call: ToolCall) -> bool:
-    """Whether the arguments of a call are its text itself; JSON text never equals its own value."""
+    """Whether the arguments of a call are its text itself, since JSON text never equals its own value."""
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 

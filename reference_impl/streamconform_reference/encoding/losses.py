@@ -1,7 +1,7 @@
-"""Losses that several APIs share: functions for the rows of their tables.
+"""Losses that several APIs share, as functions for the rows of their tables.
 
 Each takes an outcome or a block and returns the part that can be expressed, in the normal form, independently
-of the encoder. `arguments_text` has those for the arguments of calls.
+of the encoder. `arguments_text` contains those for the arguments of calls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
 """A function that takes a stop and the written content, and returns the API's stop reason and its meaning."""
 
 TRUNCATED: Final = Error(None, "the answer broke off", None)
-"""The error in the document of an incomplete answer."""
+"""The error in the document for an incomplete answer."""
 
 
 def map_blocks(change: Callable[[Block], Iterator[Block]]) -> Apply:
@@ -58,10 +58,10 @@ def make_extras_row(
     kept: Container[str] = (),
     cites: Callable[[Citation], bool] = lambda _: False,
 ) -> Loss:
-    """Return the row of the optional fields that the API does not have.
+    """Return the row for the optional fields that the API does not have.
 
     `kept` are those that it has: `text.phase`, `text.signature`, `call.signature`, `stop.sequence`,
-    `stop.details`. `cites` returns whether a citation is one of the API's.
+    `stop.details`. `cites` returns whether the API can express a citation.
     """
 
     def change(block: Block) -> Iterator[Block]:
@@ -201,7 +201,7 @@ def _drop_signature(block: Block) -> Iterator[Block]:
 def _join_prose(outcome: Outcome) -> Outcome:
     """Return the outcome with adjacent prose of one kind joined.
 
-    A call separates prose, an `other` block does not: the prose continues after it.
+    A call separates prose; an `other` block does not, so the prose continues after it.
     """
     blocks: list[Block] = []
     index = -1  # the index of the prose block that can continue
@@ -231,7 +231,7 @@ _FIELD_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, 
 
 
 def _order_by_field(outcome: Outcome) -> Outcome:
-    """Return the outcome with its blocks in the order of one message's fields: by type, else unchanged."""
+    """Return the outcome with its blocks sorted by type, in the order of the fields of a message."""
     return replace(
         outcome, content=tuple(sorted(outcome.content, key=lambda block: _FIELD_ORDER.index(type(block))))
     )

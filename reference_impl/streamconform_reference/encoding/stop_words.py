@@ -13,16 +13,16 @@ UNKNOWN_REASON = "other"
 
 @dataclass(frozen=True, slots=True)
 class StopReasons:
-    """The stop reasons of one API; `usual` is the one for each meaning that has one."""
+    """The stop reasons of one API; `usual` maps a meaning to its stop reason."""
 
     meanings: Mapping[str, StopReason]
     usual: Mapping[StopReason, str]
 
     def of(self, stop: Stop, *, called: bool) -> str:
-        """Return the stop reason to write: the raw one if the API has it and it means the same.
+        """Return the stop reason to write: the raw one if the API has it and it has the same meaning.
 
         The reasons for `stop` and `tool_use` depend on whether there is a call to run. If the API has no
-        reason for a meaning, the raw one is written: a client treats it as unknown, never as success.
+        reason for a meaning, the raw one is written, which a client treats as unknown, never as success.
         """
         means = self.meanings.get(stop.raw or "")
         plain = {self.usual["stop"], self.usual["tool_use"]}

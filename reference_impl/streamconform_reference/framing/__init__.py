@@ -1,4 +1,4 @@
-"""Cut response bodies into frames: one module per framing, all with the interface below."""
+"""Cut response bodies into frames, with one module per framing; all have the interface below."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Final, NamedTuple, Protocol, cast
 __all__ = ["MAX_FRAME_BYTES", "Frame", "Framing", "HeaderValue", "frame_of"]
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""Larger frames are a fault. The largest frame in recordings is a base64 image of a few MiB; the limit
-only keeps a body without line ends from filling the memory."""
+"""The maximum size of a frame; larger frames are a fault. The largest frame in recordings is a base64 image
+of a few MiB; the limit only keeps a body without line ends from filling the memory.
+"""
 
 
 HeaderValue = bool | int | bytes | str
@@ -19,9 +20,9 @@ HeaderValue = bool | int | bytes | str
 class Frame(NamedTuple):
     """One payload with its position in the body.
 
-    `body[start:end]` are the bytes of the frame: for SSE its lines with their line ends, without
-    the blank line that closes it. `event` is the event name from the framing, or None. `headers` are
-    the frame's headers if the framing has any, else None.
+    `body[start:end]` are the bytes of the frame: for SSE, its lines with their line ends, without the blank
+    line that closes it. `event` is the event name from the framing, or None. `headers` are the frame's
+    headers, or None if the framing has no headers.
     """
 
     data: bytes
@@ -35,15 +36,15 @@ frame_of: Final = cast(
     "Callable[[tuple[bytes, bytes | None, int, int, Mapping[str, HeaderValue] | None]], Frame]",
     partial(tuple.__new__, Frame),
 )
-"""Build a frame from a tuple of all its fields, in half the time of the class: answers have thousands."""
+"""Build a frame from a tuple of its fields; it takes half as long as the class, and answers have thousands.
+"""
 
 
 class Framing(Protocol):
     """Cuts a body into frames, independent of the chunk sizes, in linear time.
 
-    `fault` is the reason why framing stopped, else None. `recognised` is whether the body starts in
-    this framing: False for an HTML page, a JSON error document or an empty body. It is final after
-    `end`.
+    `fault` is the reason why framing stopped, or None. `recognised` says whether the body starts in this
+    framing: it is False for an HTML page, a JSON error document or an empty body. It is final after `end`.
     """
 
     fault: str | None

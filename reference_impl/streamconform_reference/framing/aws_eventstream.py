@@ -1,17 +1,16 @@
 """Framing of AWS event streams, `application/vnd.amazon.eventstream`: one frame per message.
 
-A message is big-endian: its length, the length of its headers and the CRC32 of these eight bytes;
-headers; payload; the CRC32 of everything before it. A header is a name, a type and a value.
+A message is big-endian and consists of its length, the length of its headers, the CRC32 of these eight bytes,
+the headers, the payload, and the CRC32 of everything before. A header is a name, a type and a value.
 
 Source: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html#streaming-event-stream,
 and `botocore/eventstream.py` of botocore 1.44.5, which defines the limits.
 
-- Both checksums are verified, and a length is used only if the prelude's checksum is right: a corrupt
-  length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any
-  error is a permanent fault.
-- A length within the limits starts with a byte of 0 or 1. No text does, so the first byte decides
-  whether the body is in this framing.
-- A message that the end of the body truncates is neither a frame nor a fault: the stream was cut off.
+- Both checksums are verified, and a length is used only if the prelude's checksum is right, so that a corrupt
+  length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any error
+  is a permanent fault. - A length within the limits starts with a byte of 0 or 1. No text does, so the first
+  byte decides whether the body is in this framing. - A message that is truncated by the end of the body is
+  neither a frame nor a fault, because the stream was merely cut off.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _COMMON_HEADERS_BYTES: Final = 512  # messages of one event type repeat the same
 
 
 class BrokenHeadersError(ValueError):
-    """The headers of a message are invalid. The framing catches it itself."""
+    """The headers of a message are invalid. The framing catches this exception itself."""
 
 
 class EventStreamFraming:
@@ -71,8 +70,8 @@ class EventStreamFraming:
         self._max_headers = max_headers_bytes
         self._max_payload = max_payload_bytes
         self._buffer = bytearray()  # starts at the current message
-        self._offset = 0  # of the buffer in the body
-        self._lengths: tuple[int, int] | None = None  # verified lengths of the message and its headers
+        self._offset = 0  # the position of the buffer in the body
+        self._lengths: tuple[int, int] | None = None  # the verified lengths of the message and its headers
         self._begun = False
 
     def receive(self, data: bytes) -> list[Frame]:
@@ -87,7 +86,7 @@ class EventStreamFraming:
         if len(self._buffer) < (self._lengths[0] if self._lengths else _PRELUDE.size):
             return []
         frames: list[Frame] = []
-        # Released before the deletion: a bytearray cannot shrink while there is a view of it.
+        # Released before the deletion, because a bytearray cannot shrink while there is a view of it.
         with memoryview(self._buffer) as view:
             end = self._read(view, frames)
         del self._buffer[:end]
@@ -99,10 +98,10 @@ class EventStreamFraming:
         return []
 
     def _read(self, view: memoryview, frames: list[Frame]) -> int:
-        """Append the whole messages in the view to the frames, up to a fault; return their end."""
+        """Append the complete messages in the view to the frames, up to a fault; return their end."""
         start, size = 0, len(view)
         while size - start >= _PRELUDE.size:
-            # Kept between calls, so that a message in many chunks has its prelude verified once.
+            # Kept between calls, so that the prelude of a message in many chunks is verified only once.
             total, headers = self._lengths or self._read_prelude(view, start)
             end = start + total
             if self.fault or end > size:

@@ -2,11 +2,11 @@
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 section 5
 
-- Chunks end anywhere, so brackets are counted, except those in strings.
-- An object or array is a frame at its closing bracket: waiting for the comma would delay it.
-- Elements are located, not validated: their reader parses them. Extra and missing commas are ignored,
-  and an array after the array continues it (for example a late error).
-- At the end of the body the closing bracket may be missing; a truncated element is dropped.
+- Chunks may end anywhere, so brackets are counted, except those in strings. - An object or array becomes a
+  frame at its closing bracket, because waiting for the comma would delay it. - Elements are located but not
+  validated, because their reader parses them. Extra and missing commas are ignored, and a second array
+  continues the first (for example a late error). - At the end of the body, the closing bracket may be
+  missing; a truncated element is dropped.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from . import MAX_FRAME_BYTES, Frame
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
 
-# Patterns that skip many bytes at once: strings and other text up to the next bracket, the same up to the
-# end of an element without brackets, and up to the end of a string, the array, and its next element. No
-# quantifier is possessive: Python 3.11 before 3.11.5 matches those wrongly, and no two parts can match the
-# same byte, so there is no backtracking anyway.
+# Patterns that skip many bytes in one step: strings and other text up to the next bracket, the same up to the
+# end of an element without brackets, and up to the end of a string, of the array, and of the gap before the
+# next element. No quantifier is possessive, because Python 3.11 before 3.11.5 matches those wrongly, and no
+# two parts can match the same byte, so there is no backtracking anyway.
 _STRING: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _PLAIN: Final = rb'[^"{}\[\]]*(?:%s[^"{}\[\]]*)*' % _STRING
 _TO_BRACKET: Final = re.compile(_PLAIN, re.DOTALL)
@@ -41,8 +41,8 @@ _LEVELS: Final = 10
 def _whole_element_pattern() -> re.Pattern[bytes]:
     """Return the pattern of an object or array with up to `_LEVELS` nested levels.
 
-    It matches a whole element many times faster than counting its brackets. It is compiled on first use,
-    because that is slow and most bodies are not arrays.
+    Matching a complete element is many times faster than counting its brackets. The pattern is compiled on
+    first use, because that is slow and most bodies are not arrays.
     """
     pattern = rb"[{\[]%s[}\]]" % _PLAIN
     for _ in range(_LEVELS):
@@ -64,14 +64,14 @@ class JsonArrayFraming:
         self._begun = False  # whether anything but white space has arrived
         self._buffer = bytearray()  # starts at the current element
         self._offset = 0  # of the buffer in the body
-        self._position = 0  # in the buffer, of the first unread byte
+        self._position = 0  # the position of the first unread byte in the buffer
         self._inside = False  # the array
-        self._start: int | None = None  # in the buffer, of the current element
-        self._depth = 0  # of brackets in that element
+        self._start: int | None = None  # the position of the current element in the buffer
+        self._depth = 0  # the number of open brackets in that element
         self._in_string = False
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Add the next bytes; return the elements that end in them."""
+        """Add the next bytes; return the elements that they complete."""
         if self.fault or not data or (self._begun and not self.recognised):
             return []
         self._buffer += data
@@ -87,7 +87,7 @@ class JsonArrayFraming:
         return frames
 
     def end(self) -> list[Frame]:
-        """End the body; return the last element if it is whole."""
+        """End the body; return the last element if it is complete."""
         if self.fault or self._start is None or not is_json(bytes(self._buffer)):
             return []
         self._position = len(self._buffer)
@@ -143,7 +143,7 @@ class JsonArrayFraming:
         return self._position != self._start
 
     def _read_element(self) -> bool:
-        """Read on in the element; return whether it ends."""
+        """Continue reading the element; return whether it ends."""
         buffer, position, depth = self._buffer, self._position, self._depth
         is_ended = False
         while not is_ended and position < len(buffer):

@@ -2,11 +2,10 @@
 
 Source: https://github.com/ndjson/ndjson-spec
 
-- A line ends with LF. A CR before it is JSON white space, as spaces and tabs are; U+2028, U+2029
-  and U+0085 are text.
-- The first line that is not blank identifies the body. If it is not a JSON object, for example in an HTML
-  page or an error document over several lines, the body is not in this framing and has no frames.
-- Deviation: a last line without LF is a frame if it is complete JSON, because servers omit that LF.
+- A line ends with LF. A CR before it is JSON white space, like spaces and tabs; U+2028, U+2029 and U+0085 are
+  text. - The first line that is not blank identifies the body. If it is not a JSON object, for example in an
+  HTML page or an error document over several lines, the body is not in this framing and has no frames. -
+  Deviation: a last line without LF is a frame if it is complete JSON, because servers omit that LF.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class NdjsonFraming:
             return []
         if is_json(line.removeprefix(b"" if self._offset else _BOM)):
             return self._read([line])
-        if not self._seen_line:  # a truncated object is in this framing, anything else is not
+        if not self._seen_line:  # a truncated object is in this framing; anything else is not
             self.recognised = line.removeprefix(_BOM).lstrip(_BLANK).startswith(b"{")
         return []
 
@@ -75,7 +74,7 @@ class NdjsonFraming:
         for line in lines:
             start, following = following, following + len(line) + 1
             data = line
-            # Servers send lines without white space around them, which need no stripping.
+            # Servers usually send lines without white space around them, which need no stripping.
             if not line or line[0] != _BRACE or line[-1] in _BLANK:
                 data = line.strip(_BLANK)
                 start += len(line) - len(line.lstrip(_BLANK))

@@ -2,14 +2,13 @@
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 
-- Line ends are LF, CRLF and CR. U+2028, U+2029 and U+0085 are text, so lines are split as bytes,
-  before decoding; bytes.splitlines, unlike str.splitlines, splits only at these three.
-- A CR at the end of one chunk and an LF at the start of the next are one line end. The line is
-  complete at the CR: waiting for the next chunk would delay the last event of a CR-only stream.
-- An event whose data is empty is not a frame. The standard would dispatch it for `data:`, but gateways
-  send that as a heartbeat.
-- Deviation: the standard discards an event without its blank line at the end of the body. Gateways
-  send the terminal event like that, so it is delivered if its data is whole: JSON or `[DONE]`.
+- Line ends are LF, CRLF and CR. U+2028, U+2029 and U+0085 are text, so lines are split as bytes, before
+  decoding; bytes.splitlines, unlike str.splitlines, splits only at these three line ends. - A CR at the end
+  of one chunk and an LF at the start of the next are a single line end. The line is complete at the CR,
+  because waiting for the next chunk would delay the last event of a CR-only stream. - An event whose data is
+  empty is not a frame. By the standard, `data:` would dispatch it, but gateways send that as a heartbeat. -
+  Deviation: the standard discards an event at the end of the body if its blank line is missing. Gateways send
+  the terminal event like that, so it is delivered if its data is complete: JSON or `[DONE]`.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ class SseFraming:
             self._offset = len(_BOM)
         largest, offset = self._max, self._offset
         for line in lines:
-            content = line.rstrip(b"\r\n")  # a line has a single line end and no other CR or LF
+            content = line.rstrip(b"\r\n")  # a line has a single line end, and contains no other CR or LF
             if content:
                 if self._start is None:
                     self._start = offset
@@ -155,7 +154,7 @@ class SseFraming:
                     break
                 self._seen_line = True
             elif self._start is not None:
-                # Each data line counts one more than its length, so 1 is a single empty one: a heartbeat.
+                # Each data line counts one more than its length, so 1 means a single empty line, a heartbeat.
                 if self._size > 1:
                     data = self._data
                     whole = data[0] if len(data) == 1 else b"\n".join(data)

@@ -1,7 +1,7 @@
 """Write frames: a payload in, the bytes of its frame out.
 
-Payloads are compact JSON, which contains no line breaks, so that one line is one frame. Characters that
-only some libraries treat as line ends (U+0085, U+2028) stay unescaped: no framing here breaks lines there.
+Payloads are compact JSON, which contains no line breaks, so one line is one frame. Characters that only some
+libraries treat as line ends (U+0085, U+2028) stay unescaped, because no framing here breaks lines there.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class GrammarBlock:
     stopped: bool = False
     pieces: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    """The types of its deltas so far."""
+    """The types of the block's deltas so far."""
 
     @property
     def text(self) -> str:
@@ -41,7 +41,7 @@ class GrammarBlocks:
     """The blocks of one index space. Events with an invalid index are skipped; the field is reported."""
 
     def __init__(self, noun: str = "block", *, sequential: bool = True) -> None:
-        """Start with no blocks; with `sequential` a block has to stop before the next one starts."""
+        """Start without blocks; with `sequential`, a block has to stop before the next one starts."""
         self.noun = noun
         self.sequential = sequential
         self.by_index: dict[int, GrammarBlock] = {}
@@ -62,7 +62,7 @@ class GrammarBlocks:
     def delta(
         self, index: Any, kind: str, fits: Collection[str] | None = None, piece: Any = ""
     ) -> Iterator[Violation]:
-        """Check a delta; `fits` are the types of blocks that it may belong to, None for any."""
+        """Check a delta; `fits` are the types of blocks that it may belong to (None for any)."""
         if type(index) is not int:
             return
         block = self.by_index.get(index)
@@ -100,5 +100,5 @@ class GrammarBlocks:
         return [index for index, block in self.by_index.items() if not block.stopped]
 
     def get(self, index: Any) -> GrammarBlock | None:
-        """Return the block at an index, None if there is none."""
+        """Return the block at an index, or None if there is none."""
         return self.by_index.get(index) if type(index) is int else None

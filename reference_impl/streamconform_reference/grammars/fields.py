@@ -49,7 +49,7 @@ def takes(kind: str, *paths: str, level: Level = "must") -> tuple[Field, ...]:
 
 
 def values_at(payload: Mapping[str, Any], path: str) -> Iterator[Any]:
-    """Yield the values at a path, `ABSENT` for a missing key; nothing if its parent is missing."""
+    """Yield the values at a path: `ABSENT` for a missing key, nothing if its parent is missing."""
     head, dot, rest = path.partition(".")
     every = head.endswith("[]")
     value = payload.get(head.removesuffix("[]"), ABSENT)
@@ -79,6 +79,6 @@ def format_value(value: Any) -> str:
 
 
 def adds_up(counts: Sequence[Any], total: Any) -> bool:
-    """Return whether a total is the sum of counts; true if one is not a number, which is another error."""
+    """Return whether a total is the sum of counts; true if one is not a number, which is a separate error."""
     whole = [entry for entry in counts if type(entry) is int]
     return type(total) is not int or len(whole) < len(counts) or sum(whole) == total

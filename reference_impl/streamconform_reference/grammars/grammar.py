@@ -1,12 +1,12 @@
-"""The definition of a legal stream of an API: the order of its frames and the fields of each, strictly.
+"""The strict definition of a legal stream of an API: the order of its frames, and the fields of each.
 
-A grammar judges servers, a test case judges clients: a decoder accepts as much as it can, a grammar rejects
-what a provider's own server would never send. It is written from documentation and verified on recordings
-of the providers' own servers; a rule that they break is not a rule.
+A grammar judges servers, while a test case judges clients: a decoder accepts as much as it can, but a grammar
+rejects what a provider's own server would never send. It is based on documentation and verified with
+recordings of the providers' own servers; a rule that they break is not a rule.
 
 Each API has its tables in `apis/<api>/grammar.py`: `rules` (rule, level and source), `fields` (the fields of
-each type of frame), `order` (the states in which each type may appear). Rules that fit no table are in
-`read`. Unknown types of frames and fields are legal: providers may add both.
+each type of frame), and `order` (the states in which each type may appear). Rules that fit no table are in
+`read`. Unknown types of frames and unknown fields are legal, because providers may add both.
 
     grammar = GRAMMARS[api](request=body)
     for frame in frames:
@@ -48,7 +48,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule. An empty source means the page of the grammar."""
+    """A rule. An empty source means the grammar's own page."""
 
     text: str
     level: Level = "must"
@@ -61,9 +61,9 @@ class Step:
 
     states: frozenset[str]
     to: str | None
-    """The state after it; None keeps the state."""
+    """The state after the frame; None keeps the state."""
     broken: str
-    """The violated rule if the stream has started and is in another state."""
+    """The rule that is violated if the stream has started and is in another state."""
 
 
 Violation = tuple[str, str]
@@ -111,12 +111,12 @@ class Grammar(ABC):
         """Set the state that is kept between frames."""
 
     def receive(self, frame: Frame) -> list[Deviation]:
-        """Check the next frame; return the deviations that are known now."""
+        """Check the next frame; return the deviations found so far."""
         self.frame += 1
         return [self._to_deviation(*violations) for violations in self._check_frame(frame)]
 
     def end(self) -> list[Deviation]:
-        """Check the end of the body; return the deviations of the stream as a whole."""
+        """Check the end of the body; return the deviations that concern the entire stream."""
         self.frame += 1
         violations = [*self.finish()]
         if self.state != ENDED:
@@ -126,7 +126,7 @@ class Grammar(ABC):
 
     @classmethod
     def of_body(cls, chunks: Iterable[bytes], request: Mapping[str, Any] | None = None) -> list[Deviation]:
-        """Return all deviations of a whole body."""
+        """Return all deviations of a complete body."""
         grammar, framing = cls(request), cls.framing_factory()
         violations: list[Deviation] = []
         for chunk in chunks:
@@ -141,10 +141,10 @@ class Grammar(ABC):
 
     @abstractmethod
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the type of a frame, None if it has none."""
+        """Return the type of a frame, or None if it has none."""
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield violations by a frame of a known type that no table covers."""
+        """Yield violations in a frame of a known type that no table covers."""
         del kind, payload
         yield from ()
 
@@ -157,7 +157,7 @@ class Grammar(ABC):
         yield "no-done-marker", "`[DONE]` came, but this API does not send it"
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
-        """Yield violations by the event name that the framing gives a frame."""
+        """Yield violations in the event name that the framing gives a frame."""
         del frame, kind
         yield from ()
 
@@ -260,7 +260,7 @@ class UnnamedGrammar(Grammar):
 
 
 def find_arguments_fault(text: str) -> str | None:
-    """Return the reason why a text is not valid arguments, None if it is an object or blank."""
+    """Return the reason why a text is not valid arguments, or None if it is an object or blank."""
     if not text.strip():
         return None
     try:

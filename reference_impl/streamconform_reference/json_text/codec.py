@@ -1,4 +1,4 @@
-"""Parse and write JSON text, with orjson if it agrees with RFC 8259, else with the standard library.
+"""Parse and write JSON text, with orjson where it agrees with RFC 8259, otherwise with the standard library.
 
 orjson rounds integers beyond 64 bits to floats, rejects lone surrogates in both directions and
 cannot write integers beyond 64 bits. Providers send all three. The last of duplicate keys wins.
@@ -14,13 +14,15 @@ from typing import Any, Final, NoReturn
 import orjson
 
 MAX_DEPTH: Final = 128
-"""Deeper nesting is rejected, as RFC 8259 section 9 allows. No recorded answer nests deeper than 20,
-and the writers stop at 254 (orjson) or at the interpreter's recursion limit (json)."""
+"""The maximum nesting depth; RFC 8259 section 9 allows such a limit. No recorded answer nests deeper than 20
+levels, and the writers stop at 254 (orjson) or at the interpreter's recursion limit (json).
+"""
 
-_SHORTEST_DEEP: Final = 2 * MAX_DEPTH  # no shorter text nests deeper
+_SHORTEST_DEEP: Final = 2 * MAX_DEPTH  # a shorter text cannot nest deeper
 
 # 19 digits in a row may exceed 64 bits. In bytes, mapping digits to zeros finds them eight times faster than
-# a regular expression; in text, a digit and then 18 more lets the regular expression engine skip quickly.
+# a regular expression; in text, a pattern of one digit and then 18 more lets the regular expression engine
+# skip quickly.
 _DIGITS_TO_ZERO: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _LONG_NUMBER_ZEROED: Final = b"0" * 19
 _LONG_NUMBER_TEXT: Final = re.compile(r"[0-9][0-9]{18}")
@@ -105,7 +107,7 @@ def _read_finite_float(text: str) -> float:
 
 
 def _refuse_deep(value: Any) -> None:
-    # Level by level: recursion would fail on exactly the values that are refused here.
+    # Level by level, because recursion would fail on exactly the values that are to be rejected here.
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [

@@ -3,19 +3,18 @@ r"""Parse JSON text that arrives in pieces, with a best-effort value at any time
 Every piece is read once; nothing is parsed again from the start. The value depends only on the text,
 not on where it was cut, and nothing in it is invented:
 
-- An open object or array has its members or elements so far. A key without a value and a truncated key
-  are omitted; if the key occurred before, its earlier value stays until the new one starts.
-- An open string has its decoded part: a truncated escape is omitted, and so is a high surrogate whose low
-  surrogate may still come.
-- A truncated number has its longest prefix that is a number: `12.` and `12.5e` give 12 and 12.5, `-`
-  gives nothing. A truncated literal gives nothing.
-- The last of duplicate keys wins. White space gives nothing.
-- A syntax error ends the parsing: the value stays as before it. Nesting beyond `MAX_DEPTH`, a raw control
-  character in a string, a second value, and a number of more than `MAX_NUMBER` characters are errors
-  too; a number beyond the range of a double gives nothing.
+- An open object or array contains its members or elements so far. A key without a value and a truncated key
+  are omitted; if the key occurred before, its earlier value stays until the new one starts. - The value of an
+  open string is its decoded part: a truncated escape is omitted, as is a high surrogate whose low surrogate
+  may still come. - The value of a truncated number is its longest prefix that is a number: `12.` and `12.5e`
+  give 12 and 12.5, and `-` gives nothing. A truncated literal gives nothing. - The last of duplicate keys
+  wins. White space gives nothing. - A syntax error ends the parsing, and the value stays as it was. Nesting
+  beyond `MAX_DEPTH`, a raw control character in a string, a second value, and a number of more than
+  `MAX_NUMBER` characters are errors too; a number beyond the range of a double gives nothing.
 
-The value of whole text equals that of an ordinary parser. So the value only grows: members and elements
-are added and strings get longer, but a number may still change, and a duplicate key replaces.
+The value of complete text equals that of an ordinary parser. As text arrives, the value only grows: members
+and elements are added and strings get longer. However, a number may still change, and a duplicate key
+replaces the earlier value.
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 sections 2 to 7.
 """
@@ -34,7 +33,7 @@ from streamconform_reference.json_text.codec import MAX_DEPTH
 __all__ = ["MAX_DEPTH", "MAX_NUMBER", "JsonStream", "partial_value"]
 
 MAX_NUMBER: Final = 4000
-"""Maximum characters of a number; the interpreter converts no more than 4300 digits."""
+"""The maximum length of a number; the interpreter converts no more than 4300 digits."""
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]+')
@@ -44,7 +43,7 @@ _CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _CUT_PAIR: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z"
 )
-# Letters, digits, signs and points: a run of them is one token, or a syntax error.
+# Letters, digits, signs and points; a run of them is one token or a syntax error.
 _TOKEN: Final = re.compile(r"[-+.0-9A-Za-z]+")
 _SCALAR: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
@@ -65,7 +64,7 @@ _MAY_CLOSE: Final = (_Awaits.ELEMENT_OR_END, _Awaits.KEY_OR_END, _Awaits.COMMA_O
 
 
 class _Nothing:
-    """The type of `_NOTHING`, which means that no value is known yet; null is a value."""
+    """The type of `_NOTHING`, which means that no value is known yet, unlike null, which is a value."""
 
 
 _NOTHING: Final = _Nothing()
@@ -132,7 +131,7 @@ class JsonStream:
                 position = self._read_mark(text, position)
 
     def value(self) -> Any:
-        """Return the value so far, None if there is none.
+        """Return the value so far, or None if there is none.
 
         Open objects and arrays are copies, but closed values in them are shared: do not modify them.
         """

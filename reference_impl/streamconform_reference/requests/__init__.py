@@ -1,1 +1,1 @@
-"""Conversations and request bodies: the part that all request builders share."""
+"""Conversations and request bodies: the code that all request builders share."""

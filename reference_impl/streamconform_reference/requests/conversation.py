@@ -1,21 +1,20 @@
-"""A conversation in a neutral form, read as turns: the input of every request builder.
+"""A conversation in a neutral form, read as turns, which is the input of every request builder.
 
 These rules apply to all APIs:
 
-- An answer and its results are one turn. Results are in the order of the calls, one per call: a call
-  without a result gets an error that says so, because providers reject histories with unanswered calls.
-  Results of unknown or omitted calls are omitted.
-- A call that had not ended is omitted, with the thinking directly before it: it was not run, and thinking
-  belongs to the block after it. A call that had ended and does not parse stays, with its result; its text is
-  wrapped in an object, because servers that parse the calls of a history would reject every later request
-  with it.
-- Thinking goes back only to the model that wrote it, through the same API. For other models it is
-  dropped, never shown as text: no provider documents a place for foreign reasoning, and a signature is
-  worthless to another model, also one of text or of a call. Content that only the provider understands (its
-  own tools, citations, phases) is sent back through the same API.
-- Empty blocks are dropped: Anthropic and Bedrock reject them, and they carry no information.
-- Call ids are sent unchanged if the host accepts them, and are unique in the conversation. Others are
-  rewritten, in the call and in its result alike, and the same way in every later request.
+- An answer and its results are one turn. Results are in the order of the calls, one per call. A call without
+  a result gets an error that says so, because providers reject histories with unanswered calls. Results of
+  unknown or omitted calls are omitted. - A call that had not ended is omitted, along with the thinking
+  directly before it: it was not run, and thinking belongs to the block after it. A call that had ended but
+  cannot be parsed stays, with its result; its text is wrapped in an object, because servers that parse the
+  calls in a history would otherwise reject every later request. - Thinking is sent back only to the model
+  that wrote it, through the same API. For other models it is dropped, never shown as text: no provider
+  documents a place for another model's reasoning, and signatures (even those of text and calls) are useless
+  to another model. Content that only the provider understands (its own tools, citations, phases) is sent back
+  through the same API. - Empty blocks are dropped, because Anthropic and Bedrock reject them, and they
+  contain no information. - Call ids are sent unchanged if the host accepts them and they are unique in the
+  conversation. Others are rewritten consistently in the call and its result, and in the same way in every
+  later request.
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
 https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other
@@ -52,7 +51,7 @@ _USUAL_LENGTHS: Final = (64, 40)
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call; its id is the one that is sent."""
+    """The result of a call; its id is the one to send."""
 
     id: str
     name: str
@@ -74,14 +73,14 @@ class AnswerTurn:
     blocks: tuple[Block, ...]
     results: tuple[ToolResult, ...]
     by_same_model: bool
-    """Whether the requested model wrote it, through this API."""
+    """Whether the requested model wrote the answer, through this API."""
 
 
 Turn = UserTurn | AnswerTurn
 
 
 def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
-    """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts have one."""
+    """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts contain one."""
     call_ids = RequestCallIds(conversation.get("facts", {}).get("tool_ids", ids))
     messages = conversation["messages"]
     for position, message in enumerate(messages):
@@ -106,7 +105,7 @@ def _to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
 
 
 def join_text(parts: Sequence[Block]) -> str:
-    """Return the text of the parts, JSON values as JSON text; images are skipped."""
+    """Return the text of the parts, with JSON values as JSON text; images are skipped."""
     return "\n".join(part_text(part) for part in parts if part["type"] != "image")
 
 
@@ -136,7 +135,7 @@ def is_client_call(block: Block) -> bool:
 
 
 def is_free_text(call: Block) -> bool:
-    """Whether the arguments are text and not JSON, as in custom tools of OpenAI."""
+    """Whether the arguments are text rather than JSON, as with OpenAI's custom tools."""
     return isinstance(call.get("arguments"), str) and call.get("arguments_text") in (None, call["arguments"])
 
 
@@ -146,10 +145,10 @@ def _is_empty_arguments(text: str) -> bool:
 
 
 def arguments_text(call: Block) -> str:
-    """Return the arguments for APIs that take text.
+    """Return the arguments for APIs that accept text.
 
-    It is the streamed text if that equals `arguments_object`, else the JSON text of that object. Missing
-    arguments are `{}`, which is JSON, and not empty text.
+    The result is the streamed text if it encodes `arguments_object`, or else the JSON text of that object.
+    Missing arguments become `{}`, which is JSON, rather than empty text.
     """
     text, value = call.get("arguments_text") or "", arguments_object(call)
     try:
@@ -162,7 +161,7 @@ def arguments_text(call: Block) -> str:
 def arguments_object(call: Block) -> dict[str, Any]:
     """Return the arguments as an object, which APIs require.
 
-    Malformed text is wrapped in an object: `{}` would be a valid call that the model never made.
+    Malformed text is wrapped in an object, because `{}` would be a valid call that the model never made.
     """
     value = call.get("arguments")
     if isinstance(value, dict):
@@ -175,13 +174,13 @@ def arguments_object(call: Block) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class RequestCallIds:
-    """Makes the ids that are sent: unique, and matching a pattern."""
+    """Makes the ids to send, which are unique and match a pattern."""
 
     pattern: str
     used: set[str] = field(default_factory=set)
 
     def choose(self, call_id: str) -> str:
-        """Return the id if it fits, else its first rewritten form that fits, else the id unchanged."""
+        """Return the id if it fits, or else its first rewritten form that fits, or else the id unchanged."""
         spellings = self._generate_spellings(call_id)
         spelling = next(filter(self._fits, (call_id, *spellings)), call_id)
         self.used.add(spelling)
@@ -219,7 +218,7 @@ def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, by_same_model: bo
 
 
 def _drop_foreign(block: Block, *, same_api: bool, by_same_model: bool) -> Block:
-    """Return the block without the fields that mean nothing to the model that gets it."""
+    """Return the block without the fields that mean nothing to the model that receives it."""
     foreign = [*([] if by_same_model else ["signature"]), *([] if same_api else ["phase", "citations"])]
     if foreign and block["type"] in ("text", "tool_call"):
         return {key: value for key, value in block.items() if key not in foreign}

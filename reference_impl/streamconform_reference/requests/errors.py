@@ -1,4 +1,4 @@
-"""Errors of requests that cannot be served: status, type and message, without an API's envelope."""
+"""Errors for requests that cannot be served: status, type and message, without an API's envelope."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INVALID: Final = "invalid_request_error"
 
 
 class RequestError(Exception):
-    """A request that cannot be served. `type` is an error type of the client's API."""
+    """A request cannot be served. `type` is an error type of the client's API."""
 
     def __init__(self, status: int, type: str, message: str) -> None:  # noqa: A002 - the field name in every API
         super().__init__(message)
@@ -19,5 +19,5 @@ class RequestError(Exception):
 
 
 def invalid_request(message: str) -> RequestError:
-    """Return the error of an invalid request; the message names the field."""
+    """Return the error for an invalid request; the message names the field."""
     return RequestError(400, INVALID, message)

@@ -1,6 +1,6 @@
-"""Read the fields of a request body by kind; an error names the field, the expected and the actual value.
+"""Read the fields of a request body by kind; errors name the field, and its expected and actual values.
 
-Null equals absent. Paths have the form of the providers' own messages: `messages.0.content.1.text`.
+Null counts as absent. Paths look like those in the providers' own messages: `messages.0.content.1.text`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def require_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = 
 
 
 def read_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "") -> Any:
-    """Return a field, None if it is absent.
+    """Return a field, or None if it is absent.
 
     Raises:
         RefusedError: the field is of another kind.
@@ -49,7 +49,7 @@ def read_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "")
 
 
 def read_positive(holder: Mapping[str, Any], key: str, parent: str = "") -> int | None:
-    """Return a positive integer, None if it is absent; raises like `read_field`."""
+    """Return a positive integer, or None if it is absent; raises like `read_field`."""
     number: int | None = read_field(holder, key, "count", parent)
     if number == 0:
         raise invalid_request(f"{join_path(parent, key)}: expected 1 or more, got 0")
@@ -57,7 +57,7 @@ def read_positive(holder: Mapping[str, Any], key: str, parent: str = "") -> int 
 
 
 def read_choice(holder: Mapping[str, Any], key: str, options: Mapping[str, Any], parent: str = "") -> Any:
-    """Return the table's value for the value of a field, None if it is absent; raises like `read_field`."""
+    """Look up a field's value in the table; return None if it is absent. Raises like `read_field`."""
     word = read_field(holder, key, "text", parent)
     if word is None:
         return None

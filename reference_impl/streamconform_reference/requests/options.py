@@ -1,6 +1,6 @@
 """The options of a conversation besides its messages: tools, limits, thinking, and facts about the host.
 
-This module is independent of any provider's format. Absent fields are not requested.
+This module is independent of any provider's format. An absent field means that nothing is requested.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ API_KEY: Final = "conform"
 """The API key in built requests; it belongs to no account."""
 
 MAX_DEFAULT_LIMIT: Final = 32_000
-"""The largest default limit of tokens per answer; a request may set a higher one."""
+"""The largest default token limit per answer; a request may set a higher one."""
 DEFAULT_LIMIT: Final = 4096
 """The default limit for an unknown model; every model supports it."""
 
 ThinkingMode = Literal["budget", "adaptive", "effort"]
 
-# A client-side choice: no provider documents the number of tokens of an effort level.
+# A client-side choice, because no provider documents how many tokens an effort level means.
 BUDGETS: Final[Mapping[str, int]] = {
     "minimal": 1024,
     "low": 2048,
@@ -39,7 +39,7 @@ DEFAULT_NAME: Final = "answer"
 
 @dataclass(frozen=True, slots=True)
 class ThinkingOptions:
-    """How the model should think; `by` is None if the model is unknown."""
+    """How the model should think; `by` is None for an unknown model."""
 
     off: bool = False
     by: ThinkingMode | None = None
@@ -48,12 +48,12 @@ class ThinkingOptions:
 
     @property
     def by_budget(self) -> bool:
-        """Whether to send a number of tokens; without facts, the requested option decides."""
+        """Whether to send a token budget; without facts, the requested option decides."""
         return self.by == "budget" or (self.by is None and self.requested_budget is not None)
 
     @property
     def effort(self) -> str | None:
-        """Return the requested level, or the lowest one that covers the budget; None is the default."""
+        """Return the requested level, or the lowest one that covers the budget; None means the default."""
         if self.requested_effort or self.requested_budget is None:
             return self.requested_effort
         budget = self.requested_budget
@@ -61,7 +61,7 @@ class ThinkingOptions:
 
     @property
     def budget(self) -> int | None:
-        """Return the requested tokens, or those of the level; None is the default."""
+        """Return the requested number of tokens, or that of the level; None means the default."""
         if self.requested_budget is None and self.requested_effort:
             return BUDGETS[self.requested_effort]
         return self.requested_budget
@@ -69,7 +69,7 @@ class ThinkingOptions:
 
 @dataclass(frozen=True, slots=True)
 class OutputSchema:
-    """The JSON Schema that an answer must follow; `strict` is None if the conversation omits it."""
+    """The JSON Schema that an answer must match; `strict` is None if the conversation omits it."""
 
     schema: Mapping[str, Any]
     name: str
@@ -81,7 +81,7 @@ class OutputSchema:
 
 
 def read_output_schema(conversation: Conversation) -> OutputSchema | None:
-    """Return the schema of the answer, None if any answer will do."""
+    """Return the schema of the answer, or None if any answer will do."""
     requested = conversation.get("output_schema")
     if requested is None:
         return None
@@ -89,9 +89,9 @@ def read_output_schema(conversation: Conversation) -> OutputSchema | None:
 
 
 def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
-    """Return the thinking options to send, None for nothing.
+    """Return the thinking options to send, or None to send nothing.
 
-    It is None if the conversation requests nothing, the model does not think, or it always does.
+    The result is None if the conversation requests nothing, or if the model never or always thinks.
     """
     requested = conversation.get("thinking")
     by = read_facts(conversation).get("thinking")
@@ -105,7 +105,7 @@ def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
 
 
 def read_limit(conversation: Conversation) -> int | None:
-    """Return the requested limit, capped at the model's maximum, which APIs enforce."""
+    """Return the requested limit, capped at the model's maximum, because APIs enforce it."""
     requested_limit, maximum = (
         conversation.get("max_tokens"),
         read_facts(conversation).get("max_output_tokens"),
@@ -129,21 +129,21 @@ def read_facts(conversation: Conversation) -> Mapping[str, Any]:
 
 
 def is_on_host(conversation: Conversation, *domains: str) -> bool:
-    """Whether the host is known, and is one of these domains or a subdomain."""
+    """Whether the host is known and is in one of these domains."""
     host = read_facts(conversation).get("host", "").partition(":")[0].lower()
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 def compute_default_limit(conversation: Conversation) -> int:
-    """Return the default limit of tokens: floor(min(most / 3, 32000))."""
+    """Return the default token limit: floor(min(most / 3, 32000))."""
     maximum = read_facts(conversation).get("max_output_tokens")
     return DEFAULT_LIMIT if maximum is None else max(min(maximum // 3, MAX_DEFAULT_LIMIT), 1)
 
 
 def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, always an object with properties.
+    """Return the JSON Schema of a tool's arguments, which is always an object with properties.
 
-    Anthropic and Ollama require the type, OpenAI and Ollama the properties, even if there are none.
+    Anthropic and Ollama require the type, and OpenAI and Ollama the properties, even if there are none.
     """
     return {"type": "object", "properties": {}, **tool["parameters"]}
 
@@ -172,7 +172,7 @@ def is_streamed(conversation: Conversation) -> bool:
 
 
 def make_request(path: str, body: dict[str, Any], **headers: str) -> Request:
-    """Return a request with a JSON body; `_` in header names becomes `-`."""
+    """Return a request with a JSON body; an `_` in header names becomes `-`."""
     header_fields = {name.replace("_", "-"): value for name, value in headers.items()}
     return {"path": path, "headers": {"content-type": "application/json", **header_fields}, "body": body}
 

@@ -1,1 +1,1 @@
-"""Tool calls assembled from fragments of any provider."""
+"""Assemble tool calls from the fragments of any provider."""

@@ -4,14 +4,13 @@ The buffer uses the decoders' accumulator: every call has a slot of an `Assemble
 name and text, parses its arguments and emits its events. The buffer itself decides which call a chunk
 belongs to, and the state of that call:
 
-- A chunk with an index belongs to the call at that index in its turn, else one with an id to the call with
-  that id. A different id at the same index is another call. A chunk with neither starts a call if it has a
-  name; else it belongs to the latest call of its turn. An end or an error that names no call applies to every
-  open call of its turn.
-- A call is `done` if it has ended and its arguments parse, `malformed` if they do not, `failed` if it got
-  an error, and `abandoned` if the answer ended without its end. A client may run only a `done` call.
-- Violations of the order are recorded in `faults`, and the chunk is used as far as possible. No input
-  raises.
+- A chunk with an index belongs to the call at that index in its turn; otherwise, a chunk with an id belongs
+  to the call with that id. A different id at the same index is another call. A chunk with neither starts a
+  call if it has a name; otherwise, it belongs to the latest call of its turn. An end or an error that names
+  no call applies to every open call of its turn. - A call is `done` if it has ended and its arguments can be
+  parsed, `malformed` if they cannot, `failed` if it got an error, and `abandoned` if the answer ended but the
+  call did not. A client may run only a `done` call. - Violations of the order are recorded in `faults`, and
+  the chunk is used as far as possible. No input raises.
 """
 
 from __future__ import annotations
@@ -49,15 +48,15 @@ class OrderFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferedCall:
-    """A call in its current state."""
+    """The current state of a call."""
 
     id: str
     name: str
     state: State
     arguments: Any
-    """A JSON value if the call is done, else None."""
+    """A JSON value if the call is done, otherwise None."""
     arguments_so_far: Any
-    """The best-effort value so far, for display only: never execute it."""
+    """The best-effort value so far, for display only; never execute it."""
     turn_index: int
     call_index: int | None
     call_sequence: int | None
@@ -73,7 +72,7 @@ class BufferedCall:
 
 @dataclass(slots=True)
 class _CallState:
-    """The state of a call that the accumulator does not keep; `slot` is its position there."""
+    """The part of a call's state that the accumulator does not store; `slot` is the call's position there."""
 
     slot: int
     first: ToolChunk
@@ -120,7 +119,7 @@ class ToolBuffer:
 
     @property
     def complete(self) -> bool:
-        """Whether all announced calls have ended; without an announced number more may follow."""
+        """Whether all announced calls have ended; if no number was announced, more may follow."""
         enough = bool(self._calls) if self._total is None else len(self._calls) >= self._total
         return self._finished or (enough and all(call.ended for call in self._calls))
 
@@ -135,13 +134,13 @@ class ToolBuffer:
         return self._events()
 
     def finish(self) -> list[Event]:
-        """End the answer: calls that are still open are abandoned."""
+        """End the answer; calls that are still open are abandoned."""
         self._finished = True
         for call in self._calls:
             call.ended = call.ended or "abandoned"
         return self._events()
 
-    # The call that a chunk belongs to.
+    # The call that a chunk belongs to
 
     def _find_calls(self, chunk: ToolChunk) -> list[_CallState]:
         """Return the calls that a chunk applies to; start one if it is unknown."""
@@ -185,7 +184,7 @@ class ToolBuffer:
             self._fault("too-many-calls", f"call {len(self._calls)} of {self._total}")
         return call
 
-    # The content of a chunk.
+    # The content of a chunk
 
     def _apply(self, call: _CallState, chunk: ToolChunk) -> None:
         if call.ended:

@@ -1,7 +1,7 @@
 """Chunks of tool calls in a common form, read from the payloads of four providers.
 
-Each function takes one payload and returns its chunks, none if it has no part of a call. The functions
-keep no state: `buffer` decides which call a chunk belongs to.
+Each function takes one payload and returns its chunks, or none if it contains no part of a call. The
+functions keep no state; `buffer` decides which call a chunk belongs to.
 
 Sources: https://platform.openai.com/docs/api-reference/chat-streaming,
 https://docs.claude.com/en/docs/build-with-claude/streaming,
@@ -20,7 +20,7 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolChunk:
-    """A part of a tool call; without a name, id or index it applies to all open calls of its turn."""
+    """A part of a tool call; without a name, id or index, it applies to all open calls of its turn."""
 
     id: str | None = None
     """The provider's id of the call."""
@@ -32,7 +32,7 @@ class ToolChunk:
     args_text_delta: str | None = None
     """The next fragment of the arguments' JSON text."""
     args_kv_patch: Mapping[str, Any] | None = None
-    """Arguments by name, which add to or replace earlier ones."""
+    """Arguments by name, which are added to earlier ones or replace them."""
     done: bool = False
     """Whether this is the last part of the call."""
     error: str | None = None
@@ -43,10 +43,10 @@ class ToolChunk:
     """The position of the call among parallel calls."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     timestamp: float | None = None
-    """The time of arrival, by the caller's clock."""
+    """The time of arrival, according to the caller's clock."""
     parent_message_id: str | None = None
     reasoning_context: str | None = None
-    """The reasoning before the call, or its signature."""
+    """The reasoning before the call, or the signature of that reasoning."""
 
     @property
     def failed(self) -> bool:
@@ -55,7 +55,7 @@ class ToolChunk:
 
 
 def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the parts of calls in a chunk of Chat Completions; a finish reason ends every call."""
+    """Return the parts of calls in a Chat Completions chunk; a finish reason ends every call."""
     choice = next((item for item in _read_objects(payload.get("choices")) if not item.get("index")), {})
     message = _read_text(payload.get("id"))
     chunks = []
@@ -78,7 +78,7 @@ def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[To
 
 
 def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the part of a call in an event of Messages; other blocks give only their end."""
+    """Return the part of a call in a Messages event; other blocks give only their end."""
     index = _read_index(payload.get("index"))
     match payload:
         case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:
@@ -106,7 +106,7 @@ def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple
 
 
 def from_gemini(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the calls in a response of generateContent, which are always whole."""
+    """Return the calls in a generateContent response, which are always complete."""
     candidate = next((item for item in _read_objects(payload.get("candidates")) if not item.get("index")), {})
     chunks = []
     for part in _read_objects(_read_object(candidate.get("content")).get("parts")):
@@ -128,7 +128,7 @@ def from_gemini(payload: Payload, *, timestamp: float | None = None) -> tuple[To
 
 
 def from_cohere(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the parts of calls in an event of Chat, version 2 or version 1."""
+    """Return the parts of calls in an event of Cohere Chat version 2 or 1."""
     index = _read_index(payload.get("index"))
     call = _read_object(_read_object(_read_object(payload.get("delta")).get("message")).get("tool_calls"))
     function = _read_object(call.get("function"))

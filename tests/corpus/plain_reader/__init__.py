@@ -1,8 +1,8 @@
-"""Read the facts of a recorded stream off its bytes, for the expectations of `specs/*/recorded-*.yaml`.
+"""Read the facts of a recorded stream from its bytes, for the expectations in `specs/*/recorded-*.yaml`.
 
-Written apart from the decoders and from the harness, of which nothing is imported: whole bodies, one pass, no
-events, no tolerance for broken streams. Each module follows the provider's reference; the rules that turn its
-fields into an outcome are those of docs/outcome.md.
+It was written independently of the decoders and the harness, and imports nothing from them: it reads complete
+bodies in one pass, without events and without tolerance for broken streams. Each module follows the
+provider's reference; docs/outcome.md defines how its fields become an outcome.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ READERS: Final[Mapping[str, Callable[[bytes], Reading]]] = {
 
 
 def read(api: str, status: int, body: bytes) -> Reading:
-    """Return what a body says; raise `NotRead` for one that this reader does not understand."""
+    """Return the facts in a body; raise `NotRead` for a body that this reader does not understand."""
     try:
         if status >= 400:
             return read_error_document(body)

@@ -30,12 +30,12 @@ CALLS: Final = {"tool_use": "client", "server_tool_use": "provider", "mcp_tool_u
 
 
 def read(body: bytes) -> Reading:
-    """Return what an SSE body says."""
+    """Return the facts in an SSE body."""
     return read_events(iter_payloads(body))
 
 
 def read_events(events: Iterable[Json]) -> Reading:
-    """Return what the events say, in any framing."""
+    """Return the facts in the events, in any framing."""
     message: Json = {}
     usage: Json = {}
     blocks: dict[int, Json] = {}
@@ -86,12 +86,12 @@ def read_events(events: Iterable[Json]) -> Reading:
 
 
 def _merge(usage: Json, report: Any) -> Json:
-    """Return the last report of each field: reports are totals, and null reports nothing."""
+    """Return the last report of each field, since reports are totals; null reports nothing."""
     return usage | {name: value for name, value in as_dict(report).items() if value is not None}
 
 
 def _read_metrics(event: Json) -> Json:
-    """Return the counts of Bedrock's metrics by Anthropic's names."""
+    """Return the counts in Bedrock's metrics under Anthropic's names."""
     metrics = as_dict(event.get("amazon-bedrock-invocationMetrics"))
     names = {"input_tokens": "inputTokenCount", "output_tokens": "outputTokenCount"}
     return {name: metrics[other] for name, other in names.items() if metrics.get(other) is not None}
@@ -100,7 +100,7 @@ def _read_metrics(event: Json) -> Json:
 def _count(usage: Json) -> dict[str, Any] | None:
     """Return the buckets; they are disjoint on the wire.
 
-    With compaction, documentation gives two totals: the answer's own, and the sum of the iterations.
+    With compaction, the documentation gives two totals: the answer's own, and the sum of the iterations.
     """
     split = as_dict(usage.get("cache_creation"))
     counts: dict[str, Any] = {

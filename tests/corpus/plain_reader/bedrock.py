@@ -30,12 +30,12 @@ STRING: Final = 7
 
 
 def read_converse(body: bytes) -> Reading:
-    """Return what the frames of ConverseStream say."""
+    """Return the facts in the frames of ConverseStream."""
     return _read_events([(kind, json.loads(payload)) for kind, payload in _iter_frames(body)])
 
 
 def read_invoke(body: bytes) -> Reading:
-    """Return what the frames of InvokeModelWithResponseStream say, by the family of the model."""
+    """Return the facts in the frames of InvokeModelWithResponseStream, depending on the model family."""
     payloads = [json.loads(payload) for _, payload in _iter_frames(body)]
     events: list[Json] = [json.loads(base64.b64decode(each["bytes"])) for each in payloads]
     if any(each.get("type") == "message_start" for each in events):

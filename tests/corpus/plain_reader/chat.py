@@ -1,7 +1,7 @@
 """OpenAI Chat Completions: https://platform.openai.com/docs/api-reference/chat-streaming.
 
-Providers with this format differ in four places: reasoning has a field of its own, content may be a list of
-parts, calls may lack an index, and usage may be in another place.
+Providers of this format differ in four ways: reasoning has a separate field, content may be a list of parts,
+calls may lack an index, and usage may be in another place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Call:
 
 
 def read(body: bytes) -> Reading:
-    """Return what an SSE body says about the first choice."""
+    """Return the facts about the first choice in an SSE body."""
     text: list[str] = []
     thinking: list[str] = []
     refusal: list[str] = []
@@ -91,7 +91,7 @@ def _read_content(content: Any, text: list[str], thinking: list[str]) -> None:
 
 
 def _add_fragment(calls: list[_Call], fragment: Json) -> None:
-    """Add a fragment to its call: the one of its index, else a new one if it has an id."""
+    """Add a fragment to the call with its index, or else, if it has an id, to a new call."""
     index, id_ = fragment.get("index"), fragment.get("id") or ""
     call = next((each for each in reversed(calls) if index is not None and each.index == index), None)
     if call is None and index is None and not id_ and calls:
@@ -108,7 +108,7 @@ def _add_fragment(calls: list[_Call], fragment: Json) -> None:
 def _count(usage: Json) -> dict[str, Any] | None:
     """Return the buckets: cached tokens are part of the prompt, reasoning is part of the completion.
 
-    Where the total also counts the reasoning, it is not (xAI).
+    If the total shows that reasoning was added to it, it is not part of the completion (xAI).
     """
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if prompt is None and completion is None:

@@ -17,7 +17,7 @@ REASONS: Final = {
 
 
 def read(body: bytes) -> Reading:
-    """Return what a body of v1 (lines) or v2 (SSE) says."""
+    """Return the facts in a body of v1 (lines) or v2 (SSE)."""
     if body.lstrip()[:1] == b"{":
         return _read_v1([json.loads(line) for line in body.splitlines() if line.strip()])
     return _read_v2(list(iter_payloads(body)))

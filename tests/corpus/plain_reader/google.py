@@ -36,7 +36,7 @@ TOOL_RESULTS: Final = "the tool results are counted apart; a client may add them
 
 
 def read_generate(body: bytes) -> Reading:
-    """Return what the stream of `streamGenerateContent` says about the first candidate."""
+    """Return the facts about the first candidate in a stream of `streamGenerateContent`."""
     parts: list[Json] = []
     usage: Json = {}
     raw: str | None = None
@@ -75,7 +75,7 @@ def _iter_responses(body: bytes) -> Iterator[Json]:
 
 
 def _join_parts(parts: list[Json]) -> Iterator[Block]:
-    """Yield the blocks: parts with text of one kind that follow each other are one."""
+    """Yield the blocks; consecutive parts with text of the same kind are one block."""
     kind, text = "", ""
     for part in parts:
         part_kind = ("thinking" if part.get("thought") else "text") if "text" in part else ""
@@ -99,7 +99,7 @@ def _join_parts(parts: list[Json]) -> Iterator[Block]:
 
 
 def _count_generate(usage: Json) -> dict[str, Any] | None:
-    """Return the buckets: cached tokens are part of the prompt, thoughts are no part of the candidates."""
+    """Return the buckets: cached tokens are part of the prompt, thoughts are not part of the candidates."""
     prompt, cached = usage.get("promptTokenCount"), usage.get("cachedContentTokenCount")
     candidates, thoughts = usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
     results = usage.get("toolUsePromptTokenCount")
@@ -123,7 +123,7 @@ def _count_input(prompt: int, results: int | None) -> Any:
 
 
 def read_interactions(body: bytes) -> Reading:
-    """Return what the stream of an interaction says."""
+    """Return the facts in the stream of an interaction."""
     steps: dict[int, Json] = {}
     deltas: dict[int, list[Json]] = {}
     final: Json | None = None

@@ -11,7 +11,7 @@ REASONS: Final = {"stop": "stop", "length": "length"}
 
 
 def read(body: bytes) -> Reading:
-    """Return what the lines say."""
+    """Return the facts in the lines."""
     records = [json.loads(line) for line in body.splitlines() if line.strip()]
     if any("error" in each for each in records):
         return Reading(status="error", reason="error")

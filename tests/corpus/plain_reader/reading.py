@@ -1,4 +1,4 @@
-"""What a stream says, and the rules that all providers share."""
+"""The facts of a stream, and the rules that all providers share."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Block:
     complete: bool = True
     executor: str = "client"
     free: bool = False
-    """A call whose arguments have no form for clients: of a provider's tool, or free text."""
+    """A call whose arguments have no common form: one of a provider's tool, or one with free text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Several correct values, and why."""
+    """Several correct values, and the reason."""
 
     values: tuple[Any, ...]
     why: str
@@ -52,12 +52,12 @@ class Reading:
     raw: str | None = None
     blocks: tuple[Block, ...] = ()
     usage: Mapping[str, Count] | None = None
-    """Disjoint buckets, without those that were not reported; None if nothing was."""
+    """Disjoint buckets, without those that were not reported; None if there were no reports."""
     error_type: str | None = None
     service_tier: str | None = None
     model: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Further counts that the price depends on."""
+    """Other counts that affect the price."""
 
 
 def read_error_document(body: bytes) -> Reading:
@@ -102,7 +102,7 @@ def iter_payloads(body: bytes) -> Iterator[Json]:
 
 
 def parse_arguments(text: str, start: Any = None) -> tuple[Any, bool]:
-    """Return the arguments of a call's text, and whether they parse; blank text means those of its start."""
+    """Return the arguments in a call's text, and whether they are valid; blank text means its start's."""
     if not text.strip():
         return (start if start is not None else {}), True
     try:
@@ -128,13 +128,13 @@ def make_call(
 
 
 def settle_reason(reason: str | None, blocks: Sequence[Block]) -> str | None:
-    """Return the reason; an answer that stops with calls for the client waits for their results."""
+    """Return the stop reason; an answer that stops with calls for the client waits for their results."""
     calls = any(each.kind == "tool_call" and each.executor == "client" and each.complete for each in blocks)
     return "tool_use" if reason == "stop" and calls else reason
 
 
 def drop_nulls(counts: Mapping[str, Count]) -> dict[str, Count] | None:
-    """Return the counts that were reported; None if none was."""
+    """Return the counts that were reported, or None if there were none."""
     return {name: count for name, count in counts.items() if count is not None} or None
 
 

@@ -1,6 +1,6 @@
 """OpenAI Responses: https://platform.openai.com/docs/api-reference/responses-streaming.
 
-`response.output_item.done` has each item as it finally is, so nothing else is read of the content.
+`response.output_item.done` contains the final form of each item, so no other content is read.
 """
 
 from __future__ import annotations

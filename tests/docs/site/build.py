@@ -20,7 +20,7 @@ ASSETS: Final = Path(__file__).parent / "assets"
 
 
 def build_site(out: Path) -> int:
-    """Build the site into the folder `out`, which is replaced, and return the number of its HTML pages."""
+    """Build the site in the folder `out`, which is replaced, and return the number of HTML pages."""
     if out.exists():
         shutil.rmtree(out)
     context = read_context()

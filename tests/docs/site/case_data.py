@@ -1,4 +1,4 @@
-"""What the page of a case shows: its streams frame by frame, its input, and its text in the spec. Bounded."""
+"""The content of a case's page, within limits: its streams frame by frame, its input, and its spec text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..blocks import ROOT
 
 MAX_FRAMES: Final = 80
 MAX_FRAME: Final = 900
-"""Characters of a frame that are shown."""
+"""The maximum number of characters shown of a frame."""
 MAX_BODY: Final = 12_000
-"""Characters of a body without frames, or of a request."""
+"""The maximum number of characters shown of a body without frames, or of a request."""
 MAX_SPEC_LINES: Final = 90
 
 
@@ -47,9 +47,9 @@ class StreamView:
     provenance: str
     frames: tuple[FrameView, ...]
     text: str
-    """The body where it has no frames."""
+    """The body, if it has no frames."""
     omitted: str
-    """What is left out, as a sentence; empty if everything is shown."""
+    """A sentence about the parts left out; empty if everything is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class CaseDetails:
     """Everything about a case except its results."""
 
     path: str
-    """Its spec, from the root of the repository."""
+    """The path of its spec in the repository."""
     spec: str
     """Its text there."""
     streams: tuple[StreamView, ...]

@@ -22,7 +22,7 @@ class Entry:
     """One entry."""
 
     id: str
-    """The same in every build, as a path in the site with an anchor."""
+    """A path in the site with an anchor, which is the same in every build."""
     path: str
     title: str
     summary: str

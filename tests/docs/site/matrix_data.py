@@ -35,7 +35,7 @@ MARKS: Final[Mapping[str, str]] = {
     "pass": "passes",
     "skipped": "is not judged: it needs a capability that the client does not claim",
 }
-"""What each mark of a case says about a client, the worst first."""
+"""What each mark for a case says about a client, the worst mark first."""
 FAILING: Final = frozenset({"fail", "framing", "truncation"})
 
 
@@ -80,7 +80,7 @@ class Cause:
     example: str
     example_trial: str
     cases: Mapping[str, tuple[str, ...]]
-    """Case id to the deliveries and faults in which it fails."""
+    """Maps a case id to the deliveries and faults in which the case fails."""
     findings: tuple[str, ...]
     """The slugs of the findings that its known failures name."""
 
@@ -96,7 +96,7 @@ class Client:
     marks: Mapping[str, str]
     """Case id to mark."""
     history: Mapping[str, Mapping[str, Any]]
-    """Slug of a finding to its entry in `docs/matrix/history/<peer>.yaml`, if there is one."""
+    """Maps a finding's slug to its entry in `docs/matrix/history/<peer>.yaml`, if there is one."""
     newest: Mapping[str, str]
     """The newest release of each of its libraries, as far as its history names them."""
 
@@ -146,12 +146,12 @@ class Client:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Everything that the pages of the matrix show."""
+    """The data for the pages of the matrix."""
 
     clients: tuple[Client, ...]
     findings: Mapping[str, Finding]
     affected: Mapping[str, tuple[str, ...]]
-    """Slug of a finding to the peers whose known failures name it."""
+    """Maps a finding's slug to the peers whose known failures name it."""
     cases: Mapping[str, AnyCase]
     """The cases that have a page: a client fails them, or a finding names them."""
     facts: Mapping[str, tuple[Fact, ...]]
@@ -189,18 +189,18 @@ class Matrix:
         return harms
 
     def list_by_harm(self) -> Iterator[tuple[str | None, list[Finding]]]:
-        """Yield each harm, the worst first, with its findings by title; None for those without one."""
+        """Yield each harm, the worst first, with its findings by title; None for findings without harm."""
         for harm in (*HARMS, None):
             members = [each for slug, each in self.findings.items() if self.harms.get(slug) == harm]
             if members:
                 yield harm, sorted(members, key=lambda each: each.title)
 
     def find_client(self, name: str) -> Client | None:
-        """Return the client of a peer, None if it has no scores."""
+        """Return the client of a peer, or None if it has no scores."""
         return next((client for client in self.clients if client.name == name), None)
 
     def group_marks(self, case: str) -> list[tuple[str, list[Client]]]:
-        """Return the clients by their mark of a case, the worst mark first."""
+        """Return the clients by their mark for a case, the worst mark first."""
         groups = {mark: [each for each in self.clients if each.marks.get(case) == mark] for mark in MARKS}
         return [(mark, clients) for mark, clients in groups.items() if clients]
 

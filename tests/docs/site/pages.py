@@ -43,14 +43,14 @@ MEANINGS: Final[Mapping[str, str]] = {
     "wrong metadata": "Why an answer ended, who sent it, or what an error was is wrong.",
     "exposes less": "Something that the provider sends cannot be had from the library.",
 }
-"""What each harm means to those who use a client."""
+"""What each harm means for a client's users."""
 SHOWN_CASE: Final = "anthropic-messages/tool-use/call-cut-by-max-tokens"
 SHOWN_FINDING: Final = "truncated-call-gets-the-arguments-parsed-so-far"
 SHOWN_LIBRARY: Final = "anthropic"
 """The failure on the home page."""
 MARKDOWN: Final = MarkdownIt("commonmark", {"html": False})
 MAX_CASES: Final = 60
-"""Cases of a cause that the page of a client lists."""
+"""The maximum number of cases listed per cause on a client's page."""
 LOCAL_LINK: Final = re.compile(r'href="findings\.md#([a-z0-9-]+)"')
 
 
@@ -61,7 +61,7 @@ class Column:
     title: str
     href: str = ""
     anchor: str = ""
-    """Where its cells lead on the page of a client."""
+    """The link target of its cells on a client's page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ def _render_home(matrix: Matrix, renderer: Renderer) -> str:
 
 
 def _pick_frames(case: Case) -> Iterator[dict[str, Any]]:
-    """Yield the frames of the call, each with what matters in it."""
+    """Yield the frames of the call, each with its relevant part."""
     for line in case.cassette.body.decode().splitlines():
         if not line.startswith("data:"):
             continue
@@ -353,7 +353,7 @@ def _render_finding(
 
 
 def _date_finding(matrix: Matrix, slug: str, library: Library) -> tuple[str, str]:
-    """Return since which release a library has a finding, and which one fixed it; empty if unknown."""
+    """Return the releases of a library that introduced and fixed a finding; empty if unknown."""
     since, fixed = library.since or "", library.fixed or ""
     for client in matrix.clients:
         entry = client.history.get(slug)
@@ -367,7 +367,7 @@ def _date_finding(matrix: Matrix, slug: str, library: Library) -> tuple[str, str
 
 
 def _describe_history(client: Client, slug: str) -> str:
-    """Return since when a client has a finding, and until when; empty if its history does not say."""
+    """Return the first and last releases of a client with a finding; empty if its history does not say."""
     entry = client.history.get(slug)
     if entry is None:
         return ""

@@ -47,7 +47,7 @@ class ProsePlugin(BasePlugin):  # type: ignore[type-arg]
     """Adds the generated pages, and adapts links and HTML to the site."""
 
     def __init__(self, repository: str, context: Mapping[str, Any]) -> None:
-        """Take the address of the repository, and the variables of every template."""
+        """Store the address of the repository, and the variables of every template."""
         super().__init__()
         self._repository = repository
         self._context = context
@@ -70,7 +70,7 @@ class ProsePlugin(BasePlugin):  # type: ignore[type-arg]
         return env
 
     def on_page_markdown(self, markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-        """Lead links between files of the repository to pages of the site, or to the repository."""
+        """Redirect links between files of the repository to pages of the site, or to the repository."""
         del config, files
         source = page.file.src_uri
         origin = self._origins.get(source, f"docs/{source}")
@@ -85,10 +85,10 @@ class ProsePlugin(BasePlugin):  # type: ignore[type-arg]
         return "\n".join(lines)
 
     def on_page_content(self, html: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-        """Make wide tables and code reachable by the keyboard, which scrolls them."""
+        """Make wide tables and code focusable, so that the keyboard can scroll them."""
         del config, files
         self.sources[page.url] = str(page.title)
-        html = html.replace("\\|", "|")  # GitHub needs the backslash in a table, also in code
+        html = html.replace("\\|", "|")  # GitHub needs the backslash in a table, even in code
         html = html.replace("<img ", '<img loading="lazy" ')
         html = html.replace("<table>", '<div class="wide" tabindex="0"><table>')
         html = html.replace("</table>", "</table></div>")

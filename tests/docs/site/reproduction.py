@@ -24,7 +24,7 @@ class Reproduction:
     install: str
     program: str
     path: str
-    """The page of the issue, in the site."""
+    """The path of the issue's page in the site."""
     issue: str
     """The issue as Markdown."""
 

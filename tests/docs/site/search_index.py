@@ -11,7 +11,7 @@ from typing import Final
 from .matrix_data import Matrix
 
 MAX_TEXT: Final = 400
-"""Characters of a section that are searched and quoted."""
+"""The number of characters of a section that are searched and quoted."""
 
 IndexEntry = tuple[str, str, str, str]
 """Kind, path in the site, title, text."""

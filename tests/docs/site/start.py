@@ -1,4 +1,4 @@
-"""The files that `conform init` writes in each language, for the page about getting started."""
+"""The files that `conform init` writes for each language, for the page about getting started."""
 
 from __future__ import annotations
 

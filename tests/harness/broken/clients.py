@@ -1,7 +1,7 @@
-"""Clients over HTTP that do what they should not: nothing but sockets, each a few lines.
+"""HTTP clients that misbehave, written in a few lines each, with nothing but sockets.
 
-Like the programs beside them they misbehave in the second of four runs, as the function `broken`; which one
-is the second the number at the end of the base URL tells.
+Like the programs in this folder, they misbehave in the second of four runs, in the function `broken`; the
+number at the end of the base URL says which run it is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from .programs import Broken
 
 LARGE: Final = 20_000_000
-"""More than what both ends of a connection buffer."""
+"""More bytes than both ends of a connection buffer."""
 
 HTTP = """\
 import re, socket, struct, threading
@@ -83,7 +83,7 @@ ODD = (
     ),
     client(
         "http-keeps-its-connection",
-        "keeps its connection and says nothing more on it",
+        "keeps its connection open but sends nothing more",
         """
         line, data = asked(message, request(path(message))), b""
         while b"data: two" not in data: data += line.recv(65536)
@@ -92,7 +92,7 @@ ODD = (
     ),
     client(
         "http-resets-and-asks-again",
-        "resets the connection while the body comes, and asks again",
+        "resets the connection while it receives the body, and sends the request again",
         "line = asked(message); line.recv(100); reset(line); answer(message)",
         padding=LARGE,
     ),
@@ -114,28 +114,28 @@ ODD = (
     ),
     client(
         "http-retries-on-success",
-        "asks ten times, though it was answered",
+        "sends ten requests, although it got an answer",
         "for _ in range(9): got(asked(message))\nanswer(message)",
     ),
     client(
         "http-retries-on-errors",
-        "asks ten times, as the answer is an error",
+        "sends ten requests, because the answer is an error",
         "for _ in range(9): got(asked(message))\nanswer(message)",
         status=500,
     ),
 )
 
 HANGS = (
-    client("http-hangs-before", "hangs before it asks", "time.sleep(60)", "hang"),
+    client("http-hangs-before", "hangs before it sends a request", "time.sleep(60)", "hang"),
     client(
         "http-half-a-request",
-        "sends half a request, and no more",
+        "sends half a request, then nothing more",
         "asked(message, request(path(message))[:30]); time.sleep(60)",
         "hang",
     ),
     client(
         "http-says-nothing",
-        "opens a connection, and sends nothing",
+        "opens a connection but sends nothing",
         "asked(message, b''); time.sleep(60)",
         "hang",
     ),
@@ -155,13 +155,13 @@ HANGS = (
     ),
     client(
         "http-waits-for-the-end-of-the-connection",
-        "reads on where the body has ended, as it looks at no length",
+        "keeps reading after the end of the body, because it ignores the length",
         "result(message, got(asked(message, request(path(message)))))",
         "hang",
     ),
     client(
         "http-retries-for-ever",
-        "asks without end",
+        "sends requests endlessly",
         "while True: got(asked(message))",
         "hang",
     ),
@@ -170,14 +170,14 @@ HANGS = (
 ASTRAY = (
     client(
         "http-asks-nobody",
-        "answers without having asked, and as expected",
+        "returns the expected answer without sending a request",
         "result(message, b'HTTP/1.1 200 \\r\\n\\r\\ndata: two\\n')",
         "faulted",
         "not-asked",
     ),
     client(
         "http-asks-somebody-else",
-        "asks another server, which answers as expected",
+        "sends its request to another server, which answers as expected",
         """
         other = socket.create_server(("127.0.0.1", 0))
         def once():
@@ -192,7 +192,7 @@ ASTRAY = (
     ),
     client(
         "http-asks-where-nobody-listens",
-        "asks a port where nobody listens",
+        "sends its request to a port without a server",
         """
         with socket.create_server(("127.0.0.1", 0)) as gone: port = gone.getsockname()
         try: socket.create_connection(port)
@@ -202,13 +202,13 @@ ASTRAY = (
     ),
     client(
         "http-without-the-path",
-        "takes host and port of the base URL, and not its path",
+        "uses the host and port of the base URL, but not its path",
         "result(message, got(asked(message, request('/v1/messages', 'connection: close'))))",
         "fail",
     ),
     client(
         "http-another-path",
-        "asks another path below the base URL",
+        "requests a different path below the base URL",
         "result(message, got(asked(message, request(path(message) + '/1', 'connection: close'))))",
         "faulted",
         "not-asked",
@@ -227,13 +227,13 @@ ASTRAY = (
     ),
     client(
         "http-sends-garbage",
-        "sends what is no HTTP at all",
+        "sends something that is not HTTP",
         "result(message, got(asked(message, b'{\"stream\": true}\\r\\n\\r\\n')))",
         "fail",
     ),
     client(
         "http-huge-head",
-        "sends a head without end",
+        "sends an endless head",
         """
         line = asked(message, b"POST / HTTP/1.1\\r\\nhost: x\\r\\n")
         try:
@@ -250,14 +250,14 @@ ASTRAY = (
     ),
     client(
         "http-resets-and-gives-up",
-        "resets the connection while the body comes, and calls that an error",
+        "resets the connection while it receives the body, and reports an error",
         "line = asked(message); line.recv(100); reset(line); result(message)",
         "fail",
         padding=LARGE,
     ),
     client(
         "http-ends-in-the-body",
-        "ends while the body comes, its connection open",
+        "exits while it receives the body, with an open connection",
         "asked(message).recv(100); os._exit(7)",
         "faulted",
         "exited",

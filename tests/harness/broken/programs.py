@@ -1,7 +1,7 @@
-"""Adapters that do what they should not, each a few lines, and some that only look like it.
+"""Adapters that misbehave, in a few lines each, and some that only seem to.
 
-Each is asked for four runs, one to four. It misbehaves in the second, as the function `broken`, and answers
-the others well, so that what happens around a fault is seen too.
+Each gets four runs, numbered from one. It misbehaves in the second, in the function `broken`, and answers the
+others correctly, so that the effects around a fault are tested too.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ def serve(broken, **more):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One adapter. Without a function `broken` in its code it is the whole program."""
+    """One adapter. If its code has no function `broken`, it is the complete program."""
 
     id: str
     does: str
     code: str
     verdict: str
-    """Of the run that the fault falls on; for part `start`, what the command ends with."""
+    """The verdict of the faulty run or, for part `start`, the exit of the command."""
     kind: str = ""
     falls_on: int = 2
-    """The run that the fault falls on; 0: on none."""
+    """The number of the faulty run; 0 if there is none."""
     part: Part = "run"
     hangs: bool = False
-    """Is not waited for long."""
+    """Whether its timeout is short."""
     padding: int = 0
-    """Bytes of a comment in its second stream, more than the buffers of a connection hold."""
+    """The size of a comment in its second stream, which exceeds the buffers of a connection."""
     status: int = 200
-    """Of the answer that its second stream is."""
+    """The text of the answer in its second stream."""
 
     @property
     def program(self) -> str:
-        """The source of the program."""
+        """The source code of the program."""
         if self.part == "python":
             return self.code
         ends = "serve(broken)\n" if "def broken(" in self.code and "serve(" not in self.code else ""
@@ -115,7 +115,7 @@ adapter.capabilities = []
 LEGAL = (
     legal(
         "answers-out-of-order",
-        "answers four runs in the opposite order, having said `concurrency` 4",
+        "claims `concurrency` 4 and answers four runs in reverse order",
         "greet(concurrency=4)\nfor message in reversed([read() for _ in range(4)]): answer(message)\nread()",
     ),
     legal(
@@ -128,7 +128,7 @@ def broken(message):
     ),
     legal(
         "blank-lines",
-        "ends lines with CR LF, and writes blank ones",
+        "ends lines with CR LF, and writes blank lines",
         """\
 def broken(message):
     line = json.dumps({"op": "result", "id": message["id"], "outcome": outcome(message)})
@@ -141,7 +141,7 @@ def broken(message):
     ),
     legal(
         "unknown-fields",
-        "sends fields that nobody knows",
+        "sends unknown fields",
         "def broken(message): answer(message, future={'n': 1})",
     ),
     legal(
@@ -156,25 +156,27 @@ def broken(message):
     ),
     legal(
         "leaves-a-child",
-        "leaves a child that holds its stdout open",
+        "leaves a child that keeps its stdout open",
         "def broken(message): child(); answer(message)",
     ),
     legal(
         "leaves-a-child-in-a-session-of-its-own",
-        "leaves a child in a session of its own",
+        "leaves a child in a separate session",
         "def broken(message): child(start_new_session=True); answer(message)",
     ),
 )
 
 START = (
-    start("exits-at-once", "exits at once", "sys.exit()"),
-    start("exits-at-once-and-says-why", "exits at once, and says why on stderr", "sys.exit('no licence')"),
-    start("raises-at-once", "raises at once", "import a_module_that_nobody_has"),
+    start("exits-at-once", "exits immediately", "sys.exit()"),
+    start(
+        "exits-at-once-and-says-why", "exits immediately, with the reason on stderr", "sys.exit('no licence')"
+    ),
+    start("raises-at-once", "raises immediately", "import a_module_that_nobody_has"),
     start("never-greets", "never answers the greeting", "time.sleep(60)", hangs=True),
     start("prints-a-banner", "prints a banner first", "print('Welcome!', flush=True); serve(answer)"),
     start(
         "refuses-the-version",
-        "speaks another version of the protocol",
+        "speaks a different version of the protocol",
         "read(); write(op='hello', protocol=2, implementation={'name': 'broken'}); read()",
     ),
     start(
@@ -202,17 +204,17 @@ RUN = (
     ),
     hang(
         "sends-small-events-without-end",
-        "sends small events without end",
+        "sends small events endlessly",
         "def broken(message):\n    while True: write(op='event', id=message['id'], event={'type': 'usage'})",
     ),
     hang(
         "floods-stderr-for-ever",
-        "writes to stderr without end",
+        "writes to stderr endlessly",
         "def broken(message):\n    while True: sys.stderr.write('x' * 10_000)",
     ),
     faulted(
         "sends-events-without-end",
-        "sends large events without end",
+        "sends large events endlessly",
         "def broken(message):\n    while True: write(op='event', id=message['id'], event='x' * 1_000_000)",
         "too-many-events",
     ),
@@ -224,8 +226,8 @@ RUN = (
         "    write(op='result', id=message['id'], outcome={'status': 'complete', 'content': blocks})",
         "too-many-blocks",
     ),
-    faulted("exits", "ends with code 7", "def broken(message): sys.exit(7)", "exited"),
-    faulted("exits-with-0", "ends with code 0 in mid-run", "def broken(message): sys.exit()", "exited"),
+    faulted("exits", "exits with code 7", "def broken(message): sys.exit(7)", "exited"),
+    faulted("exits-with-0", "exits with code 0 during a run", "def broken(message): sys.exit()", "exited"),
     faulted("raises", "raises", "def broken(message): {}['delta']", "exited"),
     faulted("is-killed", "is killed by a signal", "def broken(message): os.kill(os.getpid(), 9)", "exited"),
     faulted(
@@ -233,7 +235,7 @@ RUN = (
     ),
     Broken(
         "dies-and-its-child-holds-stdout",
-        "ends, while a child holds its stdout open",
+        "exits while a child keeps its stdout open",
         "def broken(message): child(); os._exit(3)",
         "faulted",
         "exited",
@@ -241,7 +243,7 @@ RUN = (
     ),
     Broken(
         "dies-and-its-child-has-a-session",
-        "ends, while a child in a session of its own holds its stdout open",
+        "exits while a child in a separate session keeps its stdout open",
         "def broken(message): child(start_new_session=True); os._exit(3)",
         "faulted",
         "exited",
@@ -256,13 +258,13 @@ RUN = (
     faulted("prints-a-list", "prints a list", "def broken(message): print('[1, 2]', flush=True)", "not-json"),
     faulted(
         "prints-nothing-but-escapes",
-        "prints what moves a terminal's cursor",
+        "prints escape sequences that move a terminal's cursor",
         "def broken(message): print('\\x1b[2Jready', flush=True)",
         "not-json",
     ),
     faulted(
         "half-a-line",
-        "ends in the middle of a line",
+        "exits in the middle of a line",
         'def broken(message): put(b\'{"op": "resu\'); sys.exit()',
         "exited",
     ),
@@ -286,7 +288,7 @@ RUN = (
     ),
     faulted(
         "beyond-a-double",
-        "answers with a number that no double holds",
+        "answers with a number that does not fit in a double",
         """\
 def broken(message):
     put(b'{"op": "result", "id": "%s", "outcome": 1e999}\\n' % message['id'].encode())""",
@@ -318,7 +320,7 @@ def broken(message):
     ),
     faulted(
         "answers-what-nobody-asked",
-        "answers a run that was never asked, before its own",
+        "answers a run that was never requested, before the real one",
         "def broken(message): answer({**message, 'id': '99'}); answer(message)",
         "unknown-id",
     ),
@@ -342,7 +344,7 @@ def broken(message):
     ),
     faulted(
         "empty-result",
-        "answers with nothing",
+        "answers with an empty result",
         "def broken(message): write(op='result', id=message['id'])",
         "not-a-message",
     ),
@@ -355,20 +357,20 @@ def broken(message):
     ),
     faulted(
         "says-that-it-failed",
-        "says that it failed itself",
+        "reports its own failure",
         "def broken(message): write(op='result', id=message['id'], errored={'message': 'KeyError: delta'})",
         "errored",
     ),
     Broken(
         "skips-what-it-claims",
-        "declines what it claims",
+        "skips a run that it claims to support",
         "def broken(message): write(op='result', id=message['id'], skipped={'reason': 'no mood'})",
         "fail",
         "skipped",
     ),
     Broken(
         "not-the-normal-form",
-        "answers in a form of its own",
+        "answers in an unknown form",
         "def broken(message): write(op='result', id=message['id'], outcome={'status': 'done'})",
         "fail",
     ),
@@ -381,7 +383,7 @@ def broken(message):
     ),
     Broken(
         "ends-with-several-in-flight",
-        "ends while it has several runs, because of one of them",
+        "exits during several runs, because of one of them",
         """\
 greet(concurrency=4)
 while (message := read())["op"] == "run":

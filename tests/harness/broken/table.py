@@ -1,4 +1,4 @@
-"""What really happens with each broken adapter, as rows and as docs/internals/broken-adapters.md."""
+"""Run each broken adapter, and write the results to docs/internals/broken-adapters.md."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ PARTS: dict[Part, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What came of one adapter."""
+    """The result for one adapter."""
 
     exit: str
     verdicts: tuple[str, ...]
     kind: str
-    """Of the first answer that is none; empty where all are."""
+    """The kind of the first missing answer; empty if there are answers to all runs."""
     reads: str
-    """The sentence that is shown of it."""
+    """The message shown about it."""
     printed: str
     left: frozenset[int]
-    """Processes that still run a second later."""
+    """The processes that are still running a second later."""
     sockets: frozenset[str] = frozenset()
-    """What the harness left open, a port that it listens on among them."""
+    """The sockets that the harness left open, including listening ones."""
     seconds: float = 0.0
 
     @property
     def fell_on(self) -> int:
-        """The number of the first run that did not pass, 0 where all did."""
+        """The number of the first run that did not pass, or 0 if all passed."""
         return next((i for i, verdict in enumerate(self.verdicts, 1) if verdict != "pass"), 0)
 
     @property
     def verdict(self) -> str:
-        """The verdict on that run; the exit code where nothing was judged."""
+        """The verdict on that run, or the exit code if nothing was judged."""
         return self.verdicts[self.fell_on - 1] if self.verdicts and self.fell_on else self.exit or "pass"
 
 
@@ -102,7 +102,7 @@ def happens(broken: Broken) -> Happened:
 
 
 def page(rows: Mapping[str, str]) -> str:
-    """Return docs/internals/broken-adapters.md with the row of each adapter, by its id."""
+    """Return docs/internals/broken-adapters.md with a row for each adapter, by its id."""
     lines = [HEAD]
     for part, title in PARTS.items():
         lines += [f"## {title}", "", "| the adapter | verdict | fault | what you read |", "|---|---|---|---|"]
@@ -117,7 +117,7 @@ def generate() -> dict[Path, bytes]:
 
 
 def row(broken: Broken, seen: Happened) -> str:
-    """Return the line of the table for what was seen of `broken`."""
+    """Return the table row for the result of `broken`."""
     kind = f"`{seen.kind}`" if seen.kind else ""
     return f"| {broken.does} | {seen.verdict} | {kind} | {_cell(seen.reads)} |"
 
@@ -127,12 +127,12 @@ def _judged(finished: FinishedRun, answers: list[Answer], printed: str, left: fr
     bad = next((each for each in trials if each.verdict != "pass"), None)
     kind = next((_kind(each) for each in answers if _kind(each)), "")
     if bad is not None and (bad.reason or "").startswith("not-asked: "):
-        kind = "not-asked"  # that is seen by the server, not by the answer
+        kind = "not-asked"  # the server detects this, not the answer
     return Happened("", tuple(each.verdict for each in trials), kind, _sentence(bad, kind), printed, left)
 
 
 def _sentence(result: TrialResult | None, kind: str) -> str:
-    """Return what is said of a result; the kind of a fault, with which it begins, has a column of its own."""
+    """Return the message about a result, without the kind of fault, which has a separate column."""
     if result is None:
         return ""
     words = result.reason or "; ".join(f"{check.path}: {_told(check)}" for check in result.checks)
@@ -171,7 +171,7 @@ def _trial(number: str, broken: Broken) -> Trial:
 
 
 def _timeout(broken: Broken) -> float:
-    """Return how long an answer is waited for: a client has to have asked meanwhile, on any machine."""
+    """Return the timeout for an answer, within which a client must have sent its request on any machine."""
     if not broken.hangs:
         return TIMEOUT
     return SHORT_OVER_HTTP if broken.part == "http" else SHORT
@@ -189,7 +189,7 @@ def _connection(broken: Broken, folder: Path) -> Connection:
 
 @contextmanager
 def _bounds(broken: Broken) -> Iterator[None]:
-    """Wait shortly for the ends of programs, and for greetings that never come."""
+    """Use short timeouts for the exit of programs, and for greetings that never come."""
     hello = SHORT if broken.hangs and broken.part == "start" else program_module.HELLO_SECONDS
     with (
         patch.object(program_module, "STOP_SECONDS", STOP_SECONDS),
@@ -201,14 +201,14 @@ def _bounds(broken: Broken) -> Iterator[None]:
 
 @contextmanager
 def _mark() -> Iterator[str]:
-    """Put a name into the environment that every program of this run inherits."""
+    """Set an environment variable that every program of this run inherits."""
     name = f"CONFORM_TEST_{secrets.token_hex(8)}"
     with patch.dict(os.environ, {name: "1"}):
         yield name
 
 
 def _left(mark: str) -> frozenset[int]:
-    """Return the processes with `mark` that do not end within a second: a signal takes its time to kill."""
+    """Return the processes with `mark` that do not end within a second, since killing takes some time."""
     until = time.monotonic() + 1
     while (found := _marked(mark)) and time.monotonic() < until:
         time.sleep(0.01)

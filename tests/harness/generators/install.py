@@ -1,4 +1,4 @@
-"""Install the pinned generators of types into the user's cache; `make generators` runs this."""
+"""Install the pinned type generators in the user's cache; `make generators` runs this."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ HERE = Path(__file__).parent
 DIGEST = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
 FOLDER = find_user_cache(None) / "tests" / f"generators-{DIGEST[:12]}"
 MARK = FOLDER / "installed"
-"""File that exists if the installation finished."""
+"""A file that exists if the installation was finished."""
 COMMANDS = FOLDER / "node_modules" / ".bin"
 
 
 def install() -> None:
-    """Install exactly what the lock file lists, from the user's registry."""
+    """Install exactly the packages in the lock file, from the user's registry."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for path in HERE.glob("*.json"):
         shutil.copy(path, FOLDER)

@@ -20,7 +20,7 @@ EMPTY_DATE: Final = "1970-01-01T00:00:00.000Z"
 
 
 def find_base_url(cassette: Cassette) -> str:
-    """Return scheme and host of the request that a client sends by default."""
+    """Return the scheme and host of the request that a client sends by default."""
     recording = APIS[cassette.api].recording
     return f"https://{(recording and recording.host) or DEFAULT_HOST}"
 

@@ -25,7 +25,7 @@ class RunAnswer:
     outcome: Any
     events: Any
     raised: ExceptionRecord | None = None
-    """The exception of the library, if the result has one."""
+    """The library's exception, if the result has one."""
 
 
 def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:

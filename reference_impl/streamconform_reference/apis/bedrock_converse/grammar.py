@@ -132,7 +132,7 @@ class BedrockConverseGrammar(Grammar):
             yield "exception-known", f"it is {format_value(name)}"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by a frame."""
+        """Yield other violations in a frame."""
         index = payload.get("contentBlockIndex")
         match kind:
             case "contentBlockStart":

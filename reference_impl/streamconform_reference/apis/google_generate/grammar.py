@@ -80,7 +80,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by a chunk."""
+        """Yield other violations in a chunk."""
         if self.failed:
             yield "terminal-last", f"another {kind} comes after an error"
         if kind == "error":

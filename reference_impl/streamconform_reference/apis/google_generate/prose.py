@@ -1,13 +1,13 @@
 """Text and thinking without blocks on the wire: deltas in, blocks out.
 
-Adjacent deltas of one kind form one block; a delta of the other kind, or any other part, ends it.
+Adjacent deltas of the same kind form one block; a delta of the other kind, or any other part, ends it.
 
-Any part may have a signature, which the client must return on the same part, and a part that has one must not
-be merged with a part that has none. So signed text is a separate block, often an empty one. Thinking arrives
-in pieces whose last one is signed: the signature ends the block.
+Any part may have a signature, which the client must return on the same part, and a signed part must not be
+merged with an unsigned one. Signed text is therefore a separate block, often an empty one. Thinking arrives
+in pieces, the last of which is signed, so the signature ends the block.
 
-An image or another part without a common form cannot carry a signature in the normal form. Its signature
-goes to the thinking before it, else to thinking without text.
+In the normal form, an image or another part without a common form cannot have a signature. Its signature is
+put on the thinking before it, or else on thinking without text.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -31,7 +31,7 @@ class SignedProse:
         self._kind: Literal["text", "thinking"] | None = None
 
     def append(self, kind: Literal["text", "thinking"], text: str, signature: str = "") -> None:
-        """Append a part of text or thinking; text, signature or both are not empty."""
+        """Append a part of text or thinking; it has text, a signature, or both."""
         is_apart = bool(signature) and (kind == "text" or not text)
         if kind != self._kind or is_apart:
             self.end()
@@ -47,7 +47,7 @@ class SignedProse:
             self.end()
 
     def sign_other(self, signature: str) -> None:
-        """Keep the signature of a part without a common form in thinking, and end the open block."""
+        """Put the signature of a part without a common form on thinking, and end the open block."""
         if signature:
             if self._kind != "thinking":
                 self.end()

@@ -36,7 +36,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "FINISH_REASON_UNSPECIFIED": "other",
 }
 
-# The reasons as enum numbers of the Gemini API. Vertex AI has the same numbers up to 5.
+# The reasons by their enum numbers in the Gemini API. Vertex AI uses the same numbers up to 5.
 # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
 NUMBERED_REASONS: Final[Mapping[str, str]] = {
     "0": "FINISH_REASON_UNSPECIFIED",
@@ -58,8 +58,7 @@ NUMBERED_REASONS: Final[Mapping[str, str]] = {
 def read_enum(value: Any, key: str) -> str:
     """Return an enum value's name, or its number as text.
 
-    Raises:
-        BrokenPayloadError: it is neither; the key is for the error message.
+    Raises: BrokenPayloadError: the value is neither; the key is used in the error message.
     """
     # `type`, because `True` is an `int`.
     if isinstance(value, str) or type(value) is int:

@@ -4,17 +4,16 @@ Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini
 https://ai.google.dev/gemini-api/docs/thought-signatures, https://ai.google.dev/gemini-api/docs/thinking, and
 the types of the `google-genai` package 3.4.0.
 
-- The model is in the path. The method name selects streaming.
-- Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
-- An answer is one content with all its calls, and all results are one user content, in the same order.
-- A result is in `output`, or in `error` if the tool failed. It is never the response itself: an object that
-  happens to have the key `error` would count as a failure. Images are parts of the response for Gemini 3,
-  and parts next to it for earlier models, which ignore the inner ones.
-- A signature goes back on its original part. Images and other parts without a common form have it in
-  thinking without text, directly before them.
-- Gemini 3 rejects the first call of an answer by another model, because it has no signature.
-  `_PLACEHOLDER_SIGNATURE` is what Google documents for such histories.
-- There is no option for "one call at most", and none for strict schemas of single tools.
+- The model is in the path. The method name selects streaming. - Tools have full JSON Schemas, which
+  `parameters` does not accept. A tool without parameters has no schema. - An answer is one `content` with all
+  its calls, and all results are one user `content`, in the same order. - A result is in `output`, or in
+  `error` if the tool failed. It is never the response itself, because an object that happens to have the key
+  `error` would count as a failure. For Gemini 3, images are parts of the response; for earlier models, which
+  would ignore those, they are parts next to it. - A signature is sent back on its original part. For images
+  and other parts without a common form, it is in thinking without text, directly before them. - Gemini 3
+  rejects an answer by another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE` is the value
+  that Google documents for such histories. - There is no option for "one call at most", and none for a strict
+  schema of an individual tool.
 """
 
 from __future__ import annotations
@@ -99,14 +98,14 @@ def _build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tool choice: a named tool is ANY with only that tool."""
+    """Return the tool choice; a named tool is requested as ANY with only that tool."""
     if isinstance(requested, Mapping):
         return {"mode": "ANY", "allowedFunctionNames": [requested["name"]]}
     return {"mode": _MODES[requested]}
 
 
 def _build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
-    """Return the budget or the level, never both; models with levels cannot disable thinking."""
+    """Return the budget or the level, but never both; models with levels cannot disable thinking."""
     leveled = options.by in ("effort", "adaptive")
     if options.off:
         return {"thinkingLevel": "MINIMAL"} if leveled else {"thinkingBudget": 0}
@@ -119,7 +118,7 @@ def _build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
 
 
 def _build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Yield the contents, without empty ones, which the API rejects."""
+    """Yield the contents, leaving out empty ones, which the API rejects."""
     before_3 = _GEMINI_3.search(conversation["model"]) is None
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
@@ -144,7 +143,7 @@ def _build_part(block: Block) -> dict[str, Any]:
 
 
 def _build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator[dict[str, Any]]:
-    """Yield the parts of results, followed by their images if those are not inside."""
+    """Yield the parts of results, followed by their images if the parts do not contain them."""
     for result in results:
         response: dict[str, Any] = {"id": result.id, "name": result.name, "response": build_response(result)}
         images = filter_images(result.parts)
@@ -156,7 +155,7 @@ def _build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator
 
 
 def build_response(result: ToolResult) -> dict[str, Any]:
-    """Return the output of a tool: a single JSON value as itself, anything else as text."""
+    """Return a tool's output: a single JSON value unchanged, anything else as text."""
     parts = [entry for entry in result.parts if entry["type"] != "image"]
     alone = len(parts) == 1 and parts[0]["type"] == "json"
     return {"error" if result.error else "output": parts[0]["value"] if alone else join_text(parts)}
@@ -181,7 +180,7 @@ def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, An
 
 
 def _sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
-    """Sign the first call, as the model itself would have done."""
+    """Sign the first call, as the model itself would."""
     first = next((entry for entry in parts if "functionCall" in entry), None)
     if first:
         first.setdefault("thoughtSignature", signature)

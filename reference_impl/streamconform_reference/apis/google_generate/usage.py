@@ -1,12 +1,12 @@
 """Convert Gemini's `usageMetadata` to disjoint buckets.
 
-- `promptTokenCount` includes cache reads; `toolUsePromptTokenCount`, the prompt tokens of the provider's
-  own tools, is separate; it is charged as input, except for what Google Search retrieved.
-  `candidatesTokenCount` excludes the thoughts: recorded, 9 + 23 + 185 = 217.
-- Every chunk may report, cumulatively. The last report of each count wins, before the buckets are
-  computed. Vertex AI reports no counts before the last chunk.
-- A count of zero is omitted. The model's output is the candidates and the thoughts together, so if only
-  one of them is reported the other is zero; if both are absent nothing was reported.
+- `promptTokenCount` includes cache reads; `toolUsePromptTokenCount`, the prompt tokens of the provider's own
+  tools, is separate and charged as input, except for content retrieved by Google Search.
+  `candidatesTokenCount` excludes the thoughts: in a recording, 9 + 23 + 185 = 217. - Every chunk may report
+  usage, which is cumulative. The last report of each count wins, before the buckets are computed. Vertex AI
+  reports no counts before the last chunk. - A count of zero is omitted. The model's output is the sum of
+  candidates and thoughts, so if only one of them is reported, the other is zero; if both are absent, nothing
+  was reported.
 
 Source: https://ai.google.dev/api/generate-content#UsageMetadata and the types of the `google-genai`
 package.
@@ -44,7 +44,7 @@ _DETAILS: Final = {
     "cacheTokensDetails": "cache_read",
     "candidatesTokensDetails": "output",
 }
-"""Fields with tokens by modality, and the count that each is part of. Tool tokens are always text."""
+"""Fields with tokens by modality, and the count that each belongs to. Tool tokens are always text."""
 
 PRICED: Final = ("serviceTier", *_DETAILS)
 """The fields of `usageMetadata` that `read_billing` reads."""

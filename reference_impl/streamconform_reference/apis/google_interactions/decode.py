@@ -1,19 +1,17 @@
 """Gemini's Interactions: server-sent events in, events and the outcome out.
 
 Source: https://ai.google.dev/api/interactions-api, the types of the `google-genai` package 3.4.0, and
-recorded streams. `steps` reads the content, `usage` the counts.
+recorded streams. `steps` reads the content, and `usage` the counts.
 
 Undocumented behavior, and differences between servers:
 
 - The payload's `event_type` decides. `interaction.completed` ends the answer, whatever its status; `[DONE]`
-  alone does not.
-- Until June 2026 the events had other names (`content.start`), which emulating servers still send.
-- Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as totals so
-  far. `step_usage` covers only one step, and is ignored.
-- A refused request may end a stream that has begun with a JSON document on a separate line
-  (googleapis/js-genai#1973).
-- `failed` and an `error` event make the answer an error, even with a code that says it was blocked.
-- The first id and the first model that are not empty win.
+  alone does not. - Until June 2026, the events had other names (`content.start`), which emulating servers
+  still send. - Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as
+  the totals so far. `step_usage` covers only one step and is ignored. - If the request is refused after the
+  stream has begun, a JSON document on a separate line may end it (googleapis/js-genai#1973). - `failed` and
+  an `error` event make the answer an error, even with a code that says it was blocked. - The first id and the
+  first model that are not empty win.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
 }
 _ENDS_CALLS: Final = frozenset({"completed", "requires_action"})
 _USAGE_IN_METADATA: Final = ("total_usage", "usage")
-"""The documented name, and the one in recorded streams."""
+"""The documented name, and the name in recorded streams."""
 
 
 def on_created(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
@@ -60,12 +58,12 @@ def on_status_update(answer: GoogleInteractionsDecoder, payload: Payload) -> Non
 
 
 def on_step_start(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
-    """Start a step, which may be whole."""
+    """Start a step, which may already be complete."""
     answer.steps.start(read_index(payload, "index"), require_object(payload, "step"))
 
 
 def on_content_start(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
-    """Start a step of the first schema, in which each content of the answer had an index."""
+    """Start a step of the first schema, in which each content item of the answer had an index."""
     answer.steps.start_content(read_index(payload, "index"), require_object(payload, "content"))
 
 
@@ -81,7 +79,7 @@ def on_step_stop(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
 
 
 def on_completed(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
-    """End the answer: this is the terminal event."""
+    """End the answer; this is the terminal event."""
     answer.finish(require_object(payload, "interaction"))
 
 
@@ -123,7 +121,7 @@ class GoogleInteractionsDecoder(Decoder):
         """Read one payload; unknown types are ignored."""
         kind = payload.get("event_type")
         if kind is None and payload.get("error") is not None:
-            kind = "error"  # the document that refuses a request
+            kind = "error"  # a document that refuses the request
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             return
@@ -134,7 +132,7 @@ class GoogleInteractionsDecoder(Decoder):
         handler(self, payload)
 
     def identify(self, interaction: Payload) -> None:
-        """Set model and id, unless they are known."""
+        """Set the model and id, unless they are already known."""
         self.message.model = self.message.model or read_text(interaction, "model") or None
         self.message.response_id = self.message.response_id or read_text(interaction, "id") or None
 
@@ -167,7 +165,7 @@ class GoogleInteractionsDecoder(Decoder):
         self.message.complete()
 
     def _read_failure(self, interaction: Payload, status: str) -> Error:
-        """Return the first error of the interaction, else that of one of its steps."""
+        """Return the first error of the interaction, or else of one of its steps."""
         listed = [*read_objects(interaction, "errors"), interaction.get("error"), self.steps.error]
         error = next((item for item in listed if isinstance(item, dict)), {})
         read = read_error({"error": error})

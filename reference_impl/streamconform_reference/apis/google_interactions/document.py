@@ -1,4 +1,4 @@
-"""The answer without streaming, as the payloads of an equivalent stream.
+"""The non-streaming answer, as the payloads of an equivalent stream.
 
 Source: https://ai.google.dev/api/interactions-api#Resource:Interaction
 """
@@ -12,7 +12,7 @@ from streamconform_reference.decoding.fields import read_objects
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield each step, with all of its content in its start, and the end; an error is unchanged.
+    """Yield each step, with all its content in its start, and the end; an error is yielded unchanged.
 
     Raises:
         BrokenPayloadError: the document has no steps.

@@ -2,12 +2,11 @@
 
 Source: https://ai.google.dev/api/interactions-api and recorded streams
 
-- One step is open at a time: the pieces of others wait until it ends. A step of text or thinking starts with
-  its first piece, so that none is empty.
-- The start of a call has an empty object; its arguments follow as text. The first fragment is empty. An open
-  call that has to end is made unparseable (`arguments_text`).
-- A tool that the provider ran is one of Google's if it has such a name, else one of an MCP server.
-- Usage is in the last event, and only there.
+- Only one step is open at a time: the pieces of others wait until it ends. A step of text or thinking starts
+  with its first piece, so that no step is empty. - The start of a call has an empty object as arguments; the
+  real arguments follow as text. The first fragment is empty. An open call that has to end is made unparseable
+  (`arguments_text`). - A tool that the provider ran is written as one of Google's if it has such a name, or
+  else as one of an MCP server. - Usage is only in the last event.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class GoogleInteractionsEncoder:
     """Writes one response of `POST /v1beta/interactions` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing, and its events have no time."""
+        """Start before the first byte; the API has a single framing, and its events contain no time."""
         del framing, created
         self._head: Json = {"id": response_id, "object": "interaction", "model": model}
         self._steps = BlockSequencer()
@@ -91,7 +90,7 @@ class GoogleInteractionsEncoder:
         )
 
     def ping(self) -> bytes:
-        """Return a comment: the API documents no event for it."""
+        """Return a comment, because the API documents no event for this."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
@@ -246,7 +245,7 @@ def _call(call_id: str, name: str, executor: Executor, arguments: Any) -> Json:
 
 
 def _usage(usage: Usage | None) -> Json:
-    """Return the field with the known counts, none if there are none."""
+    """Return the field with the known counts; nothing if there are none."""
     known = encode_usage(usage)
     if known is None:
         return {}

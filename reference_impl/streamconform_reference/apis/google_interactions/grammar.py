@@ -123,7 +123,7 @@ class GoogleInteractionsGrammar(Grammar):
             yield "no-done-marker", "`[DONE]` came before `interaction.completed`"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by a frame."""
+        """Yield other violations in a frame."""
         index = payload.get("index")
         match kind:
             case "interaction.created":

@@ -1,4 +1,4 @@
-"""Losses of Gemini's Interactions, and the values that it uses instead.
+"""What Gemini's Interactions cannot express, and the values that it uses instead.
 
 Source: https://ai.google.dev/api/interactions-api, https://ai.google.dev/gemini-api/docs/api-errors
 """
@@ -86,7 +86,7 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def is_own_block(block: Other) -> bool:
-    """Whether a block is a medium, or the result of one of Google's tools."""
+    """Whether a block is a media item, or the result of one of Google's tools."""
     is_own = block.kind in MEDIA or block.kind.endswith(_RESULT)
     return is_own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 
@@ -98,13 +98,13 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def choose_status(stop: Stop, *, called: bool) -> str:
-    """Return the status: the raw one if the API has it and it means the same."""
+    """Return the status: the raw one if the API has it and it has the same meaning."""
     known = Stop(stop.reason, stop.raw if stop.raw in STOP_REASONS else None)
     return STATUSES.of(known, called=called)
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error with one of the API's codes; its errors contain no HTTP status."""
+    """Return the error with one of the API's codes, and without an HTTP status, which its errors lack."""
     code = error.type if error.type in _ERRORS.values() else _ERRORS.get(error.status, "api_error")
     return Error(code, error.message or _NO_MESSAGE, None)
 

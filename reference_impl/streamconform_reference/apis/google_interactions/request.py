@@ -1,15 +1,14 @@
-"""Build the body of `POST /v1beta/interactions` from a conversation, without state at the provider.
+"""Build the body of `POST /v1beta/interactions` from a conversation, without storing state at the provider.
 
 Source: https://ai.google.dev/api/interactions-api#CreateInteraction,
 https://ai.google.dev/gemini-api/docs/interactions, and the types of the `google-genai` package 3.4.0.
 
-- `store` is true by default, so it is always sent. The history is then in `input`, as steps.
-- Thought steps go back with summary and signature, in their place: without them a call that is sent back is
-  rejected (allenhutchison/obsidian-gemini#1269).
-- A result is a step after the calls. Its value is sent unchanged if it is one JSON object, else as text, or
-  as contents if it has images.
-- Calls of Google's tools and their results go back as the same steps.
-- There is no option for "one call at most", and thinking cannot be switched off.
+- `store` is true by default, so it is always sent, as false. The history is then in `input`, as steps. -
+  Thought steps are sent back at their position, with their summary and signature; without them, the API
+  rejects a call that is sent back (allenhutchison/obsidian-gemini#1269). - A result is a step after the
+  calls. Its value is sent unchanged if it is a single JSON object, as contents if it has images, and
+  otherwise as text. - Calls of Google's tools, and their results, are sent back as the same steps. - There is
+  no option for "one call at most", and thinking cannot be switched off.
 """
 
 from __future__ import annotations
@@ -93,21 +92,21 @@ def build_request(conversation: Conversation) -> Request:
 
 
 def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool in the API's format; one without parameters has no schema."""
+    """Return a tool in the API's format; a tool without parameters has no schema."""
     parameters = build_schema(tool)
     schema = {"parameters": parameters} if parameters["properties"] else {}
     return {"type": "function", "name": tool["name"], **build_description(tool), **schema}
 
 
 def _build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice: a named tool is `any` with only that tool."""
+    """Return the tool choice; a named tool is requested as `any` with only that tool."""
     if isinstance(requested, Mapping):
         return {"allowed_tools": {"mode": "any", "tools": [requested["name"]]}}
     return _MODES[requested]
 
 
 def _build_thinking(options: ThinkingOptions) -> dict[str, Any]:
-    """Return level and summaries; the API has no budget."""
+    """Return the thinking level and the summaries option; the API has no budget."""
     if options.off:
         return {"thinking_level": "minimal"}
     level = {"thinking_level": _LEVELS.get(options.effort, options.effort)} if options.effort else {}
@@ -129,14 +128,14 @@ def _build_steps(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def _build_content(part: Block) -> dict[str, Any]:
-    """Return a content of a user's message, or of a result."""
+    """Return a content item of a user's message or of a result."""
     if part["type"] == "image":
         return {"type": "image", "mime_type": part["media_type"], "data": part["data"]}
     return {"type": "text", "text": part_text(part)}
 
 
 def _build_answer(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """Yield the steps of an answer. Texts that follow each other are contents of one step."""
+    """Yield the steps of an answer. Consecutive texts are contents of one step."""
     texts: list[dict[str, Any]] = []
     for block in blocks:
         if block["type"] in ("text", "refusal"):
@@ -154,7 +153,7 @@ def _build_answer(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
 
 
 def _build_step(block: Block) -> dict[str, Any] | None:
-    """Return the step of a block, None if it has none."""
+    """Return the step for a block, or None if it has none."""
     match block["type"]:
         case "thinking":
             return _build_thought(block.get("text", ""), block.get("signature"))
@@ -181,7 +180,7 @@ def _build_thought(text: str, signature: str | None) -> dict[str, Any]:
 
 
 def _build_result(result: ToolResult) -> dict[str, Any]:
-    """Return the step of a result."""
+    """Return the step for a result."""
     failed = {"is_error": True} if result.error else {}
     value = _build_value(result.parts)
     return {"type": "function_result", "call_id": result.id, "name": result.name, "result": value, **failed}

@@ -1,17 +1,15 @@
-"""Steps in, blocks out: how each type of step starts and grows.
+"""Turn steps into blocks: how each type of step starts and grows.
 
-- `model_output`: each run of text is a block, and its annotations are its citations. An image or other
-  medium is an `other` block under its type.
-- `thought`: one block of thinking, whose summaries follow each other. Its signature is the last one that is
-  not empty: some servers send empty ones first.
-- `function_call`: a call of the client. Its arguments are an empty object in the start and fragments of text
-  in the deltas; a whole object replaces what came before.
-- Any other step whose type ends with `_call` is a call of one of Google's tools, named like its type.
-- Any other step is an `other` block under its type, with what its deltas add.
-- `user_input` repeats the request, and is left out.
+- `model_output`: each run of text is a block, whose annotations are its citations. An image or other media
+  item is an `other` block of the same type. - `thought`: one block of thinking, which joins the summaries.
+  Its signature is the last one that is not empty, because some servers send empty ones first. -
+  `function_call`: a call for the client. Its arguments are an empty object in the start and fragments of text
+  in the deltas; a complete object replaces everything before it. - Any other step whose type ends with
+  `_call` is a call of one of Google's tools, named after its type. - All remaining steps are `other` blocks
+  of the same type, including the data in their deltas. - `user_input` repeats the request and is left out.
 
-A step is found by its `index`; without one, it is the step that started last. A delta that does not fit its
-step is ignored. A delta for an index that never started starts the step that it fits.
+An event belongs to the step with its `index`; without an index, to the step that started last. A delta that
+does not fit its step is ignored. A delta for an index that never started starts a step of the matching type.
 
 Source: https://ai.google.dev/api/interactions-api#Resource:Step and the types of the `google-genai` package
 3.4.0.
@@ -41,7 +39,7 @@ CITATIONS: Final = CitationFields(
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One step; it is itself the slot of its block, unless it is one of `model_output`."""
+    """One step. The object itself is the slot of the step's block, except for `model_output`."""
 
     kind: str
     run: int = 0
@@ -64,8 +62,7 @@ class Steps:
     def start(self, index: int | None, data: Payload) -> None:
         """Start a step, with what its start contains.
 
-        Raises:
-            BrokenPayloadError: it has no type.
+        Raises: BrokenPayloadError: the step has no type.
         """
         kind = data.get("type")
         if not isinstance(kind, str):
@@ -86,10 +83,9 @@ class Steps:
             self.message.add_other(kind, data, slot=step)
 
     def start_content(self, index: int | None, data: Payload) -> None:
-        """Start a content of the first schema as the step that it became.
+        """Start a content item of the first schema as the step that replaced it.
 
-        Raises:
-            BrokenPayloadError: it has no type.
+        Raises: BrokenPayloadError: the item has no type.
         """
         kind = data.get("type")
         is_step = isinstance(kind, str) and (kind == "thought" or kind.endswith((_CALL, "_result")))
@@ -138,7 +134,7 @@ class Steps:
         self.message.sign_content(step, read_text(data, "signature"))
 
     def _add_content(self, step: Step, content: Payload) -> None:
-        """Add a content of a `model_output`."""
+        """Add a content item of a `model_output`."""
         if content.get("type") == "text":
             _add_text(self, step, content)
             _add_annotations(self, step, content)
@@ -146,7 +142,7 @@ class Steps:
             add_medium(self, step, content)
 
     def _merge(self, step: Step, delta: Payload) -> None:
-        """Add the data in the delta of one of Google's tools; the delta has the type of its step."""
+        """Add the data in a delta of one of Google's tools; the delta has the same type as its step."""
         if step.kind.endswith(_CALL):
             if delta.get("arguments") is not None:
                 self.message.settle_arguments(step, delta["arguments"])
@@ -169,7 +165,7 @@ def _add_text(steps: Steps, step: Step, delta: Payload) -> None:
 def _add_annotations(steps: Steps, step: Step, delta: Payload) -> None:
     annotations = read_objects(delta, "annotations")
     if annotations:
-        # The words of a transcription are annotations too, and have no source.
+        # The words of a transcription are annotations too, but have no source.
         cited = [
             citation for citation in map(CITATIONS.read, annotations) if citation.source or citation.title
         ]
@@ -177,7 +173,7 @@ def _add_annotations(steps: Steps, step: Step, delta: Payload) -> None:
 
 
 def add_medium(steps: Steps, step: Step, delta: Payload) -> None:
-    """Add an image or other medium; the text after it is another block."""
+    """Add an image or other media item; text after it is a new block."""
     steps.message.end((step, step.run))
     step.run += 1
     steps.message.add_other(read_text(delta, "type") or "content", delta)
@@ -222,4 +218,4 @@ _STARTED_BY: Final = {
     "thought_summary": "thought",
     "thought_signature": "thought",
 }
-"""The step that a delta starts if none has its index."""
+"""The type of step that a delta starts if no step has its index."""

@@ -1,8 +1,8 @@
 """Convert the totals of an interaction to disjoint buckets.
 
-- `total_input_tokens` includes the cached ones and excludes those of tools; `total_output_tokens` excludes
-  the thoughts. In every recorded stream `total_tokens` is the sum of input, output, thoughts and tools.
-- Tokens that Google's tools read are charged as input, except for what Google Search retrieved.
+- `total_input_tokens` includes cached tokens but excludes those of tools; `total_output_tokens` excludes the
+  thoughts. In every recorded stream, `total_tokens` is the sum of input, output, thoughts and tools. - Tokens
+  that Google's tools read are charged as input, except for content retrieved by Google Search.
 
 Source: the types of the `google-genai` package 3.4.0, https://ai.google.dev/gemini-api/docs/pricing
 """
@@ -29,7 +29,7 @@ _MODALITIES: Final = {
     "cached_tokens_by_modality": "cache_read",
     "output_tokens_by_modality": "output",
 }
-"""Fields with tokens by modality, and the count that each is part of."""
+"""Fields with tokens by modality, and the count that each belongs to."""
 
 
 def read_usage_modalities(usage: Payload) -> dict[str, dict[str, int]]:
@@ -45,7 +45,7 @@ class Totals:
         self._counts: dict[str, int] = {}
 
     def update(self, usage: Payload) -> None:
-        """Take the counts of a report; null is ignored."""
+        """Add the counts of a report; null is ignored."""
         for name in (_INPUT, _CACHED, _OUTPUT, _THOUGHTS, _TOOLS):
             count = read_count(usage, name)
             if count is not None:

@@ -5,18 +5,16 @@ https://github.com/ollama/ollama/blob/main/api/types.go
 
 Undocumented behavior, and differences between versions:
 
-- The answer is complete with `done: true`; anything after it is ignored. `done_reason` alone does not
-  end the answer; older versions omit it, and then the reason is `stop`.
-- Thinking and text may share a record: thinking comes first. Tags such as `<think>` inside text stay
-  text: older versions leave them there, with or without the opening tag.
-- A call is whole in its record, which may be the one with `done: true`; calls may share a record.
-  Each entry is a call: in some versions `index` is the same for all, and ids are often absent.
-- Arguments are an object. If a server sends them as text, the text is one fragment.
-- `done_reason` is `stop` after calls too.
-- An error in mid-stream is a record `{"error": ...}` without type; one version used the error message
-  as the key (ollama/ollama#11781).
-- An absent count is unknown: `prompt_eval_count` is omitted if the whole prompt was cached
-  (ollama/ollama#2068). `eval_count` includes the thinking.
+- The answer is complete with `done: true`; anything after it is ignored. `done_reason` alone does not end the
+  answer; older versions omit it, in which case the reason is `stop`. - If thinking and text share a record,
+  thinking comes first. Tags such as `<think>` inside text stay text: older versions leave them there, with or
+  without the opening tag. - A call is complete in its record, which may be the one with `done: true`; calls
+  may share a record. Each entry is a call, because in some versions `index` is the same for all, and ids are
+  often absent. - Arguments are an object. If a server sends them as text, the text is one fragment. -
+  `done_reason` is `stop` after calls too. - A mid-stream error is a record `{"error": ...}` without a type;
+  one version used the error message as the key (ollama/ollama#11781). - An absent count is unknown:
+  `prompt_eval_count` is omitted if the entire prompt was cached (ollama/ollama#2068). `eval_count` includes
+  the thinking.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from streamconform_reference.outcome import Error, StopReason
 
 FieldHandler = Callable[["OllamaChatDecoder", Any], None]
 
-# `load` and `unload` are replies to a request without messages.
+# `load` and `unload` are the replies to requests without messages.
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "stop": "stop",
     "length": "length",
@@ -58,14 +56,14 @@ def take_content(answer: OllamaChatDecoder, content: Any) -> None:
 
 
 def take_tool_calls(answer: OllamaChatDecoder, entries: Any) -> None:
-    """Read whole calls, in their order on the wire."""
+    """Read complete calls, in their order on the wire."""
     if not isinstance(entries, list):
         raise BrokenPayloadError("`tool_calls` is not a list")
     for entry in entries:
         answer.read_call(entry)
 
 
-# The fields of a message in the order in which they are read, which is independent of the wire.
+# The fields of a message, in the order in which they are read, regardless of their order on the wire.
 FIELDS: Final[Mapping[str, FieldHandler]] = {
     "thinking": take_thinking,
     "content": take_content,
@@ -105,7 +103,7 @@ class OllamaChatDecoder(Decoder):
             self._read_unnamed_error(payload)
 
     def read_call(self, entry: Any) -> None:
-        """Read one call, which is always whole."""
+        """Read one call, which is always complete."""
         function = entry.get("function") if isinstance(entry, dict) else None
         if not isinstance(function, dict):
             raise BrokenPayloadError("a tool call has no `function`")
@@ -122,7 +120,7 @@ class OllamaChatDecoder(Decoder):
         self.message.end(slot)
 
     def read_done(self, record: Payload) -> None:
-        """Read the last record: stop reason and usage."""
+        """Read the last record, which contains the stop reason and usage."""
         raw = record.get("done_reason")
         if raw is not None and not isinstance(raw, str):
             raise BrokenPayloadError("`done_reason` is not text")

@@ -1,4 +1,4 @@
-"""The answer without streaming: a single record with the whole message.
+"""The non-streaming answer: a single record with the complete message.
 
 Source: https://docs.ollama.com/api/chat
 """

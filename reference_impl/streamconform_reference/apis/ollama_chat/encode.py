@@ -3,12 +3,10 @@
 Source: https://docs.ollama.com/api/chat and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
-- Every record has the model, and text, possibly empty; the first one has nothing else, so that a client
-  knows the model from the start. Such a record also keeps an idle stream alive: some clients fail on a
-  line without one.
-- A call is written when it has ended, because its arguments are an object, so calls are in the order of
-  their ends.
-- Durations are omitted, because nothing measures them.
+- Every record contains the model and text, possibly empty. The first record contains nothing else, so that a
+  client knows the model from the start. Such a record also keeps an idle stream alive, because some clients
+  fail on blank lines. - A call is written when it has ended, because its arguments are an object; calls are
+  therefore in the order of their ends. - Durations are omitted, because nothing measures them.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ class OllamaChatEncoder:
     """Writes one response of `POST /api/chat`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing, and its answers have no id."""
+        """Start before the first byte; the API has a single framing, and its answers contain no id."""
         del response_id, framing
         self._head = _head(model, created)
         self._calls = 0
@@ -78,7 +76,7 @@ class OllamaChatEncoder:
                 self._ended = True
                 return ndjson(_error(piece.error)) if piece.status == "error" else b""
             case _:
-                pass  # a start or an end that needs no record, or content that the API does not have
+                pass  # a start or an end, which needs no record, or content that the API cannot express
         return b""
 
     def _record(self, fields: Json, **end: Any) -> bytes:
@@ -86,7 +84,7 @@ class OllamaChatEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single record, an error if it is not complete."""
+    """Return the answer as a single record; an error if it is not complete."""
     del response_id
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":

@@ -65,14 +65,14 @@ class OllamaChatGrammar(Grammar):
         self.ids: set[str] = set()
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return `error`, `last` or `record`: records have no type."""
+        """Return `error`, `last` or `record`, since records have no type."""
         del frame
         if payload.get("error"):
             return "error"
         return "last" if payload.get("done") is True else "record"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by a record."""
+        """Yield other violations in a record."""
         if kind == "error":
             return
         model = payload.get("model")

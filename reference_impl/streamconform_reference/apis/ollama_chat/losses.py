@@ -1,4 +1,4 @@
-"""Losses of Ollama's chat, and the values that it uses instead.
+"""What Ollama's chat cannot express, and the values that it uses instead.
 
 Source: https://docs.ollama.com/api/chat and https://github.com/ollama/ollama/blob/main/api/types.go
 """
@@ -54,7 +54,7 @@ def encode_stop(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReaso
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error with its message only."""
+    """Return the error with only its message."""
     return Error(None, error.message or error.type or _NO_WORDS, None)
 
 

@@ -5,14 +5,12 @@ https://docs.ollama.com/capabilities/thinking, and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
 - Tools are in OpenAI's format, and `properties` has to be an object (ollama/ollama#10328). There is no tool
-  choice: for `none`, no tools are sent; `required` cannot be expressed.
-- Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
-- A result names its tool and its call; images are fields of the message that they belong to.
-- `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and
-  without a requested level the field is omitted (ollama/ollama#11751). The server rejects `think` for models
-  that do not think. It has no level below `low`.
-- `stream` is always sent, because the server streams by default.
-- There is no API key.
+  choice: for `none`, no tools are sent; `required` cannot be expressed. - Arguments are an object. The server
+  rejects text (neuron-core/neuron-ai#219). - A result names its tool and its call; images are in a field of
+  the message that they belong to. - `think` is a boolean or a level. Models with levels accept nothing else:
+  for `off` they get `low`, and if no level is requested, the field is omitted (ollama/ollama#11751). The
+  server rejects `think` for models that cannot think. There is no level below `low`. - `stream` is always
+  sent, because the server streams by default. - There is no API key.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ def build_request(conversation: Conversation) -> Request:
 
 
 def _build_think(options: ThinkingOptions) -> dict[str, Any]:
-    """Return whether to think, or the level, as a field, if there is one to send."""
+    """Return the field that enables or disables thinking or sets its level, if one is to be sent."""
     if options.by != "effort" and not (options.by is None and options.requested_effort):
         return {"think": not options.off}
     effort = "low" if options.off else options.effort
@@ -91,7 +89,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def _build_images(parts: Sequence[Block]) -> dict[str, Any]:
-    """Return the images as a field, if there are any: base64 without a type."""
+    """Return the images, as base64 without a type, in a field, if there are any."""
     data = [image["data"] for image in filter_images(parts)]
     return {"images": data} if data else {}
 
@@ -116,7 +114,7 @@ def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
-    """Return the message of a result."""
+    """Return the message with a result."""
     return {
         "role": "tool",
         "content": join_text(result.parts),

@@ -4,7 +4,7 @@ Source: https://platform.openai.com/docs/api-reference/chat/object for annotatio
 https://docs.perplexity.ai/api-reference/sonar-post and https://docs.x.ai/docs/guides/live-search. Every chunk
 may repeat the list: the last one that is not empty wins.
 
-A message has one text, so all citations belong to the first block of text.
+A message has only one text, so all citations belong to the first text block.
 """
 
 from __future__ import annotations

@@ -1,27 +1,25 @@
 """OpenAI Chat Completions and its dialects: server-sent events in, events and the outcome out.
 
-Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types of the `openai`
-package 3.54.0, and recorded streams of the vendors that speak it.
+Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types of the `openai` package
+3.54.0, and recorded streams of other vendors of this API.
 
 Undocumented behavior, and differences between servers:
 
 - The answer is complete with a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
-  incomplete after `[DONE]`, as it is at the end of the body.
-- The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter
-  repeats the reason there, some servers send more content and another reason. So the answer stays open
-  until `[DONE]` or the end of the body; the last of several reasons wins.
-- A call ends at the reason, so that the client's next step never waits for usage.
-- `finish_reason: ""` (SGLang) equals null. `stop` may follow tool calls and a refusal. A reason that
-  names a failure makes the answer an error even if no error object follows.
-- Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
-  choice may lack its `delta`. A `message` next to or after deltas repeats the answer (Perplexity,
-  MiniMax); it is read only if nothing came before it.
-- An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices.
-  It counts even after the reason, because the provider withdraws the answer with it.
-- `content` is text, null or, from Mistral and Databricks, a list of parts that may include thinking. Tags
-  such as `<think>` inside text stay text.
-- Fields come in any order; reasoning is read before the text of the same chunk.
-- The first id and the first model that are not empty win: Azure's first chunk has neither.
+  incomplete, whether it ends with `[DONE]` or with the end of the body. - The reason is not always in the
+  last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats the reason there, and some
+  servers send more content and another reason. The answer therefore stays open until `[DONE]` or the end of
+  the body, and the last of several reasons wins. - A call ends at the reason, so that the client's next step
+  never waits for usage. - `finish_reason: ""` (SGLang) counts as null. `stop` may follow tool calls and
+  refusals. A reason that names a failure makes the answer an error even if no error object follows. - Choices
+  other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A choice may
+  lack its `delta`. A `message` next to or after deltas repeats the answer (Perplexity, MiniMax); it is read
+  only if nothing came before it. - An error is an object, a bare string, or `{"object": "error", ...}`
+  (vLLM), with or without choices. It counts even after the reason, because it means that the provider
+  withdraws the answer. - `content` is text, null or, from Mistral and Databricks, a list of parts that may
+  include thinking. Tags such as `<think>` inside text stay text. - Fields may come in any order; reasoning is
+  read before the text of the same chunk. - The first id and the first model that are not empty win, because
+  Azure's first chunk has neither.
 """
 
 from __future__ import annotations
@@ -104,12 +102,12 @@ def take_tool_calls(answer: OpenaiChatDecoder, entries: Any) -> None:
 
 
 def take_function_call(answer: OpenaiChatDecoder, function: Any) -> None:
-    """Read a fragment of the deprecated `function_call`, unless it repeats what `tool_calls` has."""
+    """Read a fragment of the deprecated `function_call`, unless it repeats the content of `tool_calls`."""
     if not answer.calls.listed:
         answer.calls.take(read_fragment({"function": function}, index=LEGACY_INDEX))
 
 
-# The fields of a delta in the order in which they are read, which is independent of the wire.
+# The fields of a delta, in the order in which they are read, regardless of their order on the wire.
 FIELDS: Final[Mapping[str, FieldHandler]] = {
     "content": take_content,
     "refusal": take_refusal,
@@ -132,7 +130,7 @@ def take_refusal_part(answer: OpenaiChatDecoder, part: Payload) -> None:
 
 
 def take_thinking_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append Mistral's thinking, itself a list of text parts, and its signature."""
+    """Append Mistral's thinking, which is itself a list of text parts, and its signature."""
     inner = part.get("thinking")
     for piece in inner if isinstance(inner, list) else (inner,):
         _append_part(answer, "thinking", piece.get("text") if isinstance(piece, dict) else piece)
@@ -142,7 +140,7 @@ def take_thinking_part(answer: OpenaiChatDecoder, part: Payload) -> None:
 
 
 def take_reasoning_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append Databricks' reasoning, a list of summaries that may be signed."""
+    """Append Databricks' reasoning, which is a list of summaries that may be signed."""
     summaries = part.get("summary")
     for piece in summaries if isinstance(summaries, list) else ():
         if isinstance(piece, dict):
@@ -213,7 +211,7 @@ class OpenaiChatDecoder(Decoder):
 
     def read_delta(self, delta: Payload) -> None:
         """Read the fields of a delta; null, empty and unknown fields are ignored."""
-        # One set operation for most deltas, which have no reasoning.
+        # Most deltas have no reasoning, so a single set operation skips them.
         if not _REASONING_KEYS.isdisjoint(delta):
             for piece in self.to_reasoning(delta):
                 if piece.text:
@@ -254,7 +252,7 @@ class OpenaiChatDecoder(Decoder):
         changed = False
         if tier != self._service_tier and isinstance(tier, str):
             self._service_tier = tier
-            # A tier that follows the counts changes what they cost.
+            # A tier that arrives after the counts changes their cost.
             changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
             for usage in find_usages(payload, choice):

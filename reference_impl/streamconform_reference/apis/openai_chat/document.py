@@ -1,4 +1,4 @@
-"""The answer without streaming, as a single chunk.
+"""The non-streaming answer, as a single chunk.
 
 Source: https://platform.openai.com/docs/api-reference/chat/object
 """
@@ -11,7 +11,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the document as a chunk; its whole calls are numbered in their order.
+    """Yield the document as a chunk; its calls, which are complete, are numbered in order.
 
     Raises:
         BrokenPayloadError: the document has no message.

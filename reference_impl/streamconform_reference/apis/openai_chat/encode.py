@@ -3,15 +3,13 @@
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and
 https://platform.openai.com/docs/api-reference/chat/object
 
-- The first chunk has the role. The first fragment of a call has its id, type and name, and no arguments.
-- There are no blocks: pieces are written immediately, except calls that the provider ran, which are omitted
-  because a client would run them. A call that must not run but parses is made unparseable at the end
-  (`arguments_text`).
-- Citations are in one chunk before the finish reason, as OpenAI sends them: clients that join the lists of
-  deltas do so by an index, which citations lack.
-- The usage is in a separate chunk after the finish reason, for clients that request it: for others, the
-  caller of the encoder drops the usage events.
-- Nothing follows an error, not even `[DONE]`.
+- The first chunk has the role. The first fragment of a call has its id, type and name, but no arguments. -
+  There are no blocks, so pieces are written immediately. Calls that the provider ran are omitted, because a
+  client would run them. A call that must not run but can be parsed is made unparseable at the end
+  (`arguments_text`). - Citations are in one chunk before the finish reason, as OpenAI sends them, because
+  clients join the lists in deltas by an index, which citations lack. - The usage is in a separate chunk after
+  the finish reason, for clients that request it; for others, the caller of the encoder drops the usage
+  events. - Nothing follows an error, not even `[DONE]`.
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ class OpenaiChatEncoder:
         return self._delta({"role": "assistant", "content": ""})
 
     def ping(self) -> bytes:
-        """Return a comment: there is no chunk without content."""
+        """Return a comment, because there is no chunk without content."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
@@ -118,7 +116,7 @@ class OpenaiChatEncoder:
                 error = sse({"error": _error(piece.error)}) if piece.status == "error" else b""
                 return self._write_citations() + error
             case _:
-                pass  # a start or an end that needs no chunk, or content that the API does not have
+                pass  # a start or an end, which needs no chunk, or content that the API cannot express
         return b""
 
     def _finish(self, last: Done) -> Iterator[bytes]:
@@ -196,7 +194,7 @@ def _head(model: str, response_id: str, created: int, kind: str) -> Json:
 
 
 def _build_extensions(signature: str | None) -> Json:
-    """Return the field with Gemini's signature of a call, none without a signature."""
+    """Return the field with Gemini's signature of a call; nothing if it has no signature."""
     return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 

@@ -106,7 +106,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         self.state = ENDED
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by a chunk."""
+        """Yield other violations in a chunk."""
         if self.marked or self.failed:
             yield "terminal-last", f"another {kind} follows"
         if kind == "error":
@@ -210,7 +210,7 @@ def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
 
 
 def _arguments(pieces: list[str]) -> str | None:
-    """Return why these fragments are not valid arguments: OpenAI always sends an object, even if empty."""
+    """Return why these fragments are not valid arguments; OpenAI always sends an object, even if empty."""
     text = "".join(pieces)
     return find_arguments_fault(text) if text.strip() else "it is empty; without arguments the text is `{}`"
 

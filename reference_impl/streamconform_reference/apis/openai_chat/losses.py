@@ -1,4 +1,4 @@
-"""Losses of OpenAI Chat Completions, and the values that it uses instead.
+"""What OpenAI Chat Completions cannot express, and the values that it uses instead.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming. The only vendor field is
 `reasoning_content`, which most vendors use; OpenAI's own answers show no reasoning.
@@ -55,7 +55,7 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def choose_stop_reason(stop: Stop, *, called: bool, refused: bool) -> str:
-    """Return the `finish_reason`. The raw one is not used: servers send `stop` after calls."""
+    """Return the `finish_reason`. The raw one is not used, because servers send `stop` after calls."""
     if stop.reason == "refusal" and (called or not refused):
         return "content_filter"
     return _REASONS.get(stop.reason, "tool_calls" if called else "stop")
@@ -70,7 +70,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error in the API's form, which has arbitrary types and no HTTP status."""
+    """Return the error in the API's form, which allows any type but has no HTTP status."""
     return Error(error.type, error.message or _NO_WORDS, None)
 
 

@@ -4,9 +4,9 @@ None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot us
 OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning_text`. Some servers
 send the same text under two names, so only the first name with text counts.
 
-OpenRouter adds `reasoning_details`, LiteLLM `thinking_blocks`: the same text once more, and the signatures
-and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is the signature of
-the reasoning before it.
+OpenRouter adds `reasoning_details`, and LiteLLM `thinking_blocks`; these repeat the text, and add the
+signatures and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is the
+signature of the reasoning before it.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content
@@ -28,7 +28,7 @@ OPAQUE_KEY: Final = "reasoning_opaque"
 
 @dataclass(frozen=True, slots=True)
 class DetailForm:
-    """The keys of the text and the signature in one type of detail."""
+    """The keys of the text and the signature in a type of detail."""
 
     text: str | None
     signature: str | None
@@ -44,8 +44,8 @@ DETAIL_FORMS: Final[Mapping[str, DetailForm]] = {
     "redacted_thinking": DetailForm(None, "data", hidden=True),
 }
 
-# Of encrypted details, only Anthropic's are redacted thinking; OpenAI's and Google's are signatures of
-# other reasoning.
+# Only Anthropic's encrypted details are redacted thinking; OpenAI's and Google's are signatures of other
+# reasoning.
 _REDACTING_FORMAT: Final = "anthropic"
 
 

@@ -5,18 +5,16 @@ and the documentation of hosts: https://api-docs.deepseek.com/guides/thinking_mo
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.z.ai/guides/capabilities/thinking-mode,
 https://docs.mistral.ai/api; badlogic/pi-mono for other fields that they reject.
 
-- An answer is one message: its text, then its calls. The results follow directly, one message each, then
-  the user's text. A result is text: it announces its images, which follow in a user message after the last
-  result.
-- OpenAI has no field for thinking. The hosts in `_HOSTS_WITH_ECHO` require it back, under the name that
-  they use.
-- Some fields are OpenAI's own, and other hosts reject them: `store`, the cache retention, and the role
-  `developer`, which replaces `system` for models that think. If no host is given, none of them is sent.
-- Without tools there is no tool choice, which the API would reject.
-- OpenAI's models accept a temperature only if they do not think (vercel/ai#10932); models that always think
-  accept none.
-- The cache key has at most 64 characters; a longer name is hashed, because two names may share a prefix.
-- DeepSeek requires `reasoning_content` with calls even without thinking (camel-ai/camel#4028).
+- An answer is one message: its text, then its calls. The results follow directly, one message each, then the
+  user's text. A result is text that announces its images, which follow in a user message after the last
+  result. - OpenAI has no field for thinking. The hosts in `_HOSTS_WITH_ECHO` require it to be sent back,
+  under the name that they use. - Some fields are OpenAI's own, and other hosts reject them: `store`, the
+  cache retention, and the role `developer`, which replaces `system` for models that think. If no host is
+  given, none of them is sent. - Without tools, no tool choice is sent, because the API would reject it. -
+  OpenAI's models accept a temperature only if they do not think (vercel/ai#10932); models that always think
+  never accept one. - The cache key has at most 64 characters; a longer name is hashed, because two names may
+  share a prefix. - DeepSeek requires `reasoning_content` with calls even without thinking
+  (camel-ai/camel#4028).
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ OPENAI: Final = "openai.com"
 _MISTRAL: Final = "mistral.ai"
 _MISTRAL_IDS: Final = "[a-zA-Z0-9]{9}"
 
-# Hosts that only know the older name of the limit.
+# Hosts that know only the older name of the limit.
 _HOSTS_WITH_OLD_LIMIT: Final = (
     "chutes.ai",
     _MISTRAL,
@@ -72,7 +70,7 @@ _HOSTS_WITH_OLD_LIMIT: Final = (
     "moonshot.ai",
     "moonshot.cn",
 )
-# Hosts that require thinking back; OpenRouter requires it with signatures.
+# Hosts that require thinking to be sent back; OpenRouter requires its signatures too.
 _HOSTS_WITH_ECHO: Final = (
     "deepseek.com",
     "moonshot.ai",
@@ -126,7 +124,7 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, a word unless it names a tool."""
+    """Return the tool choice, which is a word unless it names a tool."""
     if isinstance(requested, str):
         return requested
     return {"type": "function", "function": {"name": requested["name"]}}
@@ -156,7 +154,7 @@ def accepts_temperature(conversation: Conversation, options: ThinkingOptions | N
 
 
 def _build_storage(conversation: Conversation) -> dict[str, Any]:
-    """Return the fields for storage: answers are not stored, the cache is kept by session."""
+    """Return the fields for storage: answers are not stored, and the cache is kept by session."""
     fields: dict[str, Any] = {"store": False} if is_on_host(conversation, OPENAI) else {}
     return fields | build_cache(conversation)
 
@@ -205,7 +203,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def build_user_content(parts: Sequence[Block]) -> Any:
-    """Return the user's content: text without images as plain text, which every host accepts."""
+    """Return the user's content; text without images becomes plain text, which every host accepts."""
     if not filter_images(parts):
         return join_text(parts)
     return [_build_user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
@@ -275,7 +273,7 @@ def build_tool_message(result: ToolResult) -> dict[str, Any]:
 
 
 def build_result_images(results: Iterable[ToolResult]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the message with the images of results."""
+    """Yield the parts of the message that contains the images of results."""
     for result in results:
         images = filter_images(result.parts)
         if images:

@@ -3,10 +3,10 @@
 Source: https://platform.openai.com/docs/api-reference/chat/create and the types of the `openai` package
 3.54.0; `request` names the sources for the fields of other hosts.
 
-- `system` and `developer` messages are paragraphs of one system prompt, at any position.
-- Adjacent `tool` messages are the results of one answer.
-- The text of arguments is kept next to their value; text that does not parse stays text.
-- Clients of hosts that show thinking send it back: with a signature only in OpenRouter's details.
+- `system` and `developer` messages become paragraphs of a single system prompt, wherever they are. - Adjacent
+  `tool` messages are the results of one answer. - The text of arguments is kept next to their value; text
+  that cannot be parsed stays text. - Clients of hosts that show thinking send it back; only OpenRouter's
+  details have a signature.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def read_tool_choice(body: Json) -> Any:
 def read_output_schema(body: Json) -> Json:
     """Return the schema of the answer as a field; `json_object` has none."""
     form = read_field(body, "response_format", "object")
-    # OpenAI rejects `json_object` unless the messages ask for JSON, so another API is asked for it too.
+    # OpenAI rejects `json_object` unless the messages ask for JSON, so in another API, the messages ask for
+    # it too.
     if form is None or require_field(form, "type", "text", "response_format") in ("text", "json_object"):
         return {}
     if form["type"] != "json_schema":
@@ -232,7 +233,7 @@ def read_answer(message: Json, parent: str) -> Iterator[Json]:
 
 
 def _read_thoughts(message: Json, parent: str) -> Iterator[Json]:
-    """Yield thinking, from details if there are any, else from the first field with text."""
+    """Yield thinking, from details if there are any, or else from the first field with text."""
     details = list(read_objects(message, "reasoning_details", parent))
     for path, detail in details:
         data = read_field(detail, "data", "text", path)
@@ -267,7 +268,7 @@ def read_call(call: Json, parent: str) -> Json:
 
 
 def parse_arguments(text: str) -> Any:
-    """Return the value of arguments' text: blank text is an empty object, invalid JSON is None."""
+    """Return the value of the text of arguments: an empty object for blank text, None for invalid JSON."""
     if not text.strip():
         return {}
     try:

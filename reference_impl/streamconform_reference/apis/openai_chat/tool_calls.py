@@ -3,19 +3,18 @@
 OpenAI identifies a call by `index` and sends its id and name once. Other servers omit the index, use one
 index for all calls, or several for one; they send id and name with every fragment, late, or never. So:
 
-1. The index identifies the call. Without one, a known id identifies it; else a new id or a name starts a
-   call; else the fragment belongs to the call of the previous fragment.
-2. A different id under a known index identifies its own call, if the fragment has a name too; without
-   one, the server makes a new id for every fragment. So does a different name, once the arguments of
-   the first call have started, and any name without an id once that call has ended.
-3. Ids are never joined: the first id is kept. A repeated name is one name; different pieces of a name are
-   joined until the arguments start, and only then is the start of the call emitted.
-4. A known id under another index is the same call, unless the name differs, or the arguments differ
-   while those of the call are already whole: then two calls share one id, and the second gets a new
-   one. Repeated equal arguments are ignored.
-5. A call ends when the decoder ends it, never because its arguments happen to parse.
-6. If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
-   server sends the text so far each time: the last fragment is the arguments.
+1. The index identifies the call. Without an index, a known id identifies it; otherwise, a new id or a name
+   starts a call; otherwise, the fragment belongs to the call of the previous fragment. 2. A different id
+   under a known index identifies a separate call if the fragment also has a name; without a name, the server
+   makes up a new id for every fragment. A different name also starts a separate call once the arguments of
+   the first call have started, as does any name without an id once that call has ended. 3. Ids are never
+   joined: the first id is kept. A repeated name is one name; different pieces of a name are joined until the
+   arguments start, and only then is the start of the call emitted. 4. A known id under another index is the
+   same call, unless the name differs, or the arguments differ although those of the call are already
+   complete: in that case, two calls share one id, and the second gets a new one. Repeated equal arguments are
+   ignored. 5. A call ends when the decoder ends it, never because its arguments happen to be valid JSON. 6.
+   If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
+   server sends the text so far each time, so the last fragment contains the arguments.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and reports of other servers:
 mudler/LocalAI#9722 (several indexes), HKUDS/nanobot#3943 (one id), poolsideai/pool#9 (an id per fragment),
@@ -35,26 +34,26 @@ from streamconform_reference.json_text import codec
 
 from .value_tracker import ValueTracker
 
-# The deprecated `function_call` has neither index nor id: there is at most one. llama-cpp-python sends each
-# fragment in it and in `tool_calls`.
+# The deprecated `function_call` has neither an index nor an id, and there is at most one. llama-cpp-python
+# sends each fragment both in it and in `tool_calls`.
 LEGACY_INDEX: Final = "function_call"
 
 
 @dataclass(slots=True, eq=False)
 class WireCall:
-    """The state of a call on the wire; `id` and `name` are empty until they arrive."""
+    """The state of a call; `id` and `name` are empty until they arrive."""
 
     slot: Hashable
     id: str = ""
     name: str = ""
     has_arguments: bool = False
-    """Whether its arguments have started."""
+    """Whether the call's arguments have started."""
     text_so_far: str | None = ""
-    """The last fragment of the arguments, as long as each one starts with the one before; else None."""
+    """The last fragment of the arguments if each one starts with the one before; otherwise None."""
     repeats: bool = False
     """Whether a fragment was longer than the previous one and started with it."""
     free_text: bool = False
-    """Whether the arguments are not JSON, so that a cut is not visible in them."""
+    """Whether the arguments are not JSON, so that truncation cannot be seen in them."""
     ended: bool = False
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
@@ -80,7 +79,7 @@ class Fragment:
 
     @property
     def empty(self) -> bool:
-        """Whether it contains nothing that could start a call."""
+        """Whether the fragment contains nothing that could start a call."""
         return not (self.id or self.name) and self.arguments in (None, "")
 
 
@@ -108,7 +107,7 @@ class ToolCalls:
         return self.begun and LEGACY_INDEX not in self._by_index
 
     def take(self, fragment: Fragment) -> None:
-        """Add a fragment to its call, which may start with it."""
+        """Add a fragment to its call; the fragment may start the call."""
         call = self.resolve(fragment)
         if call is None:
             return
@@ -120,7 +119,7 @@ class ToolCalls:
         self.message.sign_content(call.slot, fragment.signature)
 
     def sign_first(self, entries: Any, signature: str) -> None:
-        """Sign the call of the first entry: the signature came next to the list of calls."""
+        """Sign the call of the first entry, because the signature came next to the list of calls."""
         first = entries[0] if isinstance(entries, list) and entries else None
         index = first.get("index") if isinstance(first, dict) else None
         known = self._by_index.get(index) if type(index) is int else self._last
@@ -173,7 +172,7 @@ class ToolCalls:
         self.message.describe_call(call.slot, id=call.id, name=call.name, free_text=fragment.free_text)
 
     def add_arguments(self, call: WireCall, arguments: Any) -> None:
-        """Append a fragment of text. An object is the whole arguments, as MiniMax sends them."""
+        """Append a fragment of text. An object is the complete arguments, as MiniMax sends them."""
         if isinstance(arguments, (dict, list)):
             self.message.settle_arguments(call.slot, arguments)
             call.has_arguments = True
@@ -188,7 +187,7 @@ class ToolCalls:
             self.message.announce_call(call.slot)
 
     def _settle_cumulative(self, call: WireCall) -> None:
-        """Replace arguments that were sent as the text so far by the last of these texts."""
+        """If each fragment was the text so far, replace the arguments with the last fragment."""
         last = call.text_so_far
         if not (last and call.repeats):
             return
@@ -216,7 +215,7 @@ class ToolCalls:
         return call
 
     def _resolve_twin(self, original: WireCall, fragment: Fragment) -> WireCall | None:
-        """Return the call for arguments under a repeated id; None if the arguments are empty or repeated."""
+        """Return the call for arguments under a repeated id; None if they are empty or repeated."""
         differs = bool(fragment.name and original.name) and fragment.name != original.name
         if not differs:
             arguments = fragment.arguments
@@ -267,7 +266,7 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
 
 
 def read_signature(holder: dict[str, Any]) -> str:
-    """Return Gemini's signature in the extensions of an entry or a delta, empty if there is none."""
+    """Return Gemini's signature in the extensions of an entry or a delta; empty if there is none."""
     google = holder.get("extra_content")
     for key in ("google", "thought_signature"):
         google = google.get(key) if isinstance(google, dict) else None

@@ -1,12 +1,12 @@
 """Convert the `usage` objects of Chat Completions to disjoint buckets.
 
-- `prompt_tokens` includes cache reads and writes; `completion_tokens` includes the reasoning.
-  Source: https://platform.openai.com/docs/guides/prompt-caching and
-  https://platform.openai.com/docs/guides/reasoning.
-- Exception: xAI excludes reasoning from the completion. The total proves it, so the numbers decide,
-  not the vendor's name: recorded, 291 + 26 + 196 = 513, and its own cost bills all 222.
-- Servers repeat usage in every chunk, cumulatively. The last report of each count wins, before the
-  buckets are computed, so a report without details does not count the cache twice.
+- `prompt_tokens` includes cache reads and writes; `completion_tokens` includes the reasoning. Source:
+  https://platform.openai.com/docs/guides/prompt-caching and
+  https://platform.openai.com/docs/guides/reasoning. - Exception: xAI excludes reasoning from the completion.
+  The total proves it, so the numbers decide, not the vendor's name: in a recording, 291 + 26 + 196 = 513, and
+  the reported cost bills all 222 output tokens. - Servers repeat cumulative usage in every chunk. The last
+  report of each count wins, before the buckets are computed, so a report without details does not count the
+  cache twice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COUNT_PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 def find_usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
     """Yield the usage objects of a chunk, the most authoritative one last.
 
-    Groq has one in `x_groq`, Moonshot in the choice; all others have it at the top level.
+    Groq has it in `x_groq`, and Moonshot in the choice; all others have it at the top level.
     """
     x_groq = payload.get("x_groq")
     for holder in (x_groq, choice, payload):

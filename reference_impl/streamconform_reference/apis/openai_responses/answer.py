@@ -1,12 +1,11 @@
-"""Output items in, blocks out: how each family of items starts, grows and gets its final value.
+"""Turn output items into blocks: how each family of items starts, grows and gets its final value.
 
-- message: each part of the content is a block, text or refusal. Its annotations are the citations of the
-  text. Every text of the message has the message's phase.
-- reasoning: one block. Its parts, in summary and content, are joined by an empty line. The signature is
-  the `encrypted_content` of the finished item: the start has a different one, which the API does not
-  accept. Text in both the summary and the content counts once.
-- call: one block, see `calls`.
-- Any other item is an `other` block: its kind is the item's type, its data the finished item.
+- message: each part of the content is a block of text or refusal. Its annotations are the citations of the
+  text. Every text of the message has the message's phase. - reasoning: one block. Its parts, in the summary
+  and the content, are joined by empty lines. The signature is the `encrypted_content` of the finished item;
+  the start has a different one, which the API does not accept. Text that is in both the summary and the
+  content counts once. - call: one block; see `calls`. - Any other item is an `other` block, whose kind is the
+  item's type and whose data is the finished item.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object, the types of the `openai`
 package 3.54.0.
@@ -56,7 +55,7 @@ class ResponseState:
 
 
 def identify(answer: ResponseState, response: Payload) -> None:
-    """Set model and id. The first ones win: GitHub Copilot sends a different id in each event."""
+    """Set the model and id. The first ones win, because GitHub Copilot sends a different id in each event."""
     answer.message.model = answer.message.model or fields.read_text(response, "model") or None
     answer.message.response_id = answer.message.response_id or fields.read_text(response, "id") or None
     answer.tools = answer.tools or fields.read_objects(response, "tools")
@@ -100,10 +99,10 @@ def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def _list_part_indexes(item: Item, count: int) -> list[int]:
-    """Return the indexes in the events of the `count` parts of a finished item.
+    """Return the indexes that the events use for the `count` parts of a finished item.
 
-    Some servers count from 1 if reasoning came before, so an index that is too high for the finished item
-    means that the parts are matched by their order.
+    Some servers count from 1 if reasoning came before. If an index is too high for the finished item, the
+    parts are therefore matched by their order.
     """
     seen = sorted(item.parts)
     if not seen or seen[-1] < count:
@@ -112,7 +111,7 @@ def _list_part_indexes(item: Item, count: int) -> list[int]:
 
 
 def _finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Read the whole text and the signature."""
+    """Read the complete text and the signature."""
     texts = {
         kind: [
             fragment
@@ -132,7 +131,7 @@ def _finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def _finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Read the whole arguments. A call with status `incomplete` does not end."""
+    """Read the complete arguments. A call with the status `incomplete` does not end."""
     form = CALLS[item.kind]
     if form.late:
         begin_call(answer, item, data)
@@ -161,7 +160,7 @@ _FINISHERS: Final[Mapping[Family, Callable[[ResponseState, Item, Payload], None]
 
 
 def settle_part(answer: ResponseState, item: Item, index: int, part: Payload) -> None:
-    """Read a whole part of the content."""
+    """Read a complete part of the content."""
     kind = fields.read_text(part, "type")
     slot = (item, index)
     if kind in PROSE:
@@ -199,7 +198,7 @@ def add_thinking(answer: ResponseState, item: Item, part: tuple[str, int], fragm
 
 
 def settle_thinking(answer: ResponseState, item: Item, part: tuple[str, int], whole: str) -> None:
-    """Read the whole text of a part; only the part that started last can still grow."""
+    """Read the complete text of a part; only the part that started last can still grow."""
     if part not in item.thinking:
         add_thinking(answer, item, part, whole)
     elif whole and item.thinking[-1] == part:
@@ -211,7 +210,7 @@ def settle_thinking(answer: ResponseState, item: Item, part: tuple[str, int], wh
 
 
 def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Start a call. If its initial arguments are whole, later fragments replace them."""
+    """Start a call. If its initial arguments are complete, later fragments replace them."""
     form = CALLS[item.kind]
     arguments = form.arguments(data)
     fragment, initial_arguments = "", arguments
@@ -230,7 +229,7 @@ def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def settle_call(answer: ResponseState, item: Item, arguments: Any) -> None:
-    """Read the whole arguments; null and empty text leave the earlier ones."""
+    """Read the complete arguments; null and empty text do not change the earlier ones."""
     if arguments not in (None, ""):
         answer.message.settle_arguments(item, arguments)
 

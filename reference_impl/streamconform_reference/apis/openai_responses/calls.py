@@ -1,9 +1,8 @@
-"""Output items that are tool calls, by type: executor, name and arguments.
+"""The output items that are tool calls, by type, with their executor, name and arguments.
 
-The client runs a call if the API waits for an item with its output. Tools that OpenAI hosts have
-neither a name nor a common form of arguments: their name is the type without `_call`, and their
-arguments are the field with the query. Their results are in the finished item, which becomes an `other`
-block under its type.
+The client runs a call if the API waits for an item with its output. Tools that OpenAI hosts have neither a
+name nor a common form of arguments, so their name is the type without `_call`, and their arguments are the
+field with the query. Their results are in the finished item, which becomes an `other` block of the same type.
 
 Source: https://platform.openai.com/docs/guides/tools and the guides below it (function calling,
 shell, apply patch, computer use, tool search), and the types of the `openai` package 3.54.0.
@@ -27,8 +26,8 @@ Tools = Sequence[Payload]
 class CallForm:
     """How to read one type of call.
 
-    `arguments` returns JSON text (with `free_text` any text), a value, or None if they are unknown.
-    `late` is for calls whose start is only a notice: their id changes until the end.
+    `arguments` returns JSON text (any text if `free_text` is set), a value, or None if the arguments are
+    unknown. `late` is for calls whose start is only a notice, because their id changes until the end.
     """
 
     name: str | None = None
@@ -49,7 +48,7 @@ def by_provider(_item: Payload, _tools: Tools) -> Executor:
 
 
 def find_custom_executor(item: Payload, tools: Tools) -> Executor:
-    """Return the executor of a custom call: xAI sends the steps of its own `x_search` as such calls.
+    """Return the executor of a custom call; xAI sends the steps of its own `x_search` as such calls.
 
     Source: https://docs.x.ai/docs/guides/tools/overview
     """
@@ -59,7 +58,7 @@ def find_custom_executor(item: Payload, tools: Tools) -> Executor:
 
 
 def find_shell_executor(item: Payload, _tools: Tools) -> Executor:
-    """Return the executor of a shell call: OpenAI with a container, else the client."""
+    """Return the executor of a shell call: OpenAI if it has a container, otherwise the client."""
     environment = item.get("environment")
     kind = environment.get("type") if isinstance(environment, dict) else None
     return "provider" if isinstance(kind, str) and kind.startswith("container") else "client"
@@ -71,7 +70,7 @@ def find_search_executor(item: Payload, _tools: Tools) -> Executor:
 
 
 def read_field(key: str) -> Callable[[Payload], Any]:
-    """Return a reader of one field."""
+    """Return a function that reads one field."""
 
     def read(item: Payload) -> Any:
         return item.get(key)
@@ -80,7 +79,7 @@ def read_field(key: str) -> Callable[[Payload], Any]:
 
 
 def read_fields(*keys: str) -> Callable[[Payload], Any]:
-    """Return a reader of an object with those of these fields that are present."""
+    """Return a function that reads an object, keeping those of these fields that are present."""
 
     def read(item: Payload) -> Any:
         return {key: item[key] for key in keys if item.get(key) is not None}
@@ -89,7 +88,7 @@ def read_fields(*keys: str) -> Callable[[Payload], Any]:
 
 
 def read_web_search(item: Payload) -> Any:
-    """Return the query of a web search; xAI sends it as function arguments.
+    """Return the query of a web search, which xAI sends as function arguments.
 
     The `sources` in an action are results, not arguments.
     """

@@ -5,20 +5,17 @@ Source: https://platform.openai.com/docs/api-reference/responses-streaming and t
 
 Undocumented behavior, and differences between servers:
 
-- The payload's `type` decides. Some servers append `[DONE]`; llama.cpp repeats `response.created`.
-- Items are found by `output_index`, see `items`. Text for an unknown item or part starts it; arguments
-  for an unknown call wait for an event that names the call.
-- Text repeated in `*.done` events and finished items adds only what the deltas omitted: everything, if a
-  server sends no deltas. Text that contradicts its deltas stays as streamed, because emitted events
-  cannot be retracted; arguments are those of `done`. GitHub Copilot streams arguments as ciphertext
-  deltas and sends the plain text in `done`.
-- Whole arguments in `output_item.added` are replaced by the fragments, not doubled; partial ones are
-  the first fragment.
-- A call ends with its `arguments.done`, unless that is empty and no fragment came; with its
-  `output_item.done`, unless that is `incomplete`; or with `response.completed`.
-- Progress events of hosted tools are ignored. Partial images are left out.
-- An error may be flat, nested, without a type, or only in `response.failed`. Everything after the first
-  one is ignored.
+- The payload's `type` decides. Some servers append `[DONE]`; llama.cpp repeats `response.created`. - Items
+  are found by `output_index`; see `items`. Text for an unknown item or part starts it; arguments for an
+  unknown call wait for an event that names the call. - Text that is repeated in `*.done` events and finished
+  items only adds the part that the deltas omitted, which is everything if a server sends no deltas. Text that
+  contradicts its deltas stays as streamed, because emitted events cannot be retracted, but arguments are
+  taken from `done`. GitHub Copilot streams arguments as ciphertext deltas and sends the plain text in `done`.
+  - Complete arguments in `output_item.added` are replaced by the fragments, not doubled; partial ones are the
+  first fragment. - A call ends with its `arguments.done`, unless that is empty and there were no fragments;
+  with its `output_item.done`, unless that is `incomplete`; or with `response.completed`. - Progress events of
+  hosted tools are ignored. Partial images are left out. - An error may be flat, nested, without a type, or
+  only in `response.failed`. Everything after the first error is ignored.
 """
 
 from __future__ import annotations
@@ -55,7 +52,7 @@ from .terminal import ERROR_TYPES, finish_response
 Handler = Callable[[ResponseState, Payload], None]
 
 
-# The response and its items.
+# Events of the response and its items.
 
 
 def on_begin(answer: ResponseState, payload: Payload) -> None:
@@ -64,7 +61,7 @@ def on_begin(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_end(answer: ResponseState, payload: Payload, status: str) -> None:
-    """Read the finished response: this is the terminal event."""
+    """Read the finished response; this is the terminal event."""
     finish_response(answer, fields.require_object(payload, "response"), status)
 
 
@@ -112,7 +109,7 @@ def on_part_added(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_part_done(answer: ResponseState, payload: Payload) -> None:
-    """Read a whole part, and end it if it has content."""
+    """Read a complete part, and end it if it has content."""
     part = fields.require_object(payload, "part")
     family: Family = "reasoning" if fields.read_text(part, "type") in REASONING_PARTS else "message"
     item = _find(answer, payload, family)
@@ -135,7 +132,7 @@ def on_prose_delta(answer: ResponseState, payload: Payload, kind: ProseKind) -> 
 
 
 def on_prose_done(answer: ResponseState, payload: Payload, kind: ProseKind, key: str) -> None:
-    """Read the whole text of a part."""
+    """Read the complete text of a part."""
     item = _find(answer, payload, "message")
     slot = use_part(item, _content_index(item, payload))
     answer.message.settle(slot, kind, fields.read_text(payload, key))
@@ -159,7 +156,7 @@ def on_thinking_delta(answer: ResponseState, payload: Payload, part: str, number
 
 
 def on_thinking_done(answer: ResponseState, payload: Payload, part: str, number: str) -> None:
-    """Read the whole text of a part of the reasoning."""
+    """Read the complete text of a part of the reasoning."""
     item = _find(answer, payload, "reasoning")
     settle_thinking(
         answer, item, (part, fields.read_index(payload, number) or 0), fields.read_text(payload, "text")
@@ -167,7 +164,7 @@ def on_thinking_done(answer: ResponseState, payload: Payload, part: str, number:
 
 
 def on_summary_part(answer: ResponseState, payload: Payload) -> None:
-    """Read a whole part of the summary, which is empty at its start."""
+    """Read a complete part of the summary, which is empty at its start."""
     on_thinking_done(
         answer, {**payload, **fields.require_object(payload, "part")}, "summary", "summary_index"
     )
@@ -184,9 +181,9 @@ def on_arguments_delta(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_arguments_done(answer: ResponseState, payload: Payload, key: str) -> None:
-    """Read the whole arguments, and end the call, unless they are free text.
+    """Read the complete arguments, and end the call, unless they are free text.
 
-    The end of a text that was cut looks like any other; only the status of the finished item shows the cut.
+    Truncated text ends like any other text; only the status of the finished item shows that it was cut.
     """
     item = answer.items.find_for_event(payload, "call")
     if item is None:
@@ -222,7 +219,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "response.reasoning_summary_text.done": partial(on_thinking_done, part="summary", number="summary_index"),
     "response.reasoning_text.delta": partial(on_thinking_delta, part="content", number="content_index"),
     "response.reasoning_text.done": partial(on_thinking_done, part="content", number="content_index"),
-    # The names of the previous two in the first releases; some servers still use them.
+    # The names of the previous two events in the API's first releases; some servers still use them.
     "response.reasoning.delta": partial(on_thinking_delta, part="content", number="content_index"),
     "response.reasoning.done": partial(on_thinking_done, part="content", number="content_index"),
     "response.function_call_arguments.delta": on_arguments_delta,

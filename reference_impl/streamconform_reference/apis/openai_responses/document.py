@@ -1,4 +1,4 @@
-"""The answer without streaming, as the payloads of an equivalent stream.
+"""The non-streaming answer, as the payloads of an equivalent stream.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -13,7 +13,7 @@ _RUNNING = ("queued", "in_progress")
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the end event of a stream with the whole response, or the start event of a running one.
+    """Yield a stream's end event with the complete response, or its start event if it is still running.
 
     Raises:
         BrokenPayloadError: the document is not a response.

@@ -1,7 +1,7 @@
-"""Write output items: the events of one item, from its start to its end.
+"""Write the events of output items, from an item's start to its end.
 
-Each method returns events, as their type and their fields without a sequence number. `end` leaves in
-`done` the item that the finished response repeats.
+Each method returns events as their type and fields, without a sequence number. `end` stores in `done` the
+item that the finished response repeats.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -23,7 +23,7 @@ _NAMES: Final = frozenset({"id", "type", "call_id", "name", "server_label", "exe
 
 @dataclass(slots=True, kw_only=True)
 class _Item:
-    """The state of any item: an id, an index in the output, the pieces of its text."""
+    """The state of any item: its id, its index in the output, and the pieces of its text."""
 
     id: str
     index: int
@@ -74,7 +74,7 @@ class MessageItem(_Item):
         return [("response.output_text.annotation.added", about)]
 
     def end(self, status: Status) -> list[EventFields]:
-        """Return the events with the whole text, the part and the item."""
+        """Return the events with the complete text, part and item."""
         key = "text" if self.kind == "text" else "refusal"
         part = self._part(self.text)
         return [
@@ -107,7 +107,7 @@ class MessageItem(_Item):
 
 @dataclass(slots=True, kw_only=True)
 class ReasoningItem(_Item):
-    """Reasoning, its text as one part of the summary. Without text it has no part."""
+    """Reasoning, with its text as one part of the summary. Without text, it has no part."""
 
     def begin(self) -> list[EventFields]:
         """Return the event that starts the item."""
@@ -123,7 +123,7 @@ class ReasoningItem(_Item):
         return [*start_events, ("response.reasoning_summary_text.delta", {**self._part_at, "delta": delta})]
 
     def end(self, signature: str | None) -> list[EventFields]:
-        """Return the events with the whole text, the part and the signed item."""
+        """Return the events with the complete text, the part and the signed item."""
         parts = [self._part(self.text)] if self.pieces else []
         signature_field = {} if signature is None else {"encrypted_content": signature}
         item = {"type": "reasoning", "summary": parts, **signature_field}
@@ -164,7 +164,7 @@ class CallItem(_Item):
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
     def end(self, status: Status) -> list[EventFields]:
-        """Return the event with the item, and that with its whole arguments unless it is truncated."""
+        """Return the event with the item and, unless it is truncated, the one with its complete arguments."""
         _, event, key = self._form
         name_field = {} if self.free_text else {"name": self.name}
         whole = {**self._about, key: self.text, **name_field}
@@ -190,7 +190,7 @@ class CallItem(_Item):
 
 
 def write_whole_item(index: int, item: Json) -> list[EventFields]:
-    """Return the events of a whole item: a start with its known fields, and an end with all of it."""
+    """Return the events of a complete item: a start with some of its fields, and an end with all."""
     started = {key: value for key, value in item.items() if key in _NAMES}
     start_events = {"status": "in_progress"} if "status" in item else {}
     return [

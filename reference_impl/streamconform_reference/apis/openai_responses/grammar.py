@@ -67,7 +67,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         self.errors = 0
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations by an event."""
+        """Yield other violations in an event."""
         number = payload.get("sequence_number")
         if type(number) is int:
             if number != self.number:
@@ -102,7 +102,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield "item-id-constant", f"`{value[:40]}` after `{str(self.names[index])[:40]}`"
 
     def finish(self) -> Violations:
-        """Accept an error as the end, without a failed response after it: both are documented."""
+        """Accept an error as the end even without a failed response after it, because both are documented."""
         if self.errors and self.state != ENDED:
             self.state = ENDED
         yield from ()
@@ -167,7 +167,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             if not (isinstance(call, str) and call):
                 yield "id-present", f"item {index} has none"
             elif call in self.calls:
-                yield "unique-ids", f"`{call[:60]}` is that of items {self.calls[call]} and {index}"
+                yield "unique-ids", f"`{call[:60]}` belongs to items {self.calls[call]} and {index}"
             else:
                 self.calls[call] = index
 

@@ -1,10 +1,10 @@
 """Find the output item that an event belongs to.
 
-`output_index` identifies it. `item_id` does not: GitHub Copilot sends a different one in each event.
-Without `output_index` (llama.cpp), `item_id` identifies it as the item's `id` or `call_id`; without
-either, the open item of the event's family.
+`output_index` identifies the item. `item_id` does not, because GitHub Copilot sends a different one in each
+event. Without `output_index` (llama.cpp), `item_id` identifies the item by its `id` or `call_id`; without
+either, the event belongs to the open item of its family.
 
-Items are also keyed by family, so a gateway that numbers everything 0 mixes no text into a call.
+Items are also keyed by family, so that text is not added to a call if a gateway numbers everything 0.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -28,20 +28,20 @@ _FAMILIES: Final[Mapping[str, Family]] = {"message": "message", "reasoning": "re
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """An output item; it is itself the slot of its block: a call, thinking or `other`."""
+    """An output item. The object itself is the slot of its block, which is a call, thinking or `other`."""
 
     kind: str
     family: Family
-    """The group of events that belong to it."""
+    """The group of events that belong to the item."""
     index: int | None
     name: str
     phase: str = ""
-    """The phase of a message, empty if it has none."""
+    """The phase of a message; empty if it has none."""
     ended: bool = False
     content_index: int = -1
     """The index of the content part that started last."""
     parts: dict[int, None] = field(default_factory=dict)
-    """The indexes of the parts of the content that had events, in order."""
+    """The indexes of the content parts that had events, in order."""
     citations: dict[int, int] = field(default_factory=dict)
     """The number of citations so far, by content part."""
     thinking: list[ThinkingPart] = field(default_factory=list)
@@ -58,7 +58,7 @@ def _find_family(kind: str) -> Family:
 
 
 def _read_name(data: Payload) -> str:
-    """Return the id that the call's output must name, else the item's own id, else empty text."""
+    """Return the id that the call's output must name, or else the item's own id, or else empty text."""
     return fields.read_text(data, "call_id") or fields.read_text(data, "id")
 
 
@@ -100,7 +100,7 @@ class Items:
         return named or self._open(family)
 
     def find_for_start(self, index: int | None, data: Payload) -> Item | None:
-        """Return the known item whose start this event repeats, None if there is no open one."""
+        """Return the known item whose start this event repeats, or None if no such item is open."""
         item = self._find(index, data)
         if item is None or item.ended:
             return None
@@ -108,7 +108,7 @@ class Items:
         return None if item.family == "call" and other else item
 
     def find_for_end(self, index: int | None, data: Payload) -> Item | None:
-        """Return the item that this event ends; an ended one only if the event repeats its end."""
+        """Return the item that this event ends; an item that has ended only if the event repeats its end."""
         item = self._find(index, data)
         if item is None and index is None:
             item = self._open(_find_family(data["type"]))
@@ -117,10 +117,10 @@ class Items:
         return None if item.ended and _read_name(data) not in ("", item.name) else item
 
     def pair(self, output: Iterable[Payload]) -> Iterator[tuple[Item | None, Payload]]:
-        """Yield each item of a finished response with the known item that it repeats, None if it is new.
+        """Yield each item of a finished response with the known item that it repeats (None if it is new).
 
-        They match by name, else by their order among the items of their type: on some servers the list
-        is not in the order of `output_index`, lacks items or has additional ones.
+        They match by name, or else by their order among the items of their type, because on some servers the
+        list is not in the order of `output_index`, lacks items or has additional ones.
         """
         output_items = list(output)
         by_name = [self._find_by_name(data) for data in output_items]

@@ -1,4 +1,4 @@
-"""Losses of OpenAI Responses, and the values that it uses instead.
+"""What OpenAI Responses cannot express, and the values that it uses instead.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object and the types of the `openai` package
 3.54.0.
@@ -49,7 +49,7 @@ from .calls import CALLS, read_call_id
 from .terminal import INCOMPLETE_REASONS
 
 _ANNOTATIONS: Final = frozenset({"url_citation", "file_citation", "container_file_citation", "file_path"})
-# Whole items that are neither a message, reasoning nor a call.
+# Complete items that are not a message, reasoning or a call.
 ITEMS: Final = frozenset(
     [
         "additional_tools",
@@ -78,14 +78,14 @@ _SERVER_ERROR: Final = "server_error"
 
 
 def is_own_citation(citation: Citation) -> bool:
-    """Whether a citation is one of the API's: its fields are next to its type, not under it."""
+    """Whether a citation is one of the API's, with its fields next to its type, not under it."""
     data = citation.data
     kind = data.get("type") if isinstance(data, dict) else None
     return kind in _ANNOTATIONS and kind not in data and CITATIONS.read(data) == citation
 
 
 def is_item(other: Other) -> bool:
-    """Whether a block is an item of the API and not a call."""
+    """Whether a block is an item of the API but not a call."""
     return other.kind in ITEMS and _is_of_kind(other)
 
 
@@ -127,14 +127,14 @@ def _drop_redaction(block: Block) -> Iterator[Block]:
 
 
 def has_text(block: Block) -> bool:
-    """Whether a block is not text or refusal without text and citations."""
+    """Whether a block is anything but a text or refusal without text and citations."""
     if isinstance(block, Text):
         return bool(block.text or block.citations)
     return not isinstance(block, Refusal) or bool(block.text)
 
 
 def _limit_to_functions(loss: Loss) -> Loss:
-    """Return a row that applies only to function calls: calls of other tools are unchanged."""
+    """Return a row that applies only to function calls; calls of other tools are unchanged."""
 
     def apply(outcome: Outcome) -> Outcome:
         changed = zip(outcome.content, loss.apply(outcome).content, strict=True)
@@ -149,7 +149,7 @@ def _limit_to_functions(loss: Loss) -> Loss:
 
 
 def _end_calls_as_answer(outcome: Outcome) -> Outcome:
-    """Return the outcome with every call ended as its answer ends it; truncated ones stay open."""
+    """Return the outcome with every call ended as the answer ends it; truncated calls stay open."""
     complete = outcome.status == "complete"
     cut = complete and _encode_stop(outcome.stop, outcome.content)[0] != COMPLETED
     truncated = cut and _encode_stop(outcome.stop, outcome.content)[1] in ("length", "content_filter")
@@ -176,8 +176,8 @@ def _end_calls_as_answer(outcome: Outcome) -> Outcome:
 def encode_stop(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
     """Return the status, or the reason of an incomplete response, and its meaning by itself.
 
-    The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written as it
-    is: a client treats it as unknown too, never as success.
+    The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written
+    unchanged: a client also treats it as unknown, never as success.
     """
     match stop.reason:
         case "stop" | "tool_use":

@@ -1,20 +1,19 @@
-"""Build the body of `POST /v1/responses` from a conversation, without state at the provider.
+"""Build the body of `POST /v1/responses` from a conversation, without storing state at the provider.
 
 Source: https://platform.openai.com/docs/api-reference/responses/create,
 https://platform.openai.com/docs/guides/reasoning and https://platform.openai.com/docs/guides/function-calling,
 and the types of the `openai` package 3.54.0.
 
-- `store` is true by default, so it is always sent. The model's thinking is then in the encrypted content
-  of its reasoning items, which is requested unless the model is known not to think.
-- An outcome has the encrypted content as the signature of the thinking, and no item ids. The types require
-  an id of a reasoning item. Without state there is nothing to look up, and OpenAI answers an id with 404
-  (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it (dotnet/extensions#7628).
-- A reasoning item comes directly before the item after it. Without such an item, or without encrypted
-  content, it is omitted, because the API rejects it.
-- `strict` is true by default, so tools that are not strict send `false`.
-- Results are text, or parts if they contain an image. The API has no field for a failure: the text
-  describes it.
-- Calls of tools that the provider ran go back as their original items.
+- `store` is true by default, so it is always sent, as false. The model's thinking is then in the encrypted
+  content of its reasoning items, which is requested unless the model is known not to think. - In an outcome,
+  the encrypted content is the signature of the thinking, and there are no item ids. The types require an id
+  for a reasoning item. Without stored state there is nothing to look up, and OpenAI responds to an id with
+  404 (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it (dotnet/extensions#7628). - A
+  reasoning item must be directly followed by the item that it led to. Without such an item, or without
+  encrypted content, it is omitted, because the API rejects it. - `strict` is true by default, so tools that
+  are not strict send `false`. - Results are text, or parts if they contain an image. The API has no field for
+  a failure, so the text describes it. - Calls of tools that the provider ran are sent back as their original
+  items.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
 
 
 def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:
-    """Return the effort; any request for thinking also requests a summary."""
+    """Return the effort, and request a summary whenever thinking is requested."""
     if options.off:
         return {"effort": "none"}
     return {**({"effort": options.effort} if options.effort else {}), "summary": "auto"}
@@ -137,7 +136,7 @@ def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
-    """Return the item of a result."""
+    """Return the item for a result."""
     kind = "custom_tool_call_output" if free else "function_call_output"
     content: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
     return {"type": kind, "call_id": result.id, "output": content}

@@ -1,7 +1,8 @@
-"""The finished response: items missing from the stream, usage and stop reason.
+"""Read the finished response: items missing from the stream, usage and stop reason.
 
-`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing, on
-others no items precede it. So it completes known items and adds unknown ones, and nothing is added twice.
+`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing; on
+others, no items precede it. It therefore completes known items and adds unknown ones, and nothing is added
+twice.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -63,14 +64,14 @@ def _fail_response(answer: ResponseState, response: Payload, status: str) -> Non
 
 
 def _recover_items(answer: ResponseState, response: Payload) -> None:
-    """Complete the items from the response's list, and start those that never came."""
+    """Complete the items from the response's list, and start those that never arrived."""
     output = [data for data in fields.read_objects(response, "output") if isinstance(data.get("type"), str)]
     for item, data in answer.items.pair(output):
         finish_item(answer, item or begin_item(answer, None, data), data)
 
 
 def _take_usage(answer: ResponseState, response: Payload) -> None:
-    """Report the usage; the tier is the finished response's, earlier events have the requested one."""
+    """Report the usage; the tier is the finished response's, as earlier events repeat the requested one."""
     usage = response.get("usage")
     if isinstance(usage, dict):
         searches = fields.read_count(response, "tool_usage", "web_search", "num_requests")

@@ -98,7 +98,7 @@ def wrap_cassette(entry: Entry, cassette: Cassette) -> Case:
 def check_entry(entry: Entry) -> None:
     """Raise `UnreadableRecordingError` for a recording of an unknown API."""
     if entry.api not in APIS:
-        raise UnreadableRecordingError(f"the api {entry.api} is not known to this version")
+        raise UnreadableRecordingError(f"the API {entry.api} is not known to this version")
 
 
 def read_case(entry: Entry, body: bytes) -> Case | UnreadRecording:

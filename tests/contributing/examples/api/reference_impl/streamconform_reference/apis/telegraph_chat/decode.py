@@ -2,8 +2,9 @@
 
 Source: https://telegraph.example/docs/chat
 
-- Each record has a type. `text` is a piece of text, `call` a whole tool call, `end` and `error` are terminal.
-- Records of an unknown type are ignored: the documentation says that new ones may come.
+- Each record has a type. `text` is a piece of text, `call` a complete tool call; `end` and `error` are
+  terminal. - Records of unknown types are ignored, because the documentation says that new types may be
+  added.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The answer without streaming: an object with all records.
+"""The non-streaming answer: an object with all records.
 
 Source: https://telegraph.example/docs/chat
 """

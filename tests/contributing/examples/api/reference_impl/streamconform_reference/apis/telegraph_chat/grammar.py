@@ -1,4 +1,4 @@
-"""The grammar of Telegraph's chat, as its own servers write it."""
+"""The grammar of Telegraph's chat: streams as its own servers send them."""
 
 from __future__ import annotations
 
