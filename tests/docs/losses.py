@@ -24,7 +24,7 @@ def generate() -> dict[Path, bytes]:
 
 def _format_table(api: str) -> str:
     rows = "".join(_format_row(loss) for loss in LOSSES[api])
-    return f"### {api}\n\n| row | cannot be said | what is written |\n|---|---|---|\n{rows}"
+    return f"### {api}\n\n| row | cannot be expressed | written instead |\n|---|---|---|\n{rows}"
 
 
 def _format_row(loss: Loss) -> str:
