@@ -71,6 +71,17 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
     Peer(
+        name="node-bedrock",
+        distribution="@aws-sdk/client-bedrock-runtime",
+        version="3.1164.0",
+        module="bedrock",
+        apis=("bedrock-converse",),
+        through="`send()` of a `ConverseStreamCommand`",
+        issues="https://github.com/aws/aws-sdk-js-v3/issues",
+        claims=(*WITH_PROVIDER_TOOLS, *EVENTS_DETAILS),
+        language="javascript",
+    ),
+    Peer(
         name="node-ai",
         distribution="ai",
         version="7.0.173",
