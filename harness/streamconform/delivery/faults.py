@@ -224,9 +224,9 @@ def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> Broken
 
 
 def _expect_error_type(ending: Ending) -> Leaf:
-    if ending.error_shape is None:
+    if not ending.error_names:
         return Literally(ending.error_type)
-    return AnyOf((ending.error_type, ending.error_shape), "member of the stream, or its shape")
+    return AnyOf((ending.error_type, *ending.error_names), "the provider's name, or another one of it")
 
 
 def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> BrokenDelivery:
