@@ -82,6 +82,17 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
     Peer(
+        name="node-cohere",
+        distribution="cohere-ai",
+        version="8.1.0",
+        module="cohere",
+        apis=("cohere-chat",),
+        through="`chatStream()` of `CohereClientV2` or, for v1, of `CohereClient`",
+        issues="https://github.com/cohere-ai/cohere-typescript/issues",
+        claims=(*WITH_THINKING, *EVENTS_DETAILS),
+        language="javascript",
+    ),
+    Peer(
         name="node-ai",
         distribution="ai",
         version="7.0.173",
