@@ -49,6 +49,17 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
     Peer(
+        name="node-anthropic-bedrock",
+        distribution="@anthropic-ai/bedrock-sdk",
+        version="1.1.3",
+        module="anthropic_bedrock",
+        apis=("bedrock-invoke",),
+        through="`messages.stream()` of `AnthropicBedrock` and its final message",
+        issues="https://github.com/anthropics/anthropic-sdk-typescript/issues",
+        claims=(*WITH_PROVIDER_TOOLS, *EVENTS_DETAILS),
+        language="javascript",
+    ),
+    Peer(
         name="node-google-genai",
         distribution="@google/genai",
         version="3.3.0",
