@@ -271,6 +271,17 @@ _PYTHON_PEERS: Final = (
         claims=(*WITH_THINKING, "documents"),
     ),
     Peer(
+        name="cerebras",
+        vendor="cerebras",
+        distribution="cerebras-cloud-sdk",
+        version="1.91.0",
+        module="cerebras.chat",
+        apis=("openai-chat",),
+        through="`chat.completions.create()`, with and without `stream=True`",
+        issues="https://github.com/Cerebras/cerebras-cloud-sdk-python/issues",
+        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
+    ),
+    Peer(
         name="openrouter",
         vendor="openrouter",
         distribution="openrouter",
