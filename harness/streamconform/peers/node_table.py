@@ -204,6 +204,18 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
     Peer(
+        name="node-cerebras",
+        vendor="cerebras",
+        distribution="@cerebras/cerebras_cloud_sdk",
+        version="1.91.0",
+        module="cerebras",
+        apis=("openai-chat",),
+        through="`chat.completions.create()` with `stream: true`",
+        issues="https://github.com/Cerebras/cerebras-cloud-sdk-node/issues",
+        claims=(*WITH_CACHE, "thinking", *EVENTS_DETAILS),
+        language="javascript",
+    ),
+    Peer(
         name="node-openrouter",
         vendor="openrouter",
         distribution="@openrouter/sdk",
