@@ -136,6 +136,14 @@ def test_an_error_frame_is_inserted_only_into_a_complete_stream():
             assert fault.expect.fields["error.message"] == Literally(APIS[case.api].ending.error_message)
 
 
+def test_an_error_frame_of_bedrock_may_be_reported_by_its_member_or_its_shape():
+    for case, fault in all_faults():
+        if fault.name.startswith("error-frame") and case.api.startswith("bedrock-"):
+            member, shape, *_ = fault.expect.fields["error.type"].values
+            assert member == APIS[case.api].ending.error_type
+            assert shape == member[0].upper() + member[1:]
+
+
 def test_faults_one_selects_one_fault_of_each_kind():
     for case in bundled_suite.streams():
         few = [fault.name for fault in broken(case, every=False)]

@@ -60,12 +60,12 @@ def test_an_error_frame_like_that_of_the_api_is_judged_where_the_vendor_document
     (case,) = load_cases(["openai-chat/text/text-plain"])
     trial = make_trial(case, "error-frame", 0)
     assert isinstance(trial, Trial)
-    for vendor in ("groq", "together", "zhipu"):
+    for vendor in ("groq", "together", "cerebras", "zhipu"):
         assert explain_foreign_trial(trial, vendor) is None
     assert "does not document the frame" in (explain_foreign_trial(trial, "openrouter") or "")
 
 
-# Of the API references of Groq, Together, Z.ai and OpenRouter, which `openai_chat_vendors.py` links.
+# Of the API references of these vendors, which `openai_chat_vendors.py` links.
 @pytest.mark.parametrize(
     ("vendor", "name", "reason"),
     [
@@ -86,6 +86,9 @@ def test_an_error_frame_like_that_of_the_api_is_judged_where_the_vendor_document
         ("openrouter", "errors/http-401-invalid-key", "error.code"),
         ("openrouter", "errors/http-503-empty-body", None),
         ("groq", "errors/http-401-invalid-key", None),
+        ("cerebras", "reasoning/reasoning-field", None),
+        ("cerebras", "llama-cpp/thinking-text", "delta.reasoning_content"),
+        ("cerebras", "tool-calls/custom-call", '"custom" is not one of'),
     ],
 )
 def test_the_limits_of_each_vendor_are_those_that_it_documents(vendor, name, reason):

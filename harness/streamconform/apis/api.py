@@ -77,6 +77,8 @@ class Ending:
     """The provider's mid-stream error frame, for each framing in which it is documented."""
     error_type: str | None
     """The error type in that frame, if the provider sends one."""
+    error_names: tuple[str, ...] = ()
+    """Other names by which clients report that error: its shape in a service model, or a translation."""
     error_message: str
     source: str
     """Links to the provider's documentation of the terminal event and the error frame."""

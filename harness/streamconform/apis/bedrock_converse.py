@@ -90,6 +90,7 @@ API: Final = Api(
             )
         },
         error_type="serviceUnavailableException",
+        error_names=("ServiceUnavailableException",),
         error_message="The service is currently unavailable.",
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
     ),

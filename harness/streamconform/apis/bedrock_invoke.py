@@ -58,6 +58,7 @@ API: Final = Api(
             )
         },
         error_type="throttlingException",
+        error_names=("ThrottlingException", "rate_limit_error"),
         error_message="Too many requests, please wait before trying again.",
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html",
     ),

@@ -140,6 +140,14 @@ _TOGETHER_PAYLOAD: Final = _or_error(
         fields={"reasoning": _TEXT, "reasoning_content": _TEXT},
     )
 )
+# https://inference-docs.cerebras.ai/api-reference/chat-completions
+_CEREBRAS_PAYLOAD: Final = _or_error(
+    _build_answer(
+        ("stop", "length", "tool_calls", "content_filter"),
+        required=("id", "model"),
+        fields={"reasoning": _TEXT},
+    )
+)
 # https://docs.z.ai/api-reference/llm/chat-completion, https://docs.z.ai/api-reference/api-code
 _ZHIPU_PAYLOAD: Final = _or_error(
     _build_answer(
@@ -183,6 +191,7 @@ VENDOR_PAYLOADS: Final[Mapping[str, Json]] = {
     "mistral": _MISTRAL_PAYLOAD,
     "groq": _GROQ_PAYLOAD,
     "together": _TOGETHER_PAYLOAD,
+    "cerebras": _CEREBRAS_PAYLOAD,
     "zhipu": _ZHIPU_PAYLOAD,
     "openrouter": _OPENROUTER_PAYLOAD,
 }

@@ -216,12 +216,18 @@ def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> Broken
     fields: dict[str, Leaf] = {
         "status": Literally("error"),
         "stop.reason": AnyOf(FAILED_REASONS),
-        "error.type": Literally(ending.error_type),
+        "error.type": _expect_error_type(ending),
         "error.message": Literally(ending.error_message),
     }
     body = stream.case.cassette.body[: stream.frames[number].end]
     chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framed])
     return BrokenDelivery(name, chunks, _expect_partial(stream, number + 1, fields))
+
+
+def _expect_error_type(ending: Ending) -> Leaf:
+    if not ending.error_names:
+        return Literally(ending.error_type)
+    return AnyOf((ending.error_type, *ending.error_names), "the provider's name, or another one of it")
 
 
 def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> BrokenDelivery:

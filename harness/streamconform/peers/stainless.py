@@ -26,16 +26,16 @@ from streamconform.peers.openai.completion import ChatFields, convert_completion
 
 
 def build_adapter(
-    library: Any, client: Callable[..., Any], exposed: ChatFields
+    library: Any, client: Callable[..., Any], exposed: ChatFields, **settings: Any
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return the adapter of the SDK `library`; `client` is its client class."""
-    shared_client = client(api_key="conform", max_retries=0, timeout=TIMEOUT_SECONDS)
+    """Return the adapter of the SDK `library`; `client` is its client class, `settings` are its options."""
+    shared_client = client(api_key="conform", max_retries=0, timeout=TIMEOUT_SECONDS, **settings)
 
     def describe(error: Exception) -> Error | None:
         return describe_error(library, error)
 
     def run_chat(run: Any) -> dict[str, Any]:
-        options = {"base_url": run.base_url, "api_key": run.api_key}
+        options = {"base_url": run.base_url, "api_key": run.api_key, **settings}
         create = shared_client.with_options(**options).chat.completions.create
         keywords = build_keywords(create, build_request(run))
         if not run.stream:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import anthropic
 
 from streamconform.peers.anthropic.accumulated import convert_message
 from streamconform.peers.anthropic.errors import (
@@ -14,6 +17,7 @@ from streamconform.peers.anthropic.errors import (
 )
 from streamconform.peers.normal_form import (
     Block,
+    Error,
     ExceptionKeeper,
     build_call,
     build_keywords,
@@ -25,7 +29,16 @@ from streamconform.peers.normal_form import (
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.create(stream=True)`, or of the message without streaming."""
-    create = get_client(run).messages.create
+    return read_answer(get_client(run), run, describe_error)
+
+
+def read_answer(
+    client: anthropic.Anthropic | anthropic.AnthropicBedrock,
+    run: Any,
+    describe_error: Callable[[Exception], Error | None],
+) -> dict[str, Any]:
+    """Return the outcome of a run with `client`; `describe_error` is that of `ExceptionKeeper`."""
+    create: Any = client.messages.create
     events: list[Any] = []
     message: Any = None
     if not run.stream:

@@ -22,8 +22,8 @@ def aggregate_content(events: Iterable[Mapping[str, Any]]) -> list[Block]:
                 blocks[index] = build_call(
                     tool_use["toolUseId"], tool_use["name"], "", complete=False, executor=executor
                 )
-            elif kind == "contentBlockStart":
-                blocks[index] = build_other(next(iter(start), "start"))
+            elif kind == "contentBlockStart" and start:
+                blocks[index] = build_other(next(iter(start)))
             elif kind == "contentBlockDelta":
                 _add_delta(blocks, index, delta)
             elif kind == "contentBlockStop" and blocks.get(index, {}).get("type") == "tool_call":

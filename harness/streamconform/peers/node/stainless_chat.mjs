@@ -5,10 +5,11 @@ import { TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
 // Serves the library whose client is `Client`, with the base URL that `buildURL` makes of the run's, and what differs from
-// OpenAI's chunks.
-export function serveChat(Client, buildURL, differences) {
+// OpenAI's chunks; `settings` are options of its own.
+export function serveChat(Client, buildURL, differences, settings = {}) {
   serve((run, answer) => {
-    const client = new Client({ baseURL: buildURL(run.url), apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
+    const options = { baseURL: buildURL(run.url), apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 };
+    const client = new Client({ ...options, ...settings });
     const open = () => client.chat.completions.create({ messages: [], ...run.request, stream: true });
     const readProviderError = (error) => readError(error, Client);
     return readChunks(open, answer, { readContent, readUsage: readOpenAIUsage, readProviderError, ...differences });

@@ -1,0 +1,1 @@
+"""cerebras-cloud-sdk, Cerebras's Python SDK."""
