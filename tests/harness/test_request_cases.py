@@ -269,6 +269,11 @@ SCHEMA = {"type": "object", "properties": {"max_size": {"type": "string"}}}
 EQUAL = [
     (ANTHROPIC, {"system": "a"}, {"system": [TEXT]}),
     (ANTHROPIC, {"stream": None, "max_tokens": 1}, {"max_tokens": 1}),
+    (
+        ANTHROPIC,
+        {"output_format": {"type": "json_schema"}},
+        {"output_config": {"format": {"type": "json_schema"}}},
+    ),
     (ANTHROPIC, [{"role": "user", "content": "a"}], [{"role": "user", "content": [TEXT]}]),
     (
         ANTHROPIC,

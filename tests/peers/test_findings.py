@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from streamconform.peers.findings import get_slug, read_finding, read_findings
+from streamconform.peers.history import read_histories
 from streamconform.peers.table import PEERS
 from streamconform.suite.select import split_pattern
 
@@ -49,6 +50,14 @@ def test_known_failures_of_a_peer_name_it_and_a_finding(path):
 
 def test_every_finding_has_a_known_failure():
     assert sorted({path.stem for path in FINDINGS} - page.list_peers().keys()) == []
+
+
+def test_histories_name_findings():
+    slugs = {path.stem for path in FINDINGS}
+    named = {
+        (name, entry.finding) for name, history in read_histories().items() for entry in history.findings
+    }
+    assert sorted((name, slug) for name, slug in named if slug not in slugs) == []
 
 
 def test_the_page_is_what_the_files_say():

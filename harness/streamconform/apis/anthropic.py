@@ -85,10 +85,15 @@ def count_ended_calls(payloads: Sequence[Payload]) -> int:
 def canonical(body: Json) -> Json:
     """`system`, `content` and a result's `content` are a string or blocks; turns of one role are joined.
 
-    The results of one answer in several messages are not joined: the documentation requires one message.
-    https://docs.claude.com/en/api/messages, https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use
+    The results of one answer in several messages are not joined: the documentation requires one message. The
+    API still accepts `output_format`, the name of `output_config.format` in its beta.
+    https://docs.claude.com/en/api/messages, https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use,
+    https://platform.claude.com/docs/en/build-with-claude/structured-outputs
     """
     made = drop_nulls(body)
+    config = made.get("output_config", {})
+    if "output_format" in made and isinstance(config, dict) and "format" not in config:
+        made["output_config"] = {**config, "format": made.pop("output_format")}
     if "system" in made:
         made["system"] = as_parts(made["system"], "text")
     made["messages"] = _join_turns(map_messages(made.get("messages"), _canonical_message))

@@ -61,7 +61,8 @@ def _get_reasoning(blocks: Sequence[AnswerBlock]) -> dict[str, str]:
 def _convert_block(block: AnswerBlock, signature_key: str) -> dict[str, Any]:
     match block:
         case {"type": "text" | "refusal", "text": text}:
-            return {"type": "text", "text": text, **_build_extras(block, signature_key)}
+            phase = {"phase": block["phase"]} if block.get("phase") else {}
+            return {"type": "text", "text": text, **phase, **_build_extras(block, signature_key)}
         case {"type": "thinking", "redacted": True}:
             return _build_non_standard({"type": "redacted_thinking", "data": block.get("signature")})
         case {"type": "thinking"}:
@@ -71,10 +72,18 @@ def _convert_block(block: AnswerBlock, signature_key: str) -> dict[str, Any]:
         case {"type": "tool_call", "name": name, "id": id_}:
             args, call = block.get("arguments"), {"name": name, "id": id_}
             if block.get("executor") == "provider":
-                return {"type": "server_tool_call", "args": args, **call}
+                return {
+                    "type": "server_tool_call",
+                    "args": args,
+                    **call,
+                    **_build_extras(block, signature_key),
+                }
             if isinstance(args, dict):
                 return {"type": "tool_call", "args": args, **call, **_build_extras(block, signature_key)}
             return {"type": "invalid_tool_call", "args": block.get("arguments_text"), "error": None, **call}
+        case {"kind": "toolResponse", "data": {"id": id_, "toolType": name, "response": output}}:
+            result = {"tool_call_id": id_, "status": "success", "output": output}
+            return {"type": "server_tool_result", **result, "extras": {"block_type": name.lower()}}
         case _:
             return _build_non_standard(block["data"])
 

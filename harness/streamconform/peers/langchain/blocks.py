@@ -30,8 +30,8 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
     for block in message.content_blocks:
         match block["type"]:
             case "text":
-                signature = get(block, "extras", "signature")
-                yield {"type": "text", "text": block.get("text", ""), "signature": signature}
+                signature, phase = get(block, "extras", "signature"), block.get("phase")
+                yield {"type": "text", "text": block.get("text", ""), "signature": signature, "phase": phase}
             case "reasoning":
                 extras = block.get("extras", {})
                 signature = extras.get("signature") or extras.get("encrypted_content")
@@ -61,9 +61,9 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 yield build_other(kind)
     for call in calls:
         yield build_call(call["id"], call["name"], call["args"], complete=complete)
-    if legacy := get(
-        message, "additional_kwargs", "function_call"
-    ):  # the deprecated field of OpenAI's answers
+    # The deprecated field of OpenAI's answers; langchain-google-genai repeats the last call in it.
+    legacy = get(message, "additional_kwargs", "function_call")
+    if legacy and not ids:
         yield build_call(None, legacy["name"], legacy["arguments"], complete=complete)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -14,6 +14,8 @@ from streamconform.peers.normal_form import get
 
 Part = Mapping[str, Any]
 """A tool result, or a part of a message's content, in the form used in conversations."""
+DOCUMENTS: Final = ("document", "search_result")
+"""Types of the parts of Anthropic's prompts that an answer can cite."""
 
 
 def build_messages(
@@ -77,7 +79,7 @@ def build_prompt(run: Any) -> Any:
     type.
     """
     content = get(((run.request or {}).get("messages") or [None])[-1], "content")
-    documents = isinstance(content, list) and any(get(part, "type") == "document" for part in content)
+    documents = isinstance(content, list) and any(get(part, "type") in DOCUMENTS for part in content)
     return [HumanMessage(content)] if documents else request_reader.read_prompt(run.request)
 
 

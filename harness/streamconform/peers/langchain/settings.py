@@ -58,6 +58,18 @@ def build_tool_choice(conversation: Mapping[str, Any], api: str) -> dict[str, An
     return keywords
 
 
+def build_format(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
+    """Return the keyword argument of `bind` for the format of the answer, as `create_agent` sets it.
+
+    ChatCohere, which does not convert OpenAI's form, gets that of its `with_structured_output`.
+    """
+    if (output := conversation.get("output_schema")) is None:
+        return {}
+    if api == "cohere-chat":
+        return {"response_format": {"type": "json_object", "schema": output["schema"]}}
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "answer", **output}}}
+
+
 def _build_thinking(thinking: Any, api: str, *, adaptive: bool) -> dict[str, Any]:
     effort = thinking.get("effort", "medium") if isinstance(thinking, Mapping) else "none"
     budget = thinking.get("budget") if isinstance(thinking, Mapping) else 0

@@ -63,6 +63,7 @@ def _run_model(
     with ExceptionKeeper(_describe_error) as kept:
         bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for them
         model = MODEL_BUILDERS[run.api](run, **({} if bound else settings))
+        bound = bound | langchain_settings.build_format(run.conversation or {}, run.api)
         tools = messages.build_tools(run)
         model = model.bind_tools(tools, **choice) if tools else model
         model = model.bind(**bound) if bound else model

@@ -1,8 +1,7 @@
 """Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
 An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
-`thought_signature` on calls, results of Anthropic's server tools under `provider_specific_fields`. LiteLLM
-cannot mark a tool result as failed.
+`thought_signature` on calls, server tools in `provider_specific_fields`. A result cannot be marked as failed.
 """
 
 from __future__ import annotations
@@ -58,8 +57,10 @@ def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:
             fields.setdefault("thought_signatures", []).append(block["signature"])
         if block["type"] == "thinking":
             thinking.append(block)
+        elif api == "google-generate" and block.get("executor") == "provider":
+            fields.setdefault("server_side_tool_invocations", []).append(_convert_invocation(block, blocks))
         elif block["type"] == "tool_call":
-            calls.append(_convert_call(block, block.get("signature")))
+            calls.append(_convert_call(block, api))
         elif block["type"] == "other" and str(block.get("kind")).endswith("_tool_result"):
             fields.setdefault("web_search_results", []).append(block["data"])
     if api in THINKING_APIS and thinking:
@@ -80,10 +81,23 @@ def _convert_thinking(block: AnswerBlock) -> dict[str, Any]:
     return {"type": "thinking", "thinking": block.get("text", ""), **signature}
 
 
-def _convert_call(block: AnswerBlock, signature: str | None) -> dict[str, Any]:
+def _convert_call(block: AnswerBlock, api: str) -> dict[str, Any]:
     text = block.get("arguments_text") or json.dumps(block.get("arguments"))
     call = {"id": block["id"], "type": "function", "function": {"name": block["name"], "arguments": text}}
-    return call | ({"provider_specific_fields": {"thought_signature": signature}} if signature else {})
+    if not (signature := block.get("signature")):
+        return call
+    fields = {"thought_signature": signature}  # in Chat Completions, LiteLLM leaves it where Gemini puts it
+    is_chat = api == "openai-chat"
+    return call | ({"extra_content": {"google": fields}} if is_chat else {"provider_specific_fields": fields})
+
+
+def _convert_invocation(call: AnswerBlock, blocks: Sequence[AnswerBlock]) -> dict[str, Any]:
+    """Return a call of one of Google's server tools together with its result."""
+    results = [each["data"] for each in blocks if each.get("kind") == "toolResponse"]
+    responses = {result["id"]: result["response"] for result in results}
+    optional = {"thought_signature": call.get("signature"), "response": responses.get(call["id"])}
+    fields = {name: value for name, value in optional.items() if value is not None}
+    return {"tool_type": call["name"], "id": call["id"], "args": call["arguments"], **fields}
 
 
 def _convert_result(result: AnswerBlock) -> Message:

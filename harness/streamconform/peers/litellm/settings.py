@@ -37,6 +37,8 @@ def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]
     }
     if tools := conversation.get("tools"):
         arguments["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+    if (output := conversation.get("output_schema")) is not None:
+        arguments["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", **output}}
     if (choice := conversation.get("tool_choice")) is not None:
         is_tool = isinstance(choice, Mapping)
         arguments["tool_choice"] = {"type": "function", "function": dict(choice)} if is_tool else choice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from streamconform.peers.normal_form import get, subtract
@@ -19,16 +20,23 @@ def read_usage(chunks: list[Any]) -> dict[str, int | None]:
         get(usage, "cache_creation_input_tokens"),
         *(get(details, name) for name in CACHE_WRITE_FIELDS),
     )
-    written = next((count for count in counts if count is not None), None)
+    searches = (
+        get(usage, "server_tool_use", "web_search_requests"),
+        get(details, "web_search_requests"),
+    )
     # LiteLLM reports 0 even if the provider does not count reasoning.
     reasoning = get(usage, "completion_tokens_details", "reasoning_tokens")
     return {
-        "input": subtract(get(usage, "prompt_tokens"), cached, written),
+        "input": subtract(get(usage, "prompt_tokens"), cached, _find_first(counts)),
         "cache_read": cached,
-        "cache_write": written,
+        "cache_write": _find_first(counts),
         "cache_write_1h": get(details, "cache_creation_token_details", "ephemeral_1h_input_tokens"),
-        "web_searches": get(usage, "server_tool_use", "web_search_requests")
-        or get(details, "web_search_requests"),
+        "web_searches": _find_first(searches),
         "output": get(usage, "completion_tokens"),
         **({"reasoning": reasoning} if reasoning else {}),
     }
+
+
+def _find_first(counts: Iterable[int | None]) -> int | None:
+    """Return the first count that LiteLLM gives, which may be 0."""
+    return next((count for count in counts if count is not None), None)

@@ -1,7 +1,7 @@
 """Convert an answer of a conversation to Pydantic AI's response: parts with the name of their provider.
 
-The response is the one that Pydantic AI builds when it receives such an answer: Gemini's signatures are in
-the `provider_details` of their part.
+The response is the one that Pydantic AI builds when it receives such an answer: Gemini's signatures and
+OpenAI's phases are in the `provider_details` of their part.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "cohere-chat": "cohere",
 }
 """Pydantic AI's name for an answer's provider, by API."""
+NATIVE_TOOLS: Final[Mapping[str, str]] = {
+    "GOOGLE_SEARCH_WEB": "web_search",
+    "URL_CONTEXT": "web_fetch",
+    "FILE_SEARCH": "file_search",
+}
+"""Pydantic AI's names for Google's server tools."""
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
@@ -56,7 +62,16 @@ def _convert_block(block: AnswerBlock, provider: str) -> Any:
             is_client_call = block.get("executor", "client") == "client"
             part_type = messages.ToolCallPart if is_client_call else messages.NativeToolCallPart
             details = {"provider_name": provider, **_build_details(block, provider)}
-            return part_type(block["name"], arguments, block["id"], **details)
+            name = block["name"] if is_client_call else NATIVE_TOOLS.get(block["name"], block["name"])
+            return part_type(name, arguments, block["id"], **details)
+        case _ if block.get("kind") == "toolResponse":
+            data = block["data"]
+            result = (NATIVE_TOOLS[data["toolType"]], data["response"], data["id"])
+            return messages.NativeToolReturnPart(*result, provider_name=provider)
+        case _ if block.get("kind") == "compaction":
+            data = block["data"]
+            fields = {"id": data.get("id"), "provider_name": provider, "provider_details": dict(data)}
+            return messages.CompactionPart(data.get("content"), **fields)
         case _ if str(block.get("kind")).endswith("_tool_result"):
             name = block["kind"].removesuffix("_tool_result")
             result = (name, block["data"].get("content"), block["data"].get("tool_use_id"))
@@ -66,7 +81,12 @@ def _convert_block(block: AnswerBlock, provider: str) -> Any:
 
 
 def _build_details(block: AnswerBlock, provider: str) -> dict[str, Any]:
-    """Return the fields with Gemini's signature for text or a call."""
-    if not block.get("signature"):
-        return {}
-    return {"provider_name": provider, "provider_details": {"thought_signature": block["signature"]}}
+    """Return the fields with Gemini's signature for text or a call, or with the phase of text."""
+    details: dict[str, Any] = {}
+    if signature := block.get("signature"):
+        details["thought_signature"] = signature
+        if provider == "openai":  # Gemini's Chat Completions
+            details = {"extra_content": {"google": details}}
+    if phase := block.get("phase"):
+        details["phase"] = phase
+    return {"provider_name": provider, "provider_details": details} if details else {}

@@ -1,8 +1,8 @@
 """`peer:pydantic-ai`: Pydantic AI, `direct.model_request_stream_sync()` and the response that it builds.
 
 `ModelAPIError` and its subclasses are the provider's errors, except `ModelConnectionError`, which is a lost
-connection. The prompt and the tools of the request are sent in the library's own form. Pydantic AI marks
-unknown usage with `unmeasured_requests`; counts that it returns as 0 are reported as 0.
+connection. The prompt and the tools of the request are sent in the library's own form. The counts of a whole
+answer are reported as 0 if Pydantic AI returns 0.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def _run_model(
     """Return the outcome, and the response that a user of the library would send back."""
     options: dict[str, Any] = {
         "model_settings": settings,
-        "model_request_parameters": ModelRequestParameters(function_tools=tools),
+        "model_request_parameters": ModelRequestParameters(
+            function_tools=tools, **messages.build_output(run.conversation or {})
+        ),
     }
     response: Any = None
     whole = False
@@ -101,7 +103,7 @@ def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[s
         if raw
         else None,
         raw,
-        usage=read_usage(get(response, "usage")),
+        usage=read_usage(get(response, "usage"), whole=whole),
         error=error,
         model=get(response, "model_name"),
         response_id=get(response, "provider_response_id"),

@@ -1,4 +1,4 @@
-"""Convert a conversation to messages and tools of Pydantic AI."""
+"""Convert a conversation to messages, tools and the format of the answer of Pydantic AI."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_ai import messages
+from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from streamconform.peers.normal_form import get
@@ -58,6 +59,18 @@ def build_tools(conversation: Mapping[str, Any]) -> list[ToolDefinition]:
         )
         for tool in conversation.get("tools", ())
     ]
+
+
+def build_output(conversation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request's parameters that `Agent` sets for a `NativeOutput`."""
+    if (output := conversation.get("output_schema")) is None:
+        return {}
+    return {
+        "output_mode": "native",
+        "output_object": OutputObjectDefinition(
+            json_schema=dict(output["schema"]), name=output.get("name"), strict=output.get("strict")
+        ),
+    }
 
 
 def _convert_result(result: Part) -> messages.ToolReturnPart:

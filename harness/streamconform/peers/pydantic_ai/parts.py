@@ -14,7 +14,8 @@ def convert_part(part: Any, *, complete: bool) -> Block:
     signature = get(part, "provider_details", "thought_signature") or None
     match part:
         case messages.TextPart():
-            return {"type": "text", "text": part.content or "", "signature": signature}
+            phase = get(part, "provider_details", "phase")
+            return {"type": "text", "text": part.content or "", "signature": signature, "phase": phase}
         case messages.ThinkingPart():
             redacted = part.id == "redacted_thinking"
             # Raw reasoning, unlike summaries, is only in this field.
@@ -35,16 +36,14 @@ def convert_part(part: Any, *, complete: bool) -> Block:
             return build_other(part.part_kind)
 
 
-def read_usage(usage: Any) -> dict[str, int | None] | None:
+def read_usage(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
     """Return the usage buckets, None if no usage was reported.
 
-    Pydantic AI returns 0 if the provider reported nothing, so all counts are left out if they are all 0, and
-    partial counts are left out if they are 0.
+    Pydantic AI marks unknown usage at the end of an answer; before the end, unknown usage is 0. Unknown
+    partial counts are always 0, so partial counts that are 0 are left out.
     """
-    if usage is None or usage.unmeasured_requests:
+    if usage is None or usage.unmeasured_requests or not (whole or usage.total_tokens):
         return None
-    if not usage.total_tokens:
-        return {}
     parts = {
         "cache_read": usage.cache_read_tokens,
         "cache_write": usage.cache_write_tokens,
