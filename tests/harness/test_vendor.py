@@ -28,7 +28,7 @@ NOT_SENT = {
     "errors/error-mid-text": '"id" is a required property',
     "stop-reasons/stop-content-filter": '"content_filter" is not one of',
     "llama-cpp/thinking-text": "reasoning_content",
-    "reasoning/reasoning-text-field": "a stream of ",
+    "reasoning/reasoning-text-field": "a stream from ",
 }
 
 

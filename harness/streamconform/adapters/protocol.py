@@ -54,6 +54,8 @@ MAX_RAISED_MESSAGE: Final = 500
 MAX_RAISED_WHERE: Final = 300
 """The number of characters kept of each text that describes an exception."""
 _ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
+_TRACEBACK: Final = "\nTraceback (most recent call last):"
+"""Some libraries put a traceback into an exception's message; it names the folders of this machine."""
 _PACKAGE_FOLDERS: Final = re.compile(
     _ROOT
     + r"[^()]*[/\\](node_modules|site-packages|dist-packages|pkg[/\\]mod|registry[/\\]src[/\\][^/\\]+)[/\\]"
@@ -329,9 +331,10 @@ def parse_raised(value: Any) -> Raised | None:
     match value:
         case {"type": str(type_), **rest}:
             text, where = rest.get("message"), rest.get("where")
+            message = text.partition(_TRACEBACK)[0] if isinstance(text, str) else ""
             return Raised(
                 escape_line(type_, MAX_RAISED_TYPE),
-                escape_line(text, MAX_RAISED_MESSAGE) if isinstance(text, str) else "",
+                escape_line(message, MAX_RAISED_MESSAGE),
                 escape_line(_shorten_paths(where), MAX_RAISED_WHERE) if isinstance(where, str) else None,
             )
         case _:
