@@ -102,7 +102,7 @@ class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
     fails=CONTENT,
 )
 def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
-    """Reads the text of a block, and no citation that comes in a delta."""
+    """Reads the text of a block, but ignores citations that come in deltas."""
     if object_at(payload, "delta").get("type") != "citations_delta":
         on_content_block_delta(message, payload)
 

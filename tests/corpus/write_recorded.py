@@ -161,17 +161,15 @@ def _make_title(recording: Recording) -> str:
         content = f"HTTP status {recording.cassette.status}"
     else:
         kinds = Counter(
-            "call by the provider"
-            if block.executor == "provider"
-            else block.kind.replace("tool_call", "call")
+            "provider-run call" if block.executor == "provider" else block.kind.replace("tool_call", "call")
             for block in reading.blocks
             if not _is_empty(block)
         )
-        parts = (
-            f"{count} {kind.replace('call', 'calls')}" if "call" in kind and count > 1 else kind
+        parts = [
+            kind if not kind.endswith("call") else f"a {kind}" if count == 1 else f"{count} {kind}s"
             for kind, count in kinds.items()
-        )
-        content = ", ".join(parts) or "no content"
+        ]
+        content = " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part) or "no content"
     model = recording.cassette.model or reading.model or "an unnamed model"
     return f"{content[:1].upper()}{content[1:]}, from {model}"[:160]
 

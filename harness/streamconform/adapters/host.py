@@ -63,7 +63,7 @@ class AdapterResult:
     finished: bool = False
     """Whether there is an outcome or an exception."""
     send_event: SendEvent | None = None
-    """Receives events immediately; without it they are collected in `events`."""
+    """Receives events immediately; without it, they are collected in `events`."""
 
     def add_item(self, item: Any, run: AdapterInput) -> None:
         """Add one yielded item: an event, or the outcome as the last item."""

@@ -32,7 +32,7 @@ REASONS: Final = {
     **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "error"),
 }
 STATUSES: Final = {"completed": "stop", "requires_action": "tool_use", "incomplete": "length"}
-TOOL_RESULTS: Final = "the tool results are counted apart; a client may add them to the input or not"
+TOOL_RESULTS: Final = "the tool results are counted separately; a client may or may not add them to the input"
 
 
 def read_generate(body: bytes) -> Reading:

@@ -152,7 +152,7 @@ class _Search:
         """Return the partition without the recordings that kill their worker; those get a reason."""
         names = self._ask(work.list_recordings, None, self.partition)
         if isinstance(names, Death):
-            # Reading alone kills the worker, so the partition cannot be examined.
+            # Merely reading the recordings kills the worker, so the partition cannot be examined.
             return replace(self.partition, unreadable=names.reason)
         wanted = tuple(name for name in names if self.partition.only is None or name in self.partition.only)
         deadly = tuple(self._find_deadly(wanted))
