@@ -134,6 +134,18 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
     Peer(
+        name="node-openai-agents",
+        distribution="@openai/agents",
+        version="0.20.0",
+        module="openai_agents",
+        apis=("openai-chat", "openai-responses"),
+        through="`getStreamedResponse()` of `OpenAIChatCompletionsModel` and `OpenAIResponsesModel`",
+        issues="https://github.com/openai/openai-agents-js/issues",
+        claims=(*WITH_SIGNATURES, "refusals", *EVENTS_DETAILS),
+        claims_by_api={"openai-chat": (*OPENAI_CHAT, "thinking", *EVENTS_DETAILS)},
+        language="javascript",
+    ),
+    Peer(
         name="node-pi-ai",
         distribution="@earendil-works/pi-ai",
         version="0.87.1",
