@@ -10,6 +10,7 @@ from streamconform.peers.peer import (
     WITH_PROVIDER_TOOLS,
     WITH_SIGNATURES,
     WITH_THINKING,
+    WITH_TOOLS,
     Capabilities,
     Peer,
 )
@@ -177,6 +178,17 @@ NODE_PEERS: Final = (
                 *EVENTS,
             )
         },
+        language="javascript",
+    ),
+    Peer(
+        name="node-huggingface",
+        distribution="@huggingface/inference",
+        version="4.13.30",
+        module="huggingface",
+        apis=("openai-chat",),
+        through="`chatCompletionStream()` of `InferenceClient`",
+        issues="https://github.com/huggingface/huggingface.js/issues",
+        claims=(*WITH_TOOLS, *EVENTS),
         language="javascript",
     ),
     Peer(
