@@ -10,6 +10,7 @@ from streamconform.peers.peer import (
     WITH_PROVIDER_TOOLS,
     WITH_SIGNATURES,
     WITH_THINKING,
+    WITH_TOOLS,
     Capabilities,
     Peer,
 )
@@ -134,6 +135,18 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
     Peer(
+        name="node-openai-agents",
+        distribution="@openai/agents",
+        version="0.20.0",
+        module="openai_agents",
+        apis=("openai-chat", "openai-responses"),
+        through="`getStreamedResponse()` of `OpenAIChatCompletionsModel` and `OpenAIResponsesModel`",
+        issues="https://github.com/openai/openai-agents-js/issues",
+        claims=(*WITH_SIGNATURES, "refusals", *EVENTS_DETAILS),
+        claims_by_api={"openai-chat": (*OPENAI_CHAT, "thinking", *EVENTS_DETAILS)},
+        language="javascript",
+    ),
+    Peer(
         name="node-pi-ai",
         distribution="@earendil-works/pi-ai",
         version="0.87.1",
@@ -166,6 +179,17 @@ NODE_PEERS: Final = (
                 *EVENTS,
             )
         },
+        language="javascript",
+    ),
+    Peer(
+        name="node-huggingface",
+        distribution="@huggingface/inference",
+        version="4.13.30",
+        module="huggingface",
+        apis=("openai-chat",),
+        through="`chatCompletionStream()` of `InferenceClient`",
+        issues="https://github.com/huggingface/huggingface.js/issues",
+        claims=(*WITH_TOOLS, *EVENTS),
         language="javascript",
     ),
     Peer(

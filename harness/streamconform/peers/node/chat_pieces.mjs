@@ -16,9 +16,10 @@ const STOP_REASONS = {
 
 // Reads the chunks that `open()` returns. `readProviderError` is that of `describeError`. `readContent(delta)` returns the
 // delta's pieces as `[type, text]`; `readUsage(usage)` its counts; `readChunkUsage(chunk)` where they are; `isNewCall(call,
-// piece)` whether a piece starts another call at the same index.
+// piece)` whether a piece starts another call at the same index; `amend(outcome)` the outcome of a library that has its own
+// final value.
 export async function readChunks(open, answer, library) {
-  const { readContent, readUsage, readProviderError, readChunkUsage = ({ usage }) => usage, isNewCall = () => false } = library;
+  const { readContent, readUsage, readProviderError, readChunkUsage = ({ usage }) => usage, isNewCall = () => false, amend = (outcome) => outcome } = library;
   const calls = new Map(); // from a call's index to its block's
   const fields = { usage: null, model: null, response_id: null };
   let [raw, failed] = [null, null];
@@ -43,7 +44,7 @@ export async function readChunks(open, answer, library) {
   if (raw) endCalls(answer, raw);
   const stop = raw ? buildStop(raw, STOP_REASONS, answer.content) : undefined;
   const status = stop?.reason === "error" ? "error" : raw ? "complete" : "incomplete";
-  return answer.finish({ status, stop, ...fields, ...failed });
+  return answer.finish(amend({ status, stop, ...fields, ...failed }));
 }
 
 // Adds text or an object of arguments; the first piece of a call starts it.

@@ -2,6 +2,7 @@
 
 import OpenAI from "openai";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "./normal_form.mjs";
+import { readProviderError } from "./openai_errors.mjs";
 import { readResponses } from "./openai_responses.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -101,13 +102,4 @@ function readUsage(usage) {
     output: usage.completion_tokens ?? null,
     reasoning: usage.completion_tokens_details?.reasoning_tokens ?? null,
   };
-}
-
-// Reads the provider's error: an HTTP error, an error in the stream (without a status), or the `error` event of Responses.
-function readProviderError(error) {
-  if (error?.type === "error") return { type: error.code ?? null, message: error.message };
-  if (!(error instanceof OpenAI.APIError) || error instanceof OpenAI.APIConnectionError) return null;
-  const type = error.type ?? error.code;
-  const message = typeof error.error === "string" ? error.error : (error.error?.message ?? error.message);
-  return { type: type == null ? null : String(type), message, status: error.status ?? null };
 }

@@ -23,7 +23,7 @@ export async function readResponses(client, params, answer, readProviderError) {
 }
 
 // For a cut stream the library returns a response that is still `in_progress`.
-function buildOutcome(response, indexes) {
+export function buildOutcome(response, indexes) {
   const content = (response?.output ?? []).flatMap((item, index) => convertItem(item, indexes.get(`${index} done`)));
   const status = { completed: "complete", incomplete: "complete", failed: "error" }[response?.status] ?? "incomplete";
   const raw = status === "incomplete" ? null : (response.incomplete_details?.reason ?? response.status);
@@ -40,7 +40,7 @@ function buildOutcome(response, indexes) {
 }
 
 // Ends the calls whose text does not parse. Whether the last one is complete depends on the stop reason.
-function endCalls({ content, status, stop: { reason } }, indexes, answer) {
+export function endCalls({ content, status, stop: { reason } }, indexes, answer) {
   const cut = reason === "length" || reason === "content_filter";
   for (const block of content.filter(({ id }) => indexes.has(`${id} held`))) {
     block.complete = status === "complete" && !(cut && block === content.at(-1));
@@ -57,7 +57,7 @@ function endCall(item, final, indexes, answer) {
   else answer.endBlock(indexes.get(item), final);
 }
 
-function handleEvent(event, answer, indexes) {
+export function handleEvent(event, answer, indexes) {
   const item = event.output_index;
   const part = `${item}.${event.content_index}`;
   switch (event.type) {

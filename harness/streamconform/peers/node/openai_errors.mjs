@@ -1,0 +1,12 @@
+// Errors of openai.
+
+import OpenAI from "openai";
+
+// Reads the provider's error: an HTTP error, an error in the stream (without a status), or the `error` event of Responses.
+export function readProviderError(error) {
+  if (error?.type === "error") return { type: error.code ?? null, message: error.message };
+  if (!(error instanceof OpenAI.APIError) || error instanceof OpenAI.APIConnectionError) return null;
+  const type = error.type ?? error.code;
+  const message = typeof error.error === "string" ? error.error : (error.error?.message ?? error.message);
+  return { type: type == null ? null : String(type), message, status: error.status ?? null };
+}
