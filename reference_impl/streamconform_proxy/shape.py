@@ -3,10 +3,12 @@
 - If the client's API requires arguments to be an object, they are held back until the call is complete,
   healed, and sent in one piece, because sent text cannot be taken back, and official clients raise if it is
   not JSON. A client that requests unchecked arguments gets the text of an object as it arrives, and any other
-  text healed. - A call keeps the upstream's id. If there is none, it gets a random one, because the ids that
-  decoders generate are the same in every answer. - Thinking that the client did not request becomes a ping.
-  Calls that the provider ran itself are dropped. - The provider's own stop reason is dropped, since it
-  belongs to another API. An answer that ended early becomes an error.
+  text healed.
+- A call keeps the upstream's id. If there is none, it gets a random one, because the ids that decoders
+  generate are the same in every answer.
+- Thinking that the client did not request becomes a ping. Calls that the provider ran itself are dropped.
+- The provider's own stop reason is dropped, since it belongs to another API. An answer that ended early
+  becomes an error.
 
 The encoder decides which blocks may be open at the same time, and which may be empty.
 """

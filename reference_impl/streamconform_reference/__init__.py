@@ -14,12 +14,13 @@ r"""Reference implementation of streamconform: decode, encode and request LLM an
 incompatibly only in a new major version (before 1.0: a new minor version). Everything else is internal and
 may change in any version.
 
-- decode: `DECODERS` (a `Decoder` class per API), `decode_document` for non-streaming answers - events and
-  outcomes: the modules `events` and `outcome`, with the types `Event` and `Outcome` - encode: `ENCODERS`,
-  `encode`, `DOCUMENT_WRITERS`; `LOSSES` and `apply_losses` for the parts that an API cannot express -
-  requests: `build_request`, and `REQUEST_READERS` for the opposite direction, which raise `RequestError` -
-  tools: `ToolBuffer`, `JsonStream`, `partial_value`, `heal_tool_arguments`, `count_tokens`, `Pricing` -
-  harness: `adapter`, `adapter_for` and `snapshots`; `python -m streamconform_reference` speaks protocol v1
+- decode: `DECODERS` (a `Decoder` class per API), `decode_document` for non-streaming answers
+- events and outcomes: the modules `events` and `outcome`, with the types `Event` and `Outcome`
+- encode: `ENCODERS`, `encode`, `DOCUMENT_WRITERS`; `LOSSES` and `apply_losses` for the parts that an API
+  cannot express
+- requests: `build_request`, and `REQUEST_READERS` for the opposite direction, which raise `RequestError`
+- tools: `ToolBuffer`, `JsonStream`, `partial_value`, `heal_tool_arguments`, `count_tokens`, `Pricing`
+- harness: `adapter`, `adapter_for` and `snapshots`; `python -m streamconform_reference` speaks protocol v1
 
 The package does not import the harness, which uses it like any other implementation.
 """

@@ -3,12 +3,13 @@ r"""Repair malformed tool arguments from small models and their servers, so that
 Healing is a separate step that callers request; decoders never heal. The first matching form applies, so
 valid JSON is never changed:
 
-1. An object stays as it is. 2. The JSON text of an object becomes that object. The JSON text of a string is
-   decoded, then healed. 3. Text that was escaped once too often (`{\"path\":\"C:\\\\temp\"}`) is the inside
-   of a JSON string: exactly one layer of escapes is undone, and the result must be the JSON text of an
-   object. 4. Missing arguments (null, or empty or blank text) become an empty object. 5. Anything else
-   becomes `{"raw": ...}`, unchanged, for a person or the model to inspect. This includes truncated text,
-   because closing its brackets would invent arguments.
+1. An object stays as it is.
+2. The JSON text of an object becomes that object. The JSON text of a string is decoded, then healed.
+3. Text that was escaped once too often (`{\"path\":\"C:\\\\temp\"}`) is the inside of a JSON string: exactly
+   one layer of escapes is undone, and the result must be the JSON text of an object.
+4. Missing arguments (null, or empty or blank text) become an empty object.
+5. Anything else becomes `{"raw": ...}`, unchanged, for a person or the model to inspect. This includes
+   truncated text, because closing its brackets would invent arguments.
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 section 7, and the issues that the cases in
 `specs/common/heal.yaml` name.

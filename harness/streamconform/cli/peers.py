@@ -149,7 +149,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
 def history_command(
     names: tuple[str, ...], output: str, releases: int, minutes: float, where: str | None, *, keep: bool
 ) -> None:
-    """Find the releases in which each finding of a peer appears and disappears.
+    """For each finding about a peer, find the release in which it began and the one that fixed it.
 
     Bisects the releases on the index: each is installed into a separate environment, with the dependencies
     available on its release day, runs one trial per finding, and is removed. NAME.yaml is written after each

@@ -29,7 +29,7 @@ _RANKS: Final[Mapping[BlockType, int]] = {
     "tool_call": 3,
     "other": 4,
 }
-"""The order of block types in which both sides are compared if the API's messages are unordered."""
+"""The order in which block types are compared if the API does not order the blocks of a message."""
 _NULL = Literally(None)
 SEPARATORS: Final = ("phase", "signature")
 """The fields that may distinguish adjacent texts."""

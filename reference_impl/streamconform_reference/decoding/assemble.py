@@ -4,14 +4,14 @@ A decoder names each block by a slot (the API's index, an id, or any hashable va
 usage or status itself. This module contains the rules common to all APIs; `metering` contains those for
 usage, and `ending` those for the stop reason:
 
-- A block's position in the content is determined by its start and never changes. Blocks may interleave. - A
-  delta for a slot that never started starts a text, thinking or refusal block there. A delta for a slot that
-  has ended, or that contains another kind of block, is ignored, as is a fragment without a call. - If the
-  text of an ended call cannot be parsed, its end event is held back until the stop reason is known. - If an
-  API repeats the complete text of a block, the block gets the part that its deltas omitted. Emitted events
-  cannot be retracted, so prose that contradicts its deltas stays as streamed. A call is executed with the
-  repeated text, and only its `arguments_text` stays as streamed. - The status is set once, by the first of
-  `complete`, `fail` and `end_of_file`.
+- A block's position in the content is determined by its start and never changes. Blocks may interleave.
+- A delta for a slot that never started starts a text, thinking or refusal block there. A delta for a slot
+  that has ended, or that contains another kind of block, is ignored, as is a fragment without a call.
+- If the text of an ended call cannot be parsed, its end event is held back until the stop reason is known.
+- If an API repeats the complete text of a block, the block gets the part that its deltas omitted. Emitted
+  events cannot be retracted, so prose that contradicts its deltas stays as streamed. A call is executed with
+  the repeated text, and only its `arguments_text` stays as streamed.
+- The status is set once, by the first of `complete`, `fail` and `end_of_file`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 - APIs report the same end differently: a reported `stop` becomes `tool_use` if the client has a call to run,
   and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider ran every call
-  itself. - A truncated answer has no reason. A failed answer has `error`, with the raw reason that arrived,
-  if any. - If the text of a call cannot be parsed, it was cut off if the call is the last one of a truncated
-  answer. Otherwise, the model wrote it that way, and the call ends with the answer.
+  itself.
+- A truncated answer has no reason. A failed answer has `error`, with the raw reason that arrived, if any.
+- If the text of a call cannot be parsed, it was cut off if the call is the last one of a truncated answer.
+  Otherwise, the model wrote it that way, and the call ends with the answer.
 """
 
 from __future__ import annotations

@@ -8,9 +8,11 @@ and `botocore/eventstream.py` of botocore 1.44.5, which defines the limits.
 
 - Both checksums are verified, and a length is used only if the prelude's checksum is right, so that a corrupt
   length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any error
-  is a permanent fault. - A length within the limits starts with a byte of 0 or 1. No text does, so the first
-  byte decides whether the body is in this framing. - A message that is truncated by the end of the body is
-  neither a frame nor a fault, because the stream was merely cut off.
+  is a permanent fault.
+- A length within the limits starts with a byte of 0 or 1. No text does, so the first byte decides whether the
+  body is in this framing.
+- A message that is truncated by the end of the body is neither a frame nor a fault, because the stream was
+  merely cut off.
 """
 
 from __future__ import annotations

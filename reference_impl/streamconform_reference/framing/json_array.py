@@ -2,11 +2,11 @@
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 section 5
 
-- Chunks may end anywhere, so brackets are counted, except those in strings. - An object or array becomes a
-  frame at its closing bracket, because waiting for the comma would delay it. - Elements are located but not
-  validated, because their reader parses them. Extra and missing commas are ignored, and a second array
-  continues the first (for example a late error). - At the end of the body, the closing bracket may be
-  missing; a truncated element is dropped.
+- Chunks may end anywhere, so brackets are counted, except those in strings.
+- An object or array becomes a frame at its closing bracket, because waiting for the comma would delay it.
+- Elements are located but not validated, because their reader parses them. Extra and missing commas are
+  ignored, and a second array continues the first (for example a late error).
+- At the end of the body, the closing bracket may be missing; a truncated element is dropped.
 """
 
 from __future__ import annotations

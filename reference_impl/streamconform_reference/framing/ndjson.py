@@ -3,9 +3,10 @@
 Source: https://github.com/ndjson/ndjson-spec
 
 - A line ends with LF. A CR before it is JSON white space, like spaces and tabs; U+2028, U+2029 and U+0085 are
-  text. - The first line that is not blank identifies the body. If it is not a JSON object, for example in an
-  HTML page or an error document over several lines, the body is not in this framing and has no frames. -
-  Deviation: a last line without LF is a frame if it is complete JSON, because servers omit that LF.
+  text.
+- The first line that is not blank identifies the body. If it is not a JSON object, for example in an HTML
+  page or an error document over several lines, the body is not in this framing and has no frames.
+- Deviation: a last line without LF is a frame if it is complete JSON, because servers omit that LF.
 """
 
 from __future__ import annotations

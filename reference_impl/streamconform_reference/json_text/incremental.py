@@ -4,13 +4,15 @@ Every piece is read once; nothing is parsed again from the start. The value depe
 not on where it was cut, and nothing in it is invented:
 
 - An open object or array contains its members or elements so far. A key without a value and a truncated key
-  are omitted; if the key occurred before, its earlier value stays until the new one starts. - The value of an
-  open string is its decoded part: a truncated escape is omitted, as is a high surrogate whose low surrogate
-  may still come. - The value of a truncated number is its longest prefix that is a number: `12.` and `12.5e`
-  give 12 and 12.5, and `-` gives nothing. A truncated literal gives nothing. - The last of duplicate keys
-  wins. White space gives nothing. - A syntax error ends the parsing, and the value stays as it was. Nesting
-  beyond `MAX_DEPTH`, a raw control character in a string, a second value, and a number of more than
-  `MAX_NUMBER` characters are errors too; a number beyond the range of a double gives nothing.
+  are omitted; if the key occurred before, its earlier value stays until the new one starts.
+- The value of an open string is its decoded part: a truncated escape is omitted, as is a high surrogate whose
+  low surrogate may still come.
+- The value of a truncated number is its longest prefix that is a number: `12.` and `12.5e` give 12 and 12.5,
+  and `-` gives nothing. A truncated literal gives nothing.
+- The last of duplicate keys wins. White space gives nothing.
+- A syntax error ends the parsing, and the value stays as it was. Nesting beyond `MAX_DEPTH`, a raw control
+  character in a string, a second value, and a number of more than `MAX_NUMBER` characters are errors too; a
+  number beyond the range of a double gives nothing.
 
 The value of complete text equals that of an ordinary parser. As text arrives, the value only grows: members
 and elements are added and strings get longer. However, a number may still change, and a duplicate key

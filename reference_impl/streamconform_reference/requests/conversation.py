@@ -4,17 +4,18 @@ These rules apply to all APIs:
 
 - An answer and its results are one turn. Results are in the order of the calls, one per call. A call without
   a result gets an error that says so, because providers reject histories with unanswered calls. Results of
-  unknown or omitted calls are omitted. - A call that had not ended is omitted, along with the thinking
-  directly before it: it was not run, and thinking belongs to the block after it. A call that had ended but
-  cannot be parsed stays, with its result; its text is wrapped in an object, because servers that parse the
-  calls in a history would otherwise reject every later request. - Thinking is sent back only to the model
-  that wrote it, through the same API. For other models it is dropped, never shown as text: no provider
-  documents a place for another model's reasoning, and signatures (even those of text and calls) are useless
-  to another model. Content that only the provider understands (its own tools, citations, phases) is sent back
-  through the same API. - Empty blocks are dropped, because Anthropic and Bedrock reject them, and they
-  contain no information. - Call ids are sent unchanged if the host accepts them and they are unique in the
-  conversation. Others are rewritten consistently in the call and its result, and in the same way in every
-  later request.
+  unknown or omitted calls are omitted.
+- A call that had not ended is omitted, along with the thinking directly before it: it was not run, and
+  thinking belongs to the block after it. A call that had ended but cannot be parsed stays, with its result;
+  its text is wrapped in an object, because servers that parse the calls in a history would otherwise reject
+  every later request.
+- Thinking is sent back only to the model that wrote it, through the same API. For other models it is dropped,
+  never shown as text: no provider documents a place for another model's reasoning, and signatures (even those
+  of text and calls) are useless to another model. Content that only the provider understands (its own tools,
+  citations, phases) is sent back through the same API.
+- Empty blocks are dropped, because Anthropic and Bedrock reject them, and they contain no information.
+- Call ids are sent unchanged if the host accepts them and they are unique in the conversation. Others are
+  rewritten consistently in the call and its result, and in the same way in every later request.
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
 https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other

@@ -7,10 +7,10 @@ belongs to, and the state of that call:
 - A chunk with an index belongs to the call at that index in its turn; otherwise, a chunk with an id belongs
   to the call with that id. A different id at the same index is another call. A chunk with neither starts a
   call if it has a name; otherwise, it belongs to the latest call of its turn. An end or an error that names
-  no call applies to every open call of its turn. - A call is `done` if it has ended and its arguments can be
-  parsed, `malformed` if they cannot, `failed` if it got an error, and `abandoned` if the answer ended but the
-  call did not. A client may run only a `done` call. - Violations of the order are recorded in `faults`, and
-  the chunk is used as far as possible. No input raises.
+  no call applies to every open call of its turn.
+- A call is `done` if it has ended and its arguments can be parsed, `malformed` if they cannot, `failed` if it
+  got an error, and `abandoned` if the answer ended but the call did not. A client may run only a `done` call.
+- Violations of the order are recorded in `faults`, and the chunk is used as far as possible. No input raises.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Turn a live server's answers into checks with stable paths. Pure.
 
-- `http.*`: status, content type, and whether the body is complete - `grammar.<rule>`: a rule of the API's
-  grammar, with the level that follows from the provider's documentation - `answer.*`: the outcome of the
-  reference decoder, compared with the scenario's expected answer - `document.<path>`, `error.<path>`,
-  `count.<path>`: fields of non-streaming answers, errors, token counts
+- `http.*`: status, content type, and whether the body is complete
+- `grammar.<rule>`: a rule of the API's grammar, with the level that follows from the provider's documentation
+- `answer.*`: the outcome of the reference decoder, compared with the scenario's expected answer
+- `document.<path>`, `error.<path>`, `count.<path>`: fields of non-streaming answers, errors, token counts
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Check a proxy's answers and its upstream requests against rules. Pure.
 
-- `grammar.<rule>`: the order and fields of the stream's frames, as in `conform probe` - `http.content-type`,
-  `refusal.<path>`: the form of streams and errors - `upstream.<rule>`: the request to the upstream
+- `grammar.<rule>`: the order and fields of the stream's frames, as in `conform probe`
+- `http.content-type`, `refusal.<path>`: the form of streams and errors
+- `upstream.<rule>`: the request to the upstream
 
 The judge compares the outcome; these rules cover the rest.
 """

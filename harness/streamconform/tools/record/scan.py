@@ -106,7 +106,7 @@ FIELD: Final = re.compile(rb'\\?"([A-Za-z0-9_.-]{1,64})\\?"\s*:\s*\[?\s*\\?"[^"\
 LOOKBACK: Final = 400
 """The number of bytes before a word that are searched for its field name."""
 LONGEST_VALUE: Final = 4096
-"""The number of bytes of joined text, from the start of each piece, that are matched against a pattern."""
+"""How many bytes of the joined text, counted from the start of each piece, are matched against a pattern."""
 
 _IN_TEXT: Final = tuple((kind, kind.compile()) for kind in KINDS)
 _IN_PIECES: Final = tuple((kind, kind.compile(word=False)) for kind in KINDS if not kind.personal)

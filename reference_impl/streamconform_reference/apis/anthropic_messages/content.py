@@ -6,9 +6,9 @@ the types of the `anthropic` package 2.12.0.
 Undocumented behavior, and differences between servers:
 
 - A start may contain text ("pre", then the delta "fix"), and the start of a tool call may contain its
-  complete input: programmatic calls have no deltas at all. Fragments that are not blank replace that input. -
-  `signature_delta` appends. The official API sends one per block; some servers split it. - A citation may
-  arrive before the text of its block.
+  complete input: programmatic calls have no deltas at all. Fragments that are not blank replace that input.
+- `signature_delta` appends. The official API sends one per block; some servers split it.
+- A citation may arrive before the text of its block.
 """
 
 from __future__ import annotations

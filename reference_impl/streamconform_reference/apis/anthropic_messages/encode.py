@@ -4,13 +4,14 @@ Source: https://docs.claude.com/en/docs/build-with-claude/streaming and https://
 
 - Only one block is open at a time: the pieces of others wait until it ends. A block of text or thinking
   starts with its first piece, so that no block is empty. Redacted thinking, which is only known at its end,
-  is a separate block with its own type. Every other block of thinking has one signature, possibly empty. -
-  The first fragment of a call is empty, as in the API itself. Its arguments follow as text, never in its
+  is a separate block with its own type. Every other block of thinking has one signature, possibly empty.
+- The first fragment of a call is empty, as in the API itself. Its arguments follow as text, never in its
   start event, where most clients do not read them. An open call that has to end is made unparseable
-  (`arguments_text`). - `usage` is in `message_delta`; the counts in `message_start` are placeholders.
-  `message_delta` has no documented field for one-hour cache writes, so they have the same path as in
-  `message_start`, where clients look for them. - An MCP call has an empty server name, because an outcome
-  does not contain the name.
+  (`arguments_text`).
+- `usage` is in `message_delta`; the counts in `message_start` are placeholders. `message_delta` has no
+  documented field for one-hour cache writes, so they have the same path as in `message_start`, where clients
+  look for them.
+- An MCP call has an empty server name, because an outcome does not contain the name.
 """
 
 from __future__ import annotations

@@ -5,14 +5,16 @@ thinking and on prompt caching there, and the types of the `anthropic` package 2
 
 - Every block of an answer is sent back verbatim and in order: thinking with its signature, even without text;
   redacted thinking as its data; provider calls and their results between them. If an answer ends with
-  thinking, that thinking is omitted, because the API rejects it as the last block. - All results are in one
-  user message; text follows them in the same message. A result without text has no content. -
-  `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it. - `max_tokens` is
-  required. The thinking budget is at least 1024 and less than that limit; if that is impossible, thinking is
-  omitted. It is also omitted if a call is forced, because the API rejects the combination. - Temperature is
-  omitted with thinking, and for models that decide themselves how much they think: those always reject it,
-  and the types no longer have it (sipeed/picoclaw#2939). - The cache covers the system prompt, and everything
-  up to the last block of the user's last message.
+  thinking, that thinking is omitted, because the API rejects it as the last block.
+- All results are in one user message; text follows them in the same message. A result without text has no
+  content.
+- `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it.
+- `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
+  impossible, thinking is omitted. It is also omitted if a call is forced, because the API rejects the
+  combination.
+- Temperature is omitted with thinking, and for models that decide themselves how much they think: those
+  always reject it, and the types no longer have it (sipeed/picoclaw#2939).
+- The cache covers the system prompt, and everything up to the last block of the user's last message.
 """
 
 from __future__ import annotations

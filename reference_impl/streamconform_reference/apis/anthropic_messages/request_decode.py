@@ -2,10 +2,11 @@
 
 Source: https://platform.claude.com/docs/en/api/messages, and the types of the `anthropic` package 2.12.0.
 
-- Results and the user's other content become two messages, with the results first. - The cache duration is
-  the longest that any mark requests. - Each block of a system prompt becomes a paragraph. - A tool without a
-  schema is one that Anthropic runs or defines, so no other API can run it. Images and documents that are
-  referenced but not included cannot be passed on either.
+- Results and the user's other content become two messages, with the results first.
+- The cache duration is the longest that any mark requests.
+- Each block of a system prompt becomes a paragraph.
+- A tool without a schema is one that Anthropic runs or defines, so no other API can run it. Images and
+  documents that are referenced but not included cannot be passed on either.
 """
 
 from __future__ import annotations

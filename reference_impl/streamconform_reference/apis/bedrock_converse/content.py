@@ -6,11 +6,12 @@ service model of botocore 1.44.5.
 
 Undocumented behavior, and differences between models:
 
-- Text and reasoning have no start event; some models send `start: {}`, which is ignored. - The fragment of a
-  call without arguments is empty. The non-streaming answer contains the input as a value, and a proxy may
-  also stream it as a value. - Reasoning is flat in a stream (`reasoningContent.text`) but nested without
-  streaming. Its signature is a separate delta. Redacted reasoning is base64; some proxies send it under
-  `data`. - The result of a tool that the provider runs (`type: server_tool_use`) is in a `toolResult` block.
+- Text and reasoning have no start event; some models send `start: {}`, which is ignored.
+- The fragment of a call without arguments is empty. The non-streaming answer contains the input as a value,
+  and a proxy may also stream it as a value.
+- Reasoning is flat in a stream (`reasoningContent.text`) but nested without streaming. Its signature is a
+  separate delta. Redacted reasoning is base64; some proxies send it under `data`.
+- The result of a tool that the provider runs (`type: server_tool_use`) is in a `toolResult` block.
 """
 
 from __future__ import annotations

@@ -6,14 +6,15 @@ service model of botocore 1.44.5.
 Undocumented behavior, and differences between models and proxies:
 
 - `:event-type` names the payload's type. Without that header, the payload is an object whose only key is the
-  type, as the SDKs return it. The padding `p` is not a field. - `messageStop` is the terminal event, but
-  usage follows it, in `metadata`. The answer therefore stays open until the end of the body, and completes
-  there even if the metadata was lost. Some proxies send the metadata first, or several times: the last report
-  of each count wins, and metadata without usage is ignored. - An exception counts even after `messageStop`,
-  because it means that the provider withdraws the answer. - Calls end with their block. Proxies omit
-  `contentBlockStop` (maximhq/bifrost#4262), so blocks that are still open at `messageStop` end there; so do
-  calls, unless the answer was truncated. - `malformed_model_output` and `malformed_tool_use` make the answer
-  an error of that type. - The body contains neither an id nor a model.
+  type, as the SDKs return it. The padding `p` is not a field.
+- `messageStop` is the terminal event, but usage follows it, in `metadata`. The answer therefore stays open
+  until the end of the body, and completes there even if the metadata was lost. Some proxies send the metadata
+  first, or several times: the last report of each count wins, and metadata without usage is ignored.
+- An exception counts even after `messageStop`, because it means that the provider withdraws the answer.
+- Calls end with their block. Proxies omit `contentBlockStop` (maximhq/bifrost#4262), so blocks that are still
+  open at `messageStop` end there; so do calls, unless the answer was truncated.
+- `malformed_model_output` and `malformed_tool_use` make the answer an error of that type.
+- The body contains neither an id nor a model.
 """
 
 from __future__ import annotations

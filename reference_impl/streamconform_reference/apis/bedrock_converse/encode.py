@@ -5,11 +5,12 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.htm
 https://smithy.io/2.0/aws/amazon-eventstream.html
 
 - Only one block is open at a time: the pieces of others wait until it ends. Text and reasoning have no start
-  event; their block starts with its first delta, so that no block is empty. - The first fragment of a call is
-  empty, as with AWS; its arguments follow as text. - Usage comes last, after the stop reason, so a failed
-  answer has none. The latency next to it is 0, because nothing measures it. - The API's exceptions are
-  messages of type `exception`; any other error is a message of type `error`. - An open call that has to end
-  is made unparseable; see `arguments_text`.
+  event; their block starts with its first delta, so that no block is empty.
+- The first fragment of a call is empty, as with AWS; its arguments follow as text.
+- Usage comes last, after the stop reason, so a failed answer has none. The latency next to it is 0, because
+  nothing measures it.
+- The API's exceptions are messages of type `exception`; any other error is a message of type `error`.
+- An open call that has to end is made unparseable; see `arguments_text`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Conv
 for the exceptions and their HTTP status, and botocore 1.44.5 for the headers.
 
 - A message of type `exception` names the exception in `:exception-type`; its payload contains the message. A
-  message of type `error` has everything in its headers; its payload may be empty. -
-  `modelStreamErrorException` may have only `originalMessage`, the message from the model's own server. - A
-  failed response names its type in the header `x-amzn-errortype`, or in the document's `__type`, possibly
+  message of type `error` has everything in its headers; its payload may be empty.
+- `modelStreamErrorException` may have only `originalMessage`, the message from the model's own server.
+- A failed response names its type in the header `x-amzn-errortype`, or in the document's `__type`, possibly
   followed by a URL or preceded by a namespace.
 """
 

@@ -4,15 +4,17 @@ Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Conv
 tool use, reasoning and prompt caching, and the service model of botocore 1.44.5.
 
 - The model is in the path. User and assistant messages alternate, so text after results is in the same
-  message, after them. - Reasoning is sent back at its position, with its signature, or as encrypted data.
-  Unsigned reasoning is omitted, because Claude rejects it. - A result is text, an image, or JSON if it is an
-  object (other JSON values are rejected, so they become text). Its status says whether the tool failed.
-  Content must not be blank, so an empty result gets a text that says it is empty. - There is no option for
-  "no tool" or for "one call at most". Leaving out all tools would prevent calls, but a history with calls
-  requires `toolConfig`, so it keeps the tools, or declares the called ones if there are no others
-  (langgenius/dify#17545, vxcontrol/pentagi#196). - Converse has no thinking options: each model family has
-  its own, in `additionalModelRequestFields`. - Images have four formats; an image of any other format is
-  replaced by text.
+  message, after them.
+- Reasoning is sent back at its position, with its signature, or as encrypted data. Unsigned reasoning is
+  omitted, because Claude rejects it.
+- A result is text, an image, or JSON if it is an object (other JSON values are rejected, so they become
+  text). Its status says whether the tool failed. Content must not be blank, so an empty result gets a text
+  that says it is empty.
+- There is no option for "no tool" or for "one call at most". Leaving out all tools would prevent calls, but a
+  history with calls requires `toolConfig`, so it keeps the tools, or declares the called ones if there are no
+  others (langgenius/dify#17545, vxcontrol/pentagi#196).
+- Converse has no thinking options: each model family has its own, in `additionalModelRequestFields`.
+- Images have four formats; an image of any other format is replaced by text.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html
 
-- `inputTokens` excludes cache reads and writes; `totalTokens` includes them. - `cacheDetails` breaks down the
-  writes by time to live. - One known exception is not corrected, because nothing in the stream reveals it:
-  OpenAI models also count cache writes as input (maximhq/bifrost#6942).
+- `inputTokens` excludes cache reads and writes; `totalTokens` includes them.
+- `cacheDetails` breaks down the writes by time to live.
+- One known exception is not corrected, because nothing in the stream reveals it: OpenAI models also count
+  cache writes as input (maximhq/bifrost#6942).
 """
 
 from __future__ import annotations

@@ -5,10 +5,11 @@ the types of the `cohere` package 7.3.1. `v2` and `v1` read the events, `termina
 
 Undocumented behavior, and differences between servers:
 
-- The payload decides, not the framing: v2 names its events in `type`, and v1 in `event_type`. - `[DONE]` may
-  follow the end of v2 and is ignored: on its own, it does not complete the answer. - A payload that has a
-  message but no type is an error (`{"message": "..."}`), even as the only line of a body with HTTP status
-  200. - Everything after `message-end` or `stream-end` is ignored.
+- The payload decides, not the framing: v2 names its events in `type`, and v1 in `event_type`.
+- `[DONE]` may follow the end of v2 and is ignored: on its own, it does not complete the answer.
+- A payload that has a message but no type is an error (`{"message": "..."}`), even as the only line of a body
+  with HTTP status 200.
+- Everything after `message-end` or `stream-end` is ignored.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/d
 
 - Only one block is open at a time: the pieces of others wait until it ends. Calls are numbered separately
   from content blocks. All thinking is content, as with newer models; the plan of older models is not written.
-  - Arguments are text: a value becomes one fragment, even `{}`. - An open call that has to end is made
-  unparseable; see `arguments_text`. - Usage is written at the end, as billed, but not for a failed answer. A
-  failed answer has its error type in `error_type`, which is undocumented but sent by the API. - `[DONE]`
-  follows, as in every recorded stream.
+- Arguments are text: a value becomes one fragment, even `{}`.
+- An open call that has to end is made unparseable; see `arguments_text`.
+- Usage is written at the end, as billed, but not for a failed answer. A failed answer has its error type in
+  `error_type`, which is undocumented but sent by the API.
+- `[DONE]` follows, as in every recorded stream.
 """
 
 from __future__ import annotations

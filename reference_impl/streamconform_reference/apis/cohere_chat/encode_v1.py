@@ -2,10 +2,10 @@
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 
-- All text is one block, regardless of its position. Thinking is not written. - Calls are written complete, in
-  one event at the end, because their pieces would not mark where a call ends. Their arguments must be
-  objects: a call with other arguments makes the answer fail. They have no ids. - The last event repeats the
-  complete answer.
+- All text is one block, regardless of its position. Thinking is not written.
+- Calls are written complete, in one event at the end, because their pieces would not mark where a call ends.
+  Their arguments must be objects: a call with other arguments makes the answer fail. They have no ids.
+- The last event repeats the complete answer.
 """
 
 from __future__ import annotations

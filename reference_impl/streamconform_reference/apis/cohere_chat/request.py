@@ -4,11 +4,13 @@ Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/docs/too
 https://docs.cohere.com/docs/reasoning, and the types of the `cohere` package 7.3.1.
 
 - Tools are in OpenAI's format. A choice is REQUIRED or NONE; auto is the absence of a choice. A named tool is
-  requested as REQUIRED with only that tool, because there is no other way. - The last thinking before calls
-  becomes the `tool_plan`, since an outcome does not distinguish the two. Any other thinking is a content part
-  before the text. - A result that is a JSON object becomes a document, which the model can cite; any other
-  result is text. Images are moved to a user message after the results, because a result cannot contain them.
-  - `strict_tools` applies to all tools or none: it is set if every tool is strict. - Reasoning models think
+  requested as REQUIRED with only that tool, because there is no other way.
+- The last thinking before calls becomes the `tool_plan`, since an outcome does not distinguish the two. Any
+  other thinking is a content part before the text.
+- A result that is a JSON object becomes a document, which the model can cite; any other result is text.
+  Images are moved to a user message after the results, because a result cannot contain them.
+- `strict_tools` applies to all tools or none: it is set if every tool is strict.
+- Reasoning models think
   by default; the only options are to disable thinking and to set a budget.
 """
 

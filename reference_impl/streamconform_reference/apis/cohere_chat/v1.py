@@ -6,12 +6,14 @@ recorded streams.
 Undocumented behavior, and differences between models:
 
 - Calls arrive in pieces (`tool-calls-chunk`), complete (`tool-calls-generation`), or both. They end when they
-  arrive complete. Pieces may lack the index; a name then starts a call. There are no ids. -
-  `tool-calls-chunk` may contain text, which v2 calls the plan. In v1 it is part of the answer's `text`, next
-  to the calls and in the history, so it is read as text. - `stream-end` repeats the complete answer, of which
-  nothing is added twice. Its `response` has the form of the non-streaming answer. - `finish_reason` is
-  `COMPLETE` after tool calls, and missing from the `response` of older streams. - Searches and their results
-  become `other` blocks at the position where they arrived. Citations belong to the text.
+  arrive complete. Pieces may lack the index; a name then starts a call. There are no ids.
+- `tool-calls-chunk` may contain text, which v2 calls the plan. In v1 it is part of the answer's `text`, next
+  to the calls and in the history, so it is read as text.
+- `stream-end` repeats the complete answer, of which nothing is added twice. Its `response` has the form of
+  the non-streaming answer.
+- `finish_reason` is `COMPLETE` after tool calls, and missing from the `response` of older streams.
+- Searches and their results become `other` blocks at the position where they arrived. Citations belong to the
+  text.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ the `cohere` package 7.3.1, and recorded streams.
 Undocumented behavior, and differences between servers:
 
 - The index of a tool call counts calls, and that of content counts blocks; each starts at 0. An event without
-  an index belongs to the block or call that started last. - `tool_calls` and `citations` are objects in a
-  stream, but lists without streaming. - `tool_plan` is the model's reasoning before it calls tools, in a
-  field next to the content. It becomes thinking, because Cohere calls it a reflection, and it is not an
-  answer to the user. - A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which
-  means `{}`. - A citation belongs to the text that started last, even after that text's end. A citation with
-  several sources becomes several citations in the normal form.
+  an index belongs to the block or call that started last.
+- `tool_calls` and `citations` are objects in a stream, but lists without streaming.
+- `tool_plan` is the model's reasoning before it calls tools, in a field next to the content. It becomes
+  thinking, because Cohere calls it a reflection, and it is not an answer to the user.
+- A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
+- A citation belongs to the text that started last, even after that text's end. A citation with several
+  sources becomes several citations in the normal form.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Function calls of Gemini: `functionCall` parts in, tool calls out.
 
 - A part is a complete call. Its arguments are an object, which is absent if there are none. Parallel calls
-  are parts of one or several chunks and may share a name: each part is a call. - Vertex AI may stream the
-  arguments. A part with a name and `willContinue` opens the call; parts without a name continue it with
-  `partialArgs`; a part without `willContinue` closes it. If that last part never arrives, the next call or
-  the end of the answer closes it. - A part without a name never starts a call, and is ignored if no call is
-  open. - The id is optional. A call that repeats an earlier id, name and arguments is the same call. -
-  Gateways send arguments as the JSON text of an object, which counts as a fragment.
+  are parts of one or several chunks and may share a name: each part is a call.
+- Vertex AI may stream the arguments. A part with a name and `willContinue` opens the call; parts without a
+  name continue it with `partialArgs`; a part without `willContinue` closes it. If that last part never
+  arrives, the next call or the end of the answer closes it.
+- A part without a name never starts a call, and is ignored if no call is open.
+- The id is optional. A call that repeats an earlier id, name and arguments is the same call.
+- Gateways send arguments as the JSON text of an object, which counts as a fragment.
 
 Source: https://ai.google.dev/gemini-api/docs/function-calling,
 https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling, and reports:

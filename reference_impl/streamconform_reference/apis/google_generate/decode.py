@@ -8,15 +8,17 @@ Undocumented behavior, and differences between servers:
 - The answer is complete with a `finishReason`, or with a `blockReason` if the prompt was blocked. There is no
   `[DONE]`. The reason is not always in the last chunk: gateways send it first, code execution sends one per
   round, and usage may follow without candidates. The answer therefore stays open until the end of the body,
-  and the last of several reasons wins. - `STOP` follows function calls too. A reason that names a failure
-  makes the answer an error, with the `finishMessage`. Some clients re-encode reasons as enum numbers. -
-  `content` may be absent, empty, or without `parts`. Only `thought: true` marks text as thinking; a
-  `thoughtSignature` does not. It belongs to the text or call of its part; see `prose`. - An answer that is
-  too long for one response ends with `CONTINUATION` and a token for the next request. - Candidates other than
-  0 are ignored; index 0 is omitted on the wire. - Code that the provider ran, its results, images and
-  grounding data are `other` blocks. Grounding and citations are repeated in later chunks: the last one that
-  is not empty wins. - An error may follow content, and even the reason, as a separate payload or in an array.
-  - The first id and the first model that are not empty win.
+  and the last of several reasons wins.
+- `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
+  `finishMessage`. Some clients re-encode reasons as enum numbers.
+- `content` may be absent, empty, or without `parts`. Only `thought: true` marks text as thinking; a
+  `thoughtSignature` does not. It belongs to the text or call of its part; see `prose`.
+- An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
+- Candidates other than 0 are ignored; index 0 is omitted on the wire.
+- Code that the provider ran, its results, images and grounding data are `other` blocks. Grounding and
+  citations are repeated in later chunks: the last one that is not empty wins.
+- An error may follow content, and even the reason, as a separate payload or in an array.
+- The first id and the first model that are not empty are kept.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures
 
-- There are no blocks on the wire, so the pieces of a block wait until every earlier block has ended. - A call
-  is one part, so it waits until it is complete; a truncated call is never written. Only Vertex AI streams
-  calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
-  `MALFORMED_FUNCTION_CALL`, as in the API. - The signature of a call is on its part. That of text or thinking
-  is on an empty part after it, because the text is written as it arrives. - Usage is written with the next
-  chunk. An error is an event like the others: Google's own errors are between events, where most clients do
-  not see them. - A body that ends without an answer has one chunk with the model and id.
+- There are no blocks on the wire, so the pieces of a block wait until every earlier block has ended.
+- A call is one part, so it waits until it is complete; a truncated call is never written. Only Vertex AI
+  streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
+  `MALFORMED_FUNCTION_CALL`, as in the API.
+- The signature of a call is on its part. That of text or thinking is on an empty part after it, because the
+  text is written as it arrives.
+- Usage is written with the next chunk. An error is an event like the others: Google's own errors are between
+  events, where most clients do not see them.
+- A body that ends without an answer has one chunk with the model and id.
 """
 
 from __future__ import annotations

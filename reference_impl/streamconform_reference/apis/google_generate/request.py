@@ -4,16 +4,17 @@ Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini
 https://ai.google.dev/gemini-api/docs/thought-signatures, https://ai.google.dev/gemini-api/docs/thinking, and
 the types of the `google-genai` package 3.4.0.
 
-- The model is in the path. The method name selects streaming. - Tools have full JSON Schemas, which
-  `parameters` does not accept. A tool without parameters has no schema. - An answer is one `content` with all
-  its calls, and all results are one user `content`, in the same order. - A result is in `output`, or in
-  `error` if the tool failed. It is never the response itself, because an object that happens to have the key
-  `error` would count as a failure. For Gemini 3, images are parts of the response; for earlier models, which
-  would ignore those, they are parts next to it. - A signature is sent back on its original part. For images
-  and other parts without a common form, it is in thinking without text, directly before them. - Gemini 3
-  rejects an answer by another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE` is the value
-  that Google documents for such histories. - There is no option for "one call at most", and none for a strict
-  schema of an individual tool.
+- The model is in the path. The method name selects streaming.
+- Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
+- An answer is one `content` with all its calls, and all results are one user `content`, in the same order.
+- A result is in `output`, or in `error` if the tool failed. It is never the response itself, because an
+  object that happens to have the key `error` would count as a failure. For Gemini 3, images are parts of the
+  response; for earlier models, which would ignore those, they are parts next to it.
+- A signature is sent back on its original part. For images and other parts without a common form, it is in
+  thinking without text, directly before them.
+- Gemini 3 rejects an answer by another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE` is
+  the value that Google documents for such histories.
+- There is no option for "one call at most", and none for a strict schema of an individual tool.
 """
 
 from __future__ import annotations

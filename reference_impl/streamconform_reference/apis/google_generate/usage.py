@@ -2,11 +2,11 @@
 
 - `promptTokenCount` includes cache reads; `toolUsePromptTokenCount`, the prompt tokens of the provider's own
   tools, is separate and charged as input, except for content retrieved by Google Search.
-  `candidatesTokenCount` excludes the thoughts: in a recording, 9 + 23 + 185 = 217. - Every chunk may report
-  usage, which is cumulative. The last report of each count wins, before the buckets are computed. Vertex AI
-  reports no counts before the last chunk. - A count of zero is omitted. The model's output is the sum of
-  candidates and thoughts, so if only one of them is reported, the other is zero; if both are absent, nothing
-  was reported.
+  `candidatesTokenCount` excludes the thoughts: in a recording, 9 + 23 + 185 = 217.
+- Every chunk may report usage, which is cumulative. The last report of each count wins, before the buckets
+  are computed. Vertex AI reports no counts before the last chunk.
+- A count of zero is omitted. The model's output is the sum of candidates and thoughts, so if only one of them
+  is reported, the other is zero; if both are absent, nothing was reported.
 
 Source: https://ai.google.dev/api/generate-content#UsageMetadata and the types of the `google-genai`
 package.

@@ -6,12 +6,15 @@ recorded streams. `steps` reads the content, and `usage` the counts.
 Undocumented behavior, and differences between servers:
 
 - The payload's `event_type` decides. `interaction.completed` ends the answer, whatever its status; `[DONE]`
-  alone does not. - Until June 2026, the events had other names (`content.start`), which emulating servers
-  still send. - Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as
-  the totals so far. `step_usage` covers only one step and is ignored. - If the request is refused after the
-  stream has begun, a JSON document on a separate line may end it (googleapis/js-genai#1973). - `failed` and
-  an `error` event make the answer an error, even with a code that says it was blocked. - The first id and the
-  first model that are not empty win.
+  alone does not.
+- Until June 2026, the events had other names (`content.start`), which emulating servers still send.
+- Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as the totals so
+  far. `step_usage` covers only one step and is ignored.
+- If the request is refused after the stream has begun, a JSON document on a separate line may end it
+  (googleapis/js-genai#1973).
+- A `failed` status or an `error` event makes the answer an error, even if its code says that the answer was
+  blocked.
+- The first id and the first model that are not empty are kept.
 """
 
 from __future__ import annotations

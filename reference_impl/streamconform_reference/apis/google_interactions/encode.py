@@ -3,10 +3,12 @@
 Source: https://ai.google.dev/api/interactions-api and recorded streams
 
 - Only one step is open at a time: the pieces of others wait until it ends. A step of text or thinking starts
-  with its first piece, so that no step is empty. - The start of a call has an empty object as arguments; the
-  real arguments follow as text. The first fragment is empty. An open call that has to end is made unparseable
-  (`arguments_text`). - A tool that the provider ran is written as one of Google's if it has such a name, or
-  else as one of an MCP server. - Usage is only in the last event.
+  with its first piece, so that no step is empty.
+- The start of a call has an empty object as arguments; the real arguments follow as text. The first fragment
+  is empty. An open call that has to end is made unparseable (`arguments_text`).
+- A tool that the provider ran is written as one of Google's if it has such a name, or else as one of an MCP
+  server.
+- Usage is only in the last event.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Turn steps into blocks: how each type of step starts and grows.
 
 - `model_output`: each run of text is a block, whose annotations are its citations. An image or other media
-  item is an `other` block of the same type. - `thought`: one block of thinking, which joins the summaries.
-  Its signature is the last one that is not empty, because some servers send empty ones first. -
-  `function_call`: a call for the client. Its arguments are an empty object in the start and fragments of text
-  in the deltas; a complete object replaces everything before it. - Any other step whose type ends with
-  `_call` is a call of one of Google's tools, named after its type. - All remaining steps are `other` blocks
-  of the same type, including the data in their deltas. - `user_input` repeats the request and is left out.
+  item is an `other` block of the same type.
+- `thought`: one block of thinking, which joins the summaries. Its signature is the last one that is not
+  empty, because some servers send empty ones first.
+- `function_call`: a call for the client. Its arguments are an empty object in the start and fragments of text
+  in the deltas; a complete object replaces everything before it.
+- Any other step whose type ends with `_call` is a call of one of Google's tools, named after its type.
+- All remaining steps are `other` blocks of the same type, including the data in their deltas.
+- `user_input` repeats the request and is left out.
 
 An event belongs to the step with its `index`; without an index, to the step that started last. A delta that
 does not fit its step is ignored. A delta for an index that never started starts a step of the matching type.

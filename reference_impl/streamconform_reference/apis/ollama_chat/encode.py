@@ -5,8 +5,10 @@ https://github.com/ollama/ollama/blob/main/api/types.go
 
 - Every record contains the model and text, possibly empty. The first record contains nothing else, so that a
   client knows the model from the start. Such a record also keeps an idle stream alive, because some clients
-  fail on blank lines. - A call is written when it has ended, because its arguments are an object; calls are
-  therefore in the order of their ends. - Durations are omitted, because nothing measures them.
+  fail on blank lines.
+- A call is written when it has ended, because its arguments are an object; calls are therefore in the order
+  of their ends.
+- Durations are omitted, because nothing measures them.
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ https://docs.ollama.com/capabilities/thinking, and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go
 
 - Tools are in OpenAI's format, and `properties` has to be an object (ollama/ollama#10328). There is no tool
-  choice: for `none`, no tools are sent; `required` cannot be expressed. - Arguments are an object. The server
-  rejects text (neuron-core/neuron-ai#219). - A result names its tool and its call; images are in a field of
-  the message that they belong to. - `think` is a boolean or a level. Models with levels accept nothing else:
-  for `off` they get `low`, and if no level is requested, the field is omitted (ollama/ollama#11751). The
-  server rejects `think` for models that cannot think. There is no level below `low`. - `stream` is always
-  sent, because the server streams by default. - There is no API key.
+  choice: for `none`, no tools are sent; `required` cannot be expressed.
+- Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
+- A result names its tool and its call; images are in a field of the message that they belong to.
+- `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and if no
+  level is requested, the field is omitted (ollama/ollama#11751). The server rejects `think` for models that
+  cannot think. There is no level below `low`.
+- `stream` is always sent, because the server streams by default.
+- There is no API key.
 """
 
 from __future__ import annotations

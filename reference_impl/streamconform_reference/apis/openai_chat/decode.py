@@ -6,20 +6,22 @@ Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types
 Undocumented behavior, and differences between servers:
 
 - The answer is complete with a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
-  incomplete, whether it ends with `[DONE]` or with the end of the body. - The reason is not always in the
-  last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats the reason there, and some
-  servers send more content and another reason. The answer therefore stays open until `[DONE]` or the end of
-  the body, and the last of several reasons wins. - A call ends at the reason, so that the client's next step
-  never waits for usage. - `finish_reason: ""` (SGLang) counts as null. `stop` may follow tool calls and
-  refusals. A reason that names a failure makes the answer an error even if no error object follows. - Choices
-  other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A choice may
-  lack its `delta`. A `message` next to or after deltas repeats the answer (Perplexity, MiniMax); it is read
-  only if nothing came before it. - An error is an object, a bare string, or `{"object": "error", ...}`
-  (vLLM), with or without choices. It counts even after the reason, because it means that the provider
-  withdraws the answer. - `content` is text, null or, from Mistral and Databricks, a list of parts that may
-  include thinking. Tags such as `<think>` inside text stay text. - Fields may come in any order; reasoning is
-  read before the text of the same chunk. - The first id and the first model that are not empty win, because
-  Azure's first chunk has neither.
+  incomplete, whether it ends with `[DONE]` or with the end of the body.
+- The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats
+  the reason there, and some servers send more content and another reason. The answer therefore stays open
+  until `[DONE]` or the end of the body, and the last of several reasons wins.
+- A call ends at the reason, so that the client's next step never waits for usage.
+- `finish_reason: ""` (SGLang) counts as null. `stop` may follow tool calls and refusals. A reason that names
+  a failure makes the answer an error even if no error object follows.
+- Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
+  choice may lack its `delta`. A `message` next to or after deltas repeats the answer (Perplexity, MiniMax);
+  it is read only if nothing came before it.
+- An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices. It
+  counts even after the reason, because it means that the provider withdraws the answer.
+- `content` is text, null or, from Mistral and Databricks, a list of parts that may include thinking. Tags
+  such as `<think>` inside text stay text.
+- Fields may come in any order; reasoning is read before the text of the same chunk.
+- The first id and the first model that are not empty are kept, because Azure's first chunk has neither.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 Source: https://platform.openai.com/docs/api-reference/chat/create and the types of the `openai` package
 3.54.0; `request` names the sources for the fields of other hosts.
 
-- `system` and `developer` messages become paragraphs of a single system prompt, wherever they are. - Adjacent
-  `tool` messages are the results of one answer. - The text of arguments is kept next to their value; text
-  that cannot be parsed stays text. - Clients of hosts that show thinking send it back; only OpenRouter's
-  details have a signature.
+- `system` and `developer` messages become paragraphs of a single system prompt, wherever they are.
+- Adjacent `tool` messages are the results of one answer.
+- The text of arguments is kept next to their value; text that cannot be parsed stays text.
+- Clients of hosts that show thinking send it back; only OpenRouter's details have a signature.
 """
 
 from __future__ import annotations

@@ -4,16 +4,17 @@ OpenAI identifies a call by `index` and sends its id and name once. Other server
 index for all calls, or several for one; they send id and name with every fragment, late, or never. So:
 
 1. The index identifies the call. Without an index, a known id identifies it; otherwise, a new id or a name
-   starts a call; otherwise, the fragment belongs to the call of the previous fragment. 2. A different id
-   under a known index identifies a separate call if the fragment also has a name; without a name, the server
-   makes up a new id for every fragment. A different name also starts a separate call once the arguments of
-   the first call have started, as does any name without an id once that call has ended. 3. Ids are never
-   joined: the first id is kept. A repeated name is one name; different pieces of a name are joined until the
-   arguments start, and only then is the start of the call emitted. 4. A known id under another index is the
-   same call, unless the name differs, or the arguments differ although those of the call are already
-   complete: in that case, two calls share one id, and the second gets a new one. Repeated equal arguments are
-   ignored. 5. A call ends when the decoder ends it, never because its arguments happen to be valid JSON. 6.
-   If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
+   starts a call; otherwise, the fragment belongs to the call of the previous fragment.
+2. A different id under a known index identifies a separate call if the fragment also has a name; without a
+   name, the server makes up a new id for every fragment. A different name also starts a separate call once
+   the arguments of the first call have started, as does any name without an id once that call has ended.
+3. Ids are never joined: the first id is kept. A repeated name is one name; different pieces of a name are
+   joined until the arguments start, and only then is the start of the call emitted.
+4. A known id under another index is the same call, unless the name differs, or the arguments differ although
+   those of the call are already complete: in that case, two calls share one id, and the second gets a new
+   one. Repeated equal arguments are ignored.
+5. A call ends when the decoder ends it, never because its arguments happen to be valid JSON.
+6. If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
    server sends the text so far each time, so the last fragment contains the arguments.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and reports of other servers:

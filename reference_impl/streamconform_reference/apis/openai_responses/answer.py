@@ -1,11 +1,12 @@
 """Turn output items into blocks: how each family of items starts, grows and gets its final value.
 
 - message: each part of the content is a block of text or refusal. Its annotations are the citations of the
-  text. Every text of the message has the message's phase. - reasoning: one block. Its parts, in the summary
-  and the content, are joined by empty lines. The signature is the `encrypted_content` of the finished item;
-  the start has a different one, which the API does not accept. Text that is in both the summary and the
-  content counts once. - call: one block; see `calls`. - Any other item is an `other` block, whose kind is the
-  item's type and whose data is the finished item.
+  text. Every text of the message has the message's phase.
+- reasoning: one block. Its parts, in the summary and the content, are joined by empty lines. The signature is
+  the `encrypted_content` of the finished item; the start has a different one, which the API does not accept.
+  Text that is in both the summary and the content counts once.
+- call: one block; see `calls`.
+- Any other item is an `other` block, whose kind is the item's type and whose data is the finished item.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object, the types of the `openai`
 package 3.54.0.

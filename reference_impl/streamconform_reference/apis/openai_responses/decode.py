@@ -5,17 +5,20 @@ Source: https://platform.openai.com/docs/api-reference/responses-streaming and t
 
 Undocumented behavior, and differences between servers:
 
-- The payload's `type` decides. Some servers append `[DONE]`; llama.cpp repeats `response.created`. - Items
-  are found by `output_index`; see `items`. Text for an unknown item or part starts it; arguments for an
-  unknown call wait for an event that names the call. - Text that is repeated in `*.done` events and finished
-  items only adds the part that the deltas omitted, which is everything if a server sends no deltas. Text that
-  contradicts its deltas stays as streamed, because emitted events cannot be retracted, but arguments are
-  taken from `done`. GitHub Copilot streams arguments as ciphertext deltas and sends the plain text in `done`.
-  - Complete arguments in `output_item.added` are replaced by the fragments, not doubled; partial ones are the
-  first fragment. - A call ends with its `arguments.done`, unless that is empty and there were no fragments;
-  with its `output_item.done`, unless that is `incomplete`; or with `response.completed`. - Progress events of
-  hosted tools are ignored. Partial images are left out. - An error may be flat, nested, without a type, or
-  only in `response.failed`. Everything after the first error is ignored.
+- The payload's `type` decides. Some servers append `[DONE]`; llama.cpp repeats `response.created`.
+- Items are found by `output_index`; see `items`. Text for an unknown item or part starts it; arguments for an
+  unknown call wait for an event that names the call.
+- Text that is repeated in `*.done` events and finished items only adds the part that the deltas omitted,
+  which is everything if a server sends no deltas. Text that contradicts its deltas stays as streamed, because
+  emitted events cannot be retracted, but arguments are taken from `done`. GitHub Copilot streams arguments as
+  ciphertext deltas and sends the plain text in `done`.
+- Complete arguments in `output_item.added` are replaced by the fragments, not doubled; partial ones are the
+  first fragment.
+- A call ends with its `arguments.done`, unless that is empty and there were no fragments; with its
+  `output_item.done`, unless that is `incomplete`; or with `response.completed`.
+- Progress events of hosted tools are ignored. Partial images are left out.
+- An error may be flat, nested, without a type, or only in `response.failed`. Everything after the first error
+  is ignored.
 """
 
 from __future__ import annotations

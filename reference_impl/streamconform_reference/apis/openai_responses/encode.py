@@ -5,12 +5,14 @@ https://platform.openai.com/docs/api-reference/responses/object
 
 - Every block of text, refusal or thinking, and every call, is a separate item. Several items may be open, so
   their pieces are written immediately. Thinking is a part of the summary, and its signature is the
-  `encrypted_content`. - Arguments are text: a value becomes one fragment, even `{}`. A call whose arguments
-  are the text itself belongs to a custom tool. - A call of a hosted tool waits for its result, because one
-  item contains both, in the API's own form. Other complete items wait until no prose is open, because
-  OpenAI's servers never start one inside another. - A truncated answer leaves its last call as an incomplete
-  item. In any other answer, a call that never ended has to end with the answer, as `arguments_text`
-  describes. - Usage is written at the end, but not for a failed answer.
+  `encrypted_content`.
+- Arguments are text: a value becomes one fragment, even `{}`. A call whose arguments are the text itself
+  belongs to a custom tool.
+- A call of a hosted tool waits for its result, because one item contains both, in the API's own form. Other
+  complete items wait until no prose is open, because OpenAI's servers never start one inside another.
+- A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never ended
+  has to end with the answer, as `arguments_text` describes.
+- Usage is written at the end, but not for a failed answer.
 """
 
 from __future__ import annotations

@@ -5,15 +5,17 @@ https://platform.openai.com/docs/guides/reasoning and https://platform.openai.co
 and the types of the `openai` package 3.54.0.
 
 - `store` is true by default, so it is always sent, as false. The model's thinking is then in the encrypted
-  content of its reasoning items, which is requested unless the model is known not to think. - In an outcome,
-  the encrypted content is the signature of the thinking, and there are no item ids. The types require an id
-  for a reasoning item. Without stored state there is nothing to look up, and OpenAI responds to an id with
-  404 (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it (dotnet/extensions#7628). - A
-  reasoning item must be directly followed by the item that it led to. Without such an item, or without
-  encrypted content, it is omitted, because the API rejects it. - `strict` is true by default, so tools that
-  are not strict send `false`. - Results are text, or parts if they contain an image. The API has no field for
-  a failure, so the text describes it. - Calls of tools that the provider ran are sent back as their original
-  items.
+  content of its reasoning items, which is requested unless the model is known not to think.
+- In an outcome, the encrypted content is the signature of the thinking, and there are no item ids. The types
+  require an id for a reasoning item. Without stored state there is nothing to look up, and OpenAI responds to
+  an id with 404 (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it
+  (dotnet/extensions#7628).
+- A reasoning item must be directly followed by the item that it led to. Without such an item, or without
+  encrypted content, it is omitted, because the API rejects it.
+- `strict` is true by default, so tools that are not strict send `false`.
+- Results are text, or parts if they contain an image. The API has no field for a failure, so the text
+  describes it.
+- Calls of tools that the provider ran are sent back as their original items.
 """
 
 from __future__ import annotations

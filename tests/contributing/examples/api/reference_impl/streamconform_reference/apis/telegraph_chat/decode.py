@@ -3,8 +3,8 @@
 Source: https://telegraph.example/docs/chat
 
 - Each record has a type. `text` is a piece of text, `call` a complete tool call; `end` and `error` are
-  terminal. - Records of unknown types are ignored, because the documentation says that new types may be
-  added.
+  terminal.
+- Records of unknown types are ignored, because the documentation says that new types may be added.
 """
 
 from __future__ import annotations
