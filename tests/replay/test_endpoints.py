@@ -114,8 +114,8 @@ def test_the_body_decides_whether_to_stream_if_the_path_does_not(api, stream, ki
 OTHER_FORM = [
     (GOOGLE, "google-array", "/v1beta/models/m:streamGenerateContent?alt=sse", "a JSON array"),
     (GOOGLE, "google-sse", "/v1beta/models/m:streamGenerateContent", "is SSE"),
-    (COHERE, "cohere-v1", "/v2/chat", "of `/v1/chat`"),
-    (COHERE, "cohere-v2", "/v1/chat", "of `/v2/chat`"),
+    (COHERE, "cohere-v1", "/v2/chat", "from `/v1/chat`"),
+    (COHERE, "cohere-v2", "/v1/chat", "from `/v2/chat`"),
 ]
 
 
