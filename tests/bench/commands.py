@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import resource
 import subprocess
 import sys
@@ -15,7 +15,6 @@ CONFORM: Final = str(Path(sys.executable).parent / "conform")
 HELP: Final = (CONFORM, "--help")
 CLICK: Final = (sys.executable, "-c", "import click")
 SUITE: Final = (CONFORM, "run", "--deliver", "full", "--quiet")
-_LAST_LINE: Final = re.compile(r"(\d+) cases, (\d+) trials")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,14 @@ def suite(runs: int, folder: Path) -> Suite:
     """Return the shortest times of `runs` runs of the full suite, which writes results to `folder`."""
     command = (*SUITE, "--report", f"jsonl={folder / 'results.jsonl'}")
     seconds, processor = [], []
-    said = ""
     for _ in range(runs):
         start, before = time.perf_counter(), _of_children()
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        subprocess.run(command, check=True, capture_output=True)
         seconds.append(time.perf_counter() - start)
         processor.append(_of_children() - before)
-    found = _LAST_LINE.search(said)
-    assert found is not None, f"`conform run --quiet` says how many trials there were, not {said!r}"
-    return Suite(int(found[1]), int(found[2]), min(seconds), min(processor))
+    with (folder / "results.jsonl").open() as results:
+        header = json.loads(next(results))["suite"]
+    return Suite(header["cases"], header["trials"], min(seconds), min(processor))
 
 
 def _seconds(command: tuple[str, ...]) -> float:

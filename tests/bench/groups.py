@@ -11,7 +11,7 @@ from typing import Final
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "framing": ("framing/",),
-    "JSON": ("json_codec.py",),
+    "JSON": ("json_text/",),
     "dispatch": ("decoder.py", "decode.py"),
     "fields of the api": ("apis/",),
     "accumulate": ("assemble.py", "blocks.py", "fragments.py"),

@@ -8,10 +8,10 @@ from html import escape
 from typing import Final
 
 LEFT: Final = 250
-WIDTH: Final = 760
+WIDTH: Final = 860
 ROW: Final = 18
 TOP: Final = 40
-RULES: Final = (1, 10, 100, 1000)
+RULES: Final = (1, 10, 100, 1000, 10_000)
 """Ratios with a line; the scale is logarithmic, from 1 to the last one."""
 
 
@@ -37,7 +37,7 @@ def _draw_bar(y: int, name: str, ratio: float) -> str:
     return (
         f'<text x="{LEFT - 6}" y="{y + 12}" text-anchor="end">{escape(name)}</text>'
         f'<rect x="{LEFT}" y="{y + 2}" width="{max(end - LEFT, 1):.1f}" height="{ROW - 5}" fill="#2a78d6"/>'
-        f'<text x="{end + 4:.1f}" y="{y + 12}">{ratio:.3g}</text>'
+        f'<text x="{end + 4:.1f}" y="{y + 12}">{ratio:,.0f}</text>'
     )
 
 
