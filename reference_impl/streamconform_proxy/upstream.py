@@ -145,7 +145,7 @@ class UpstreamClient:
             lower_headers = {name.lower(): value for name, value in response.headers.items()}
             yield UpstreamResponse(response.status, lower_headers, response, self._timeouts.idle)
         finally:
-            # Closing immediately stops the upstream from generating an answer that nobody reads.
+            # Closing immediately stops the upstream from generating an answer that is no longer needed.
             response.close()
 
     def _describe_no_response(self, error: Exception) -> str:

@@ -31,9 +31,9 @@ def test_a_decoder_that_depends_on_the_cuts_is_a_failure_with_its_seed(monkeypat
         def receive_data(self, data):
             return super().receive_data(data) if len(data) > 40 else []
 
-    monkeypatch.setitem(campaign.DECODERS, "openai-chat", Forgetful)
+    monkeypatch.setitem(DECODERS, "openai-chat", Forgetful)
     number = NAMES.index("openai-chat")
-    tally = campaign.run(range(number, number + 10 * len(NAMES), len(NAMES)), None)
+    tally = campaign.run(range(number, number + 10 * len(NAMES), len(NAMES)))
     assert any(
         failure.startswith(f"seed {number}, openai-chat: AssertionError: the outcome depends on the cuts")
         for failure in tally.failures

@@ -65,9 +65,8 @@ def test_it_is_replaced_by_as_many_bytes(text, gone):
     (replaced,) = replace(text)
     assert gone not in replaced
     assert len(replaced) == len(text)
-    assert replace(replaced)[0].replace("2", "1") == replaced.replace(
-        "2", "1"
-    )  # replacing again changes little
+    # Replacing again changes at most these digits.
+    assert replace(replaced)[0].replace("2", "1") == replaced.replace("2", "1")
 
 
 @pytest.mark.parametrize("text", KEPT)

@@ -43,7 +43,7 @@ Frame = tuple[FrameType, int]
 
 
 def _list_network_errors() -> tuple[type[BaseException], ...]:
-    # Whoever raised one of them has imported its module; importing it here would slow every start.
+    # If one was raised, its module is already imported; importing it here would slow down every start.
     known = ((sys.modules.get(module), name) for module, name in NETWORK_ERRORS)
     return (OSError, *(getattr(module, name) for module, name in known if module is not None))
 

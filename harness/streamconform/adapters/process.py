@@ -134,7 +134,7 @@ class Process:
         transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
         stdout = transport.get_pipe_transport(1)
         if stdout is not None:
-            stdout.close()  # asyncio waits for the end of stdout, which is never reached if nobody reads it
+            stdout.close()  # asyncio waits for the end of stdout, which never comes if nothing reads it
         try:
             self._is_gone = await kill_marked(self._mark, group=process.pid, descendants=descendants)
         finally:

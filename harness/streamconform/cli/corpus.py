@@ -47,9 +47,8 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     A source that is already pulled is not changed. Exit codes: 0 pulled, 2 a source cannot be fetched or has
     a different digest.
     """
-    from streamconform.tools.corpus.pull import (
-        pull,
-    )  # slow, because vcrpy imports every HTTP library that it finds
+    # Imported here, because vcrpy imports every HTTP library that it finds.
+    from streamconform.tools.corpus.pull import pull
 
     root = cache.locate_root(where)
     chosen = SOURCES.values() if names == ("all",) else [cache.find_source(name) for name in names]

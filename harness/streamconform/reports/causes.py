@@ -30,9 +30,9 @@ from streamconform.reports.difference_kinds import Difference, classify_check, g
 from streamconform.reports.raised import ExceptionRecord, collapse_variables, read_raised
 
 MAX_REASON: Final = 200
-"""The number of leading characters of a reason by which adapter errors are told apart."""
+"""How many leading characters of a reason distinguish one adapter error from another."""
 MAX_EXIT_ERROR: Final = 80
-"""The number of characters of a program's last error by which exits are told apart."""
+"""How many characters of a program's last error distinguish one exit from another."""
 GIVEN_UP: Final = re.compile(
     r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
 )

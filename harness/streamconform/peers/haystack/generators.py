@@ -52,9 +52,8 @@ def adapter(run: Any) -> dict[str, Any]:
             tools=[
                 Tool(name=name, description=description, parameters=dict(schema), function=print)
                 for name, description, schema in request_reader.read_tools(run.request)
-                if SCHEMAS.is_valid(
-                    schema
-                )  # `Tool` rejects other schemas, but here the server must reject them
+                # `Tool` rejects other schemas, but here the server must reject them.
+                if SCHEMAS.is_valid(schema)
             ],
         )
         reply = generator.run([ChatMessage.from_user(request_reader.read_prompt(run.request))])["replies"][0]

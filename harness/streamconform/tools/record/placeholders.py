@@ -17,8 +17,9 @@ from typing import Any, Final
 from streamconform.tools.record.scrub import KEY_PARAMETERS
 
 SHORTEST: Final = 4
-"""The minimum length of a replaced value, in bytes. Shorter values identify nobody, and also occur in other
-text.
+"""The minimum length of a replaced value, in bytes.
+
+Shorter values do not identify anyone, and also occur in other text.
 """
 
 COLON: Final = rb"(?::|%3[Aa])"
@@ -76,7 +77,7 @@ word.
 EXAMPLES: Final = frozenset(
     {b"123456789012", b"111122223333", b"444455556666", b"999999999999", b"my-project"}
 )
-"""Names and numbers that documentation uses, which identify nobody."""
+"""Names and numbers that documentation uses, which do not identify anyone."""
 
 PLAIN: Final = re.compile(rb"@(?:[A-Za-z0-9-]+\.)*(?:example\.(?:com|org|net)|invalid|test)$")
 """Matches the end of addresses in domains reserved for examples."""
