@@ -15,8 +15,10 @@ STOP_REASONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
     **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "content_filter"),
     **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "LANGUAGE", "NO_IMAGE"), "error"),
-    **dict.fromkeys(("MODEL_ARMOR", "JAILBREAK"), "content_filter"),
+    **dict.fromkeys(("MODEL_ARMOR", "JAILBREAK", "ESCALATION", "PUP_LIMITED_DISABLED"), "content_filter"),
     **dict.fromkeys(("TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE"), "error"),
+    "IMAGE_OTHER": "error",
+    "CONTINUATION": "pause",
 }
 _TEXT_FIELDS: Final = frozenset({"text", "thought", "thought_signature"})
 
@@ -29,6 +31,8 @@ def append_part(content: list[Block], part: Any) -> None:
     signature = b64encode(part.thought_signature).decode() if part.thought_signature else None
     if part.function_call:
         _append_call(content, part.function_call, signature)
+    elif part.tool_call:
+        content.append(_build_server_call(part.tool_call) | {"signature": signature})
     elif part.text or (signature and set(part.model_dump(exclude_none=True)) <= _TEXT_FIELDS):
         kind = "thinking" if part.thought else "text"
         last = content[-1] if content else {}
@@ -53,6 +57,12 @@ def _append_call(content: list[Block], part: Any, signature: str | None) -> None
         for piece in part.partial_args or []:
             _set_value(call["arguments"], piece)
         call["complete"] = not part.will_continue
+
+
+def _build_server_call(call: Any) -> Block:
+    """Return the call of a tool that the provider runs."""
+    tool = call.tool_type.value if call.tool_type else None
+    return build_call(call.id, tool, call.args or {}, executor="provider")
 
 
 PATH_KEY: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")

@@ -6,11 +6,17 @@ import { buildStop, describeError, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
 const FILTER_REASONS =
-  "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
+  "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK ESCALATION PUP_LIMITED_DISABLED IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
 const ERROR_REASONS =
   "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE LANGUAGE NO_IMAGE IMAGE_OTHER";
 const mapAll = (names, reason) => Object.fromEntries(names.split(" ").map((name) => [name, reason]));
-const STOP_REASONS = { STOP: "stop", MAX_TOKENS: "length", ...mapAll(FILTER_REASONS, "content_filter"), ...mapAll(ERROR_REASONS, "error") };
+const STOP_REASONS = {
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  CONTINUATION: "pause",
+  ...mapAll(FILTER_REASONS, "content_filter"),
+  ...mapAll(ERROR_REASONS, "error"),
+};
 
 serve(adapter);
 
