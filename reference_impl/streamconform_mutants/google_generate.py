@@ -154,7 +154,7 @@ class FirstReasonEnds(GoogleGenerateDecoder):
     fails=("**:cost.**",),
 )
 class ModalitiesAtOnePrice(GoogleGenerateDecoder):
-    """Ignores the counts by modality, so audio and pictures are priced like text."""
+    """Ignores the counts by modality, so audio and images are priced like text."""
 
     def read_usage(self, usage: Payload) -> None:
         super().read_usage({name: value for name, value in usage.items() if not name.endswith("Details")})

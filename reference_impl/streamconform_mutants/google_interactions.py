@@ -212,7 +212,7 @@ class CheckpointAsContinuation(GoogleInteractionsDecoder):
     fails=("**:cost.**",),
 )
 class ModalitiesAtOnePrice(GoogleInteractionsDecoder):
-    """Ignores the counts by modality, so audio and pictures are priced like text."""
+    """Ignores the counts by modality, so audio and images are priced like text."""
 
     def report(self, usage: object, service_tier: str | None = None) -> None:
         if isinstance(usage, dict):

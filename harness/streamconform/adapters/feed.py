@@ -23,7 +23,7 @@ class Gate:
     """
 
     def __init__(self, chunks: int, seconds: float | None = None) -> None:
-        """Begin before the first chunk."""
+        """Start before the first chunk is sent."""
         self.chunks_passed = 0
         """Chunks let through so far."""
         self.events_seen = 0

@@ -14,7 +14,7 @@ from streamconform.yaml_text import reader, writer
 
 State = Literal["present", "absent", "unclear"]
 HEADING: Final = (
-    "# In which releases each finding appears and disappears; written by `conform peers history {}`.\n"
+    "# The releases that introduced and fixed each finding; written by `conform peers history {}`.\n"
 )
 
 

@@ -60,7 +60,7 @@ def list_releases(package: Package) -> tuple[str, ...]:
 
 
 def find_date(package: Package, version: str) -> date | None:
-    """Return a day, soon after the release, on which the index had it; None if that is unknown."""
+    """Return a day, soon after the release, on which it was on the index; None if that is unknown."""
     if package.language == "javascript":
         text = _read_npm_dates(package.name).get(version)
         return None if text is None else datetime.fromisoformat(text).date() + timedelta(days=1)

@@ -50,7 +50,7 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
 
 
 def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
-    """Return why a client of `vendor` is not judged on `trial`, whose case is of that vendor."""
+    """Return why a client of `vendor` is not judged on `trial`, a trial of a case that it is judged on."""
     kind = trial.delivery.partition(".")[0] if isinstance(trial, Trial) else ""
     api = trial.case.api
     if kind in ("error-frame", "unknown-event") and api is not None and not _sends_frame(api, vendor, kind):

@@ -27,7 +27,7 @@ def require_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = 
     """Return a required field; `kind` is one of `grammars.fields.KINDS`.
 
     Raises:
-        RefusedError: the field is absent or of another kind.
+        RequestError: the field is absent or of another kind.
     """
     if holder.get(key) is None:
         raise invalid_request(f"{join_path(parent, key)}: this field is required")
@@ -38,7 +38,7 @@ def read_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "")
     """Return a field, or None if it is absent.
 
     Raises:
-        RefusedError: the field is of another kind.
+        RequestError: the field is of another kind.
     """
     value = holder.get(key)
     if value is not None and not fits(kind, value):

@@ -66,5 +66,5 @@ def _build_tool(name: str, description: str, schema: Any) -> FunctionTool:
 
 
 async def _refuse(context: Any, arguments: str) -> str:
-    """Run a tool; models never do that, only `Runner`."""
+    """Stand in for a tool, which is never called: models do not run tools, only `Runner` does."""
     raise NotImplementedError(context, arguments)

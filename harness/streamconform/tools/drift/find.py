@@ -79,7 +79,7 @@ def find_drift(
 
 
 def _name_event(shape: Shape, events: Collection[str]) -> Shape:
-    """Return the shape that represents a complete event, if `shape` is in or before a new event."""
+    """Return the shape of the whole new event that `shape` is in, or comes before; otherwise `shape`."""
     if shape.type == ORDER:
         return shape if shape.path in events else Shape(shape.path, "*", NEW_EVENT)
     return shape if shape.event in events else Shape(shape.event, "*", NEW_EVENT)

@@ -1,1 +1,1 @@
-"""`conform peers history`: find the releases of a library in which each finding appears and disappears."""
+"""`conform peers history`: find the releases of a library that introduced and fixed each finding."""

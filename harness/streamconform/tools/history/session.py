@@ -1,4 +1,4 @@
-"""Test releases of a peer's libraries until each of its findings has a beginning and an end."""
+"""Test releases of a peer's libraries to find out which one introduced and which one fixed each finding."""
 
 from __future__ import annotations
 

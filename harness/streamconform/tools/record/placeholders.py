@@ -183,7 +183,7 @@ def _is_distinctive(value: bytes) -> bool:
 
 
 def _make_placeholder(value: bytes, number: int) -> bytes:
-    """Return `value` with letters and digits replaced by `x`, and `number` in the last of them.
+    """Return `value` with letters and digits replaced by `x`, and the last ones by the digits of `number`.
 
     A number stays a number: `1` followed by zeros, with `number` as the last digits.
 

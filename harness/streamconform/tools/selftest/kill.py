@@ -59,9 +59,9 @@ def make_matrix(
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return the `cases` that catch no mutant by their own expectation.
+    """Return the `cases` in which no mutant fails with an unbroken stream.
 
-    Faults do not count, because a mutant that takes the end of the bytes for the end of the answer fails
+    Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
     every case with them.
     """
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}

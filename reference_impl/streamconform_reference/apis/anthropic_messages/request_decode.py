@@ -39,7 +39,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     """Return the conversation (conversation.v1); the headers are not used.
 
     Raises:
-        RefusedError: the body is invalid, or contains something that a conversation cannot represent.
+        RequestError: the body is invalid, or contains something that a conversation cannot represent.
     """
     del headers
     conversation: Json = {"model": require_field(body, "model", "name")}

@@ -149,7 +149,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "stop",
         "foreign stop reasons, `content_filter` and `refusal`",
-        "the status; `incomplete`, so that no client takes the answer for complete",
+        "the status; `incomplete`, so that no client mistakes the answer for a complete one",
         map_stop(encode_stop),
     ),
     Loss(

@@ -14,7 +14,7 @@ Work = Callable[[Any, Partition, str | None], Any]
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """The worker ended, or the work raised."""
+    """The worker ended, or its work raised an exception."""
 
     reason: str
     """In one line."""

@@ -46,7 +46,7 @@ class InlineEngine:
         work.close_examiners()
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
-        """Note what to do."""
+        """Queue a call of `work`."""
         self._queue.append((work, request, partition))
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
