@@ -13,14 +13,14 @@ run: $(VENV)/.base ## Judge the bundled reference parser against every bundled c
 	@$(BIN)/conform run
 
 test: $(VENV)/.dev ## Run all tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slowest: $(VENV)/.dev ## Run all tests, and list the slowest 20
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=20
+	$(BIN)/python -m pytest -n auto --dist worksteal -q --durations=20
 
 coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (2.5 times the CPU time of `make test`)
 	@$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n 2 --dist worksteal -q
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal -q
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
