@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import resource
 import shlex
 import signal
 import socket
+import subprocess
+import sys
 import urllib.parse
 
 import httpx
 import pytest
+from streamconform.cli.serve import LIMITS
 
 from ..cli.project import Project
 from ..docs.blocks import BLOCK, describe_outdated
@@ -151,6 +155,18 @@ def test_a_port_that_is_taken_is_the_users_mistake(own):
     assert ran.code == 2
     assert ran.err.startswith(f"error: cannot listen on `--port {port}`: ")
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.linux
+def test_a_low_limit_of_open_files_is_raised_for_many_connections(own):
+    """In a new Python, because the limit is inherited from the process that starts it."""
+    command = f"ulimit -Sn 256; exec {sys.executable} -m streamconform serve -k {CALLS}@as-is"
+    with subprocess.Popen(("sh", "-c", command), cwd=own.folder, stderr=subprocess.PIPE) as process:
+        ready = process.stderr.readline()
+        raised, _ = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        process.terminate()
+    assert b"stop with Ctrl-C" in ready
+    assert raised > LIMITS.connections
 
 
 def test_nothing_to_serve_is_the_users_mistake(own):

@@ -3,6 +3,7 @@
 
 import { BedrockRuntimeClient, BedrockRuntimeServiceException, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { readRejected } from "./aws_errors.mjs";
 import { buildStop, describeError, parseArguments, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -95,12 +96,10 @@ function readUsage(usage) {
 }
 
 // An exception of the service model is a BedrockRuntimeServiceException, in a stream without metadata. Any other exception in a
-// stream is an Error with the provider's name and text. Bytes that the SDK rejects raise a nameless Error or a RangeError; a lost
-// connection raises an Error with a code.
+// stream is an Error with the provider's name and text.
 function readProviderError(error) {
   if (error instanceof BedrockRuntimeServiceException) {
     return { type: error.name, message: error.message, status: error.$metadata?.httpStatusCode ?? null };
   }
-  const isRejected = ["Error", "RangeError"].includes(error.name) && !error.code;
-  return isRejected ? { type: "protocol", message: error.message.slice(0, 2000) } : null;
+  return readRejected(error, error.message);
 }
