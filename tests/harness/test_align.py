@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.judge import align
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.leaf import Digest, digest_text
 from streamconform.model.outcome import Other, Refusal, Text, Thinking, ToolCall
 from streamconform.suite.expectation import parse_block
 
@@ -77,6 +78,43 @@ def test_blocks_got_are_dropped_and_joined(blocks, claims, kept):
     assert align.normalize_received(blocks, claims, frozenset()) == kept
 
 
+JOINED = [
+    ("one-phase", [Text("a", "final_answer"), Text("b", "final_answer")], Text("ab", "final_answer"), set()),
+    ("two-phases", [Text("a", "commentary"), Text("b", "final_answer")], Text("ab"), {"phase"}),
+    ("no-phase-at-the-end", [Text("a", "commentary"), Text("b")], Text("ab"), {"phase"}),
+    ("absent-in-one", [Text("a", absent=frozenset({"citations"})), Text("b")], Text("ab"), {"citations"}),
+    ("signed-at-the-end", [Text("a"), Text("b", signature="s")], Text("ab", signature="s"), set()),
+    ("signed-at-the-start", [Text("a", signature="s"), Text("b")], Text("ab"), set()),
+    ("signed-in-the-middle", [Text("a"), Text("b", signature="s"), Text("c")], Text("abc"), set()),
+    (
+        "citations-move-with-their-text",
+        [
+            Text("ab"),
+            Text("cde", citations=({"source": "x", "start": 0, "end": 1},)),
+            Text("f", citations=({"source": "y", "start": None, "end": 1}, {"source": "z"})),
+        ],
+        Text(
+            "abcdef",
+            citations=(
+                {"source": "x", "start": 2, "end": 3},
+                {"source": "y", "start": None, "end": 6},
+                {"source": "z"},
+            ),
+        ),
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text", "absent"), [row[1:] for row in JOINED], ids=[row[0] for row in JOINED]
+)
+def test_joined_texts_have_the_fields_that_belong_to_the_whole(blocks, text, absent):
+    assert align.normalize_received(blocks, ALL, frozenset()) == [text]
+    (joined,) = align.normalize_received(blocks, ALL, frozenset())
+    assert joined.absent == absent
+
+
 def test_other_blocks_are_kept_if_the_case_names_their_kind():
     expected = [parse_block({"other": {"kind": "image"}})]
     named = align.collect_kinds(expected)
@@ -130,6 +168,14 @@ def test_the_expected_side_is_treated_alike(entries, claims, kept):
 def test_texts_with_a_matcher_are_joined_to_a_text_that_is_not_judged():
     (joined,) = align.normalize_expected(map(parse_block, [{"text": "a"}, {"text": {"present": True}}]), ALL)
     assert joined.fields == {}
+
+
+def test_a_digest_and_a_text_are_joined_to_digests():
+    digest = digest_text("bc")
+    ((length, sha256),) = digest.parts
+    entries = [{"text": "a"}, {"text": {"length": length, "sha256": sha256}}]
+    (joined,) = align.normalize_expected(map(parse_block, entries), ALL)
+    assert joined.fields == {"text": Digest((*digest_text("a").parts, *digest.parts))}
 
 
 def call(name, **fields):
