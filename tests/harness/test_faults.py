@@ -12,7 +12,7 @@ from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
 from streamconform.delivery.faults import MAX_FAULTS, BrokenDelivery, derive_faults
 from streamconform.model.case import Case, Skip
-from streamconform.model.leaf import AnyOf, Literally
+from streamconform.model.leaf import AnyOf, Literally, list_values
 from streamconform.model.outcome import BROKEN_STATUSES, Usage
 from streamconform.model.trial import FAULTS, Framing
 from streamconform.suite.expand import expand
@@ -107,12 +107,18 @@ def test_a_cut_after_the_terminal_frame_loses_only_usage_and_cost():
     later = [(case, fault) for case, fault in all_faults() if fault.expect.partial is None]
     assert later
     for case, fault in later:
-        lost = ("usage", "cost", "status", "stop.reason", "error")
+        lost = ("usage", "cost", "status", "stop", "error")
         kept = {k: v for k, v in case.expect.fields.items() if not k.startswith(lost)}
         assert fault.expect.content == case.expect.content
         assert kept.items() <= fault.expect.fields.items()
         status = fault.expect.fields["status"]
-        assert status == case.expect.fields["status"] or status.preferred == ("complete",)
+        if status == case.expect.fields["status"]:
+            assert fault.expect.fields.get("stop.raw") == case.expect.fields.get("stop.raw")
+            continue
+        assert status.preferred == ("complete",)
+        if "stop.raw" in case.expect.fields:
+            raws = list_values(fault.expect.fields["stop.raw"])
+            assert set(raws) == {*list_values(case.expect.fields["stop.raw"]), None}
 
 
 def test_each_usage_bucket_is_unknown_final_or_an_earlier_value():
