@@ -22,6 +22,8 @@ from streamconform.run.blame import Blame, load_snapshots
 from streamconform.wire.framings import split
 
 READ: Final = 'self.rfile.read(int(self.headers["content-length"]))'
+LINES: Final = re.compile(rb"[^\n]*\n+|[^\n]+")
+"""The empty line that ends a frame is shown with the line before it."""
 BYTEWISE: Final = "bytewise"
 CUT_DELIVERIES: Final = (BYTEWISE, "utf8-split", "random")
 """Deliveries whose effect depends on how the stream is divided into network reads."""
@@ -130,13 +132,18 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
 
 def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation: Mapping[str, Any]) -> str:
     assert snippet.request is not None, "the caller has checked it"
-    reply = APIS[api].canned_replies[0]
+    reply = APIS[api].canned_replies[-1]  # the newest version of the API
     model = str(conversation["model"])
+    if snippet.values.get("REPLY") == "stream":  # the library streams even if its user does not
+        body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
+        content_type = reply.content_type
+    else:
+        body, content_type = json.dumps(reply.document(model)).encode(), "application/json"
     server = {
         "STATUS": "200",
-        "TYPE": '"application/json"',
-        "STREAM": _format_pieces((json.dumps(reply.document(model)).encode(),), peer.language),
-        "READ": f"print(json.dumps(json.loads({READ}), indent=1))",
+        "TYPE": json.dumps(content_type),
+        "STREAM": _format_pieces(LINES.findall(body), peer.language),
+        "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
     }
     sources = _describe_conversation(peer, api, conversation)
     if snippet.values.get("PREFIX") != "openai":
@@ -202,8 +209,7 @@ def _split_lines(trial: Trial) -> Iterator[bytes]:
         for start, end in pairwise(ends):
             yield trial.body[start:end]
     else:
-        # The empty line that ends a frame is shown with the line before it.
-        yield from re.findall(rb"[^\n]*\n+|[^\n]+", trial.body)
+        yield from LINES.findall(trial.body)
 
 
 def _format_pieces(pieces: Sequence[bytes], language: str) -> str:
