@@ -10,7 +10,7 @@ from typing import Final
 
 from streamconform.model.request import RequestExpectation
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, DELIVERIES, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.peers.findings import Finding
 from streamconform.peers.history import FindingHistory, describe
@@ -22,6 +22,13 @@ from streamconform.suite.evidence import Fact
 from streamconform.suite.request_expectation import serialize_value
 
 MAX_CHECKS: Final = 8
+FAULT_NOTES: Final[Mapping[str, str]] = {
+    "cut-after-frame": "the stream ends after frame {}",
+    "cut-inside-json": "the stream ends inside the payload of frame {}",
+    "cut-inside-utf8": "the stream ends inside a character of frame {}",
+    "error-frame": "an error follows frame {}, and ends the stream",
+}
+"""What each fault that a program can show does; frames are counted from 0."""
 ISSUE: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[0-9]+)")
 FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
@@ -63,7 +70,8 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
     if issue.result is not None and issue.result.checks:
         subject = "stream" if _is_stream(issue) else "conversation"
         yield f"With the {subject} below:\n\n" + "\n".join(_list_differences(issue.result))
-    yield f"## Expected\n\n{escape_line(trial.case.title, 400)}.\n\n{finding.documented}"
+    title = f"{escape_line(trial.case.title, 400)}.{_describe_delivery(trial)}"
+    yield f"## Expected\n\n{title}\n\n{finding.documented}"
     yield from _describe_expected_request(issue)
     yield "## Reproduce"
     yield _fence("sh", format_install(issue))
@@ -76,6 +84,14 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
     if threads:
         yield "## Known threads\n\n" + "\n".join(f"- {thread}" for thread in threads)
     yield f"Found by streamconform: `conform run -i peer:{issue.peer.name} -k '{trial.id}'`."
+
+
+def _describe_delivery(trial: AnyTrial) -> str:
+    """Return a sentence about what the trial changes in the case's stream; empty if it changes nothing."""
+    name, _, frame = (trial.delivery or AS_IS).partition(".")
+    if name in FAULT_NOTES:
+        return f" Here, {FAULT_NOTES[name].format(frame)}."
+    return f" Here, it is delivered with {DELIVERIES[name].does}." if name != AS_IS else ""
 
 
 def _describe_expected_request(issue: Issue) -> Iterator[str]:
