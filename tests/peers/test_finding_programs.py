@@ -57,11 +57,9 @@ def catalog():
 
 @cache
 def plain_cases(api):
-    """Return the complete streams with one text, the smallest first."""
-    found = (
-        case for case in streams() if case.api == api and case.cassette.status == 200 and find_word(case)
-    )
-    return sorted(found, key=lambda case: len(case.cassette.body))
+    """Return the complete streams with one text: those of the topic `text` first, the smallest first."""
+    found = (case for case in streams() if case.api == api and case.level == "must" and find_word(case))
+    return sorted(found, key=lambda case: ("/text/" not in case.id, len(case.cassette.body)))
 
 
 def plain_trial(name, api):
