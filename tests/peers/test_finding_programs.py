@@ -11,6 +11,8 @@ import sys
 from functools import cache
 
 import pytest
+from click.testing import CliRunner
+from streamconform.cli import finding
 from streamconform.errors import SelectionError
 from streamconform.known_failures.model import KnownFailure
 from streamconform.known_failures.of_peers import read_by_finding
@@ -194,7 +196,7 @@ def test_a_delay_needs_a_snippet_that_prints_times(echo):
 
 @pytest.mark.parametrize(
     ("name", "slug"),
-    [(name, slug) for slug, finding in read_findings().items() if finding.timed for name in PEERS
+    [(name, slug) for slug, each in read_findings().items() if each.timed for name in PEERS
      if slug in read_by_finding(name)],
 )  # fmt: skip
 def test_a_finding_about_a_delay_has_a_program_with_times(name, slug):
@@ -218,6 +220,21 @@ def test_without_a_case_the_first_case_of_the_finding_is_used():
     slug = "missing-usage-is-estimated-and-parts-are-dropped"
     issue = find_issue(PEERS["litellm"], catalog(), SOURCES.specs, slug=slug, run=False)
     assert issue.trial.case.id == read_findings()[slug].cases[0]
+
+
+def test_the_command_needs_a_case_or_a_finding():
+    result = CliRunner().invoke(finding.command, ["peer:litellm"])
+    assert str(result.exception) == "name a case, or a finding with `--finding`"
+
+
+def test_the_command_writes_the_finding_with_its_program(tmp_path):
+    path = tmp_path / "issue.md"
+    slug = "missing-usage-is-estimated-and-parts-are-dropped"
+    words = ["peer:litellm", "--finding", slug, "--no-run", "-o", str(path)]
+    assert CliRunner().invoke(finding.command, words, catch_exceptions=False).exit_code == 0
+    text = path.read_text("utf-8")
+    assert text.startswith(f"# {read_findings()[slug].title}\n")
+    assert "litellm.completion(" in text
 
 
 def test_an_unknown_finding_gets_the_closest_name():
