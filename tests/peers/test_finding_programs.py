@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from streamconform.cli import finding
 from streamconform.errors import SelectionError
+from streamconform.judge.request import compare_request
 from streamconform.known_failures.model import KnownFailure
 from streamconform.known_failures.of_peers import read_by_finding
 from streamconform.model.leaf import Literally
@@ -50,6 +51,12 @@ for await (const piece of response.body) console.log(__RECEIVED__decode(piece));
 """,
 }
 """Snippets that print the bytes of the server, without a library."""
+REQUEST_FINDINGS = {
+    "litellm": "result-of-a-failed-tool-does-not-report-the-failure",
+    "langchain": "tool-image-is-sent-in-the-tool-message",
+    "pydantic-ai": "tool-definitions-are-changed",
+}
+"""A finding about requests of each peer that sends conversations."""
 
 
 @cache
@@ -146,7 +153,7 @@ def test_every_api_of_a_peer_has_a_program_without_placeholders(peer):
         assert peer.language == "javascript" or find_undefined_names(program) == set()
 
 
-@pytest.mark.parametrize("name", ["litellm", "langchain", "pydantic-ai"])
+@pytest.mark.parametrize("name", REQUEST_FINDINGS)
 def test_the_program_of_a_request_has_the_messages_of_the_conversation(name):
     peer = PEERS[name]
     trials = (find_findings(peer, catalog(), slug=slug)[slug] for slug in read_by_finding(name))
@@ -272,3 +279,18 @@ def test_the_issue_of_a_request_has_the_expected_part_of_it():
 def test_the_program_of_an_installed_peer_prints_the_answer(peer, tmp_path):
     trial = plain_trial(peer.name, peer.apis[0])
     assert find_word(trial.case) in run(write_program(peer, trial), tmp_path, peer)
+
+
+@pytest.mark.installed
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [(name, slug) for name, slug in REQUEST_FINDINGS.items() if PEERS[name] in INSTALLED],
+)
+def test_the_program_of_a_request_prints_what_the_finding_is_about(name, slug, tmp_path):
+    trial = find_findings(PEERS[name], catalog(), slug=slug)[slug]
+    path, _, text = run(write_program(PEERS[name], trial), tmp_path, PEERS[name]).partition(" ")
+    request = {"path": path, "headers": {}, "body": json.loads(text)}
+    checks = compare_request(trial.case.api, trial.case.expect, request, trial.level)
+    failing = [check for check in checks if check.verdict in {"fail", "warn"}]
+    assert select_checks(failing, trial, slug, read_by_finding(name))
