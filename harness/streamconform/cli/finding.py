@@ -15,21 +15,25 @@ PREFIX = "peer:"
 
 @click.command("finding")
 @click.argument("impl", shell_complete=completion.complete_impls)
-@click.argument("case", shell_complete=completion.complete_cases)
+@click.argument("case", required=False, shell_complete=completion.complete_cases)
+@click.option("--finding", "slug", metavar="SLUG", help="The finding, if CASE has several or is left out.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="[default: stdout]")
 @click.option("--run/--no-run", default=True, help="Run the trial if the peer is installed. [default: run]")
-def command(impl: str, case: str, output: str | None, *, run: bool) -> None:
+def command(impl: str, case: str | None, slug: str | None, output: str | None, *, run: bool) -> None:
     """Write an issue about a finding: the bug of IMPL in CASE, and a program that shows it.
 
-    IMPL is a peer; CASE is the id of a case or trial of its known failures. The program consists of a server
-    with the complete stream and a call of the library, and does not need streamconform. If the peer is
+    IMPL is a peer; CASE is the id of a case or trial of its known failures, and SLUG the name of a finding in
+    docs/matrix/findings.md. If CASE has several findings, they are listed, to be chosen from with --finding;
+    without CASE, the finding's first case is used. The program consists of a server with the complete stream,
+    or one that prints the request, and a call of the library, and does not need streamconform. If the peer is
     installed, the trial is run, and the differences are listed.
 
     \b
     conform finding peer:openai openai-chat/tolerance/ids-and-comments
     conform finding peer:openai ids-and-comments@as-is -o finding.md
+    conform finding peer:litellm --finding missing-usage-is-estimated-and-parts-are-dropped
 
-    Exit codes: 0 written, 2 there is no such finding.
+    Exit codes: 0 written, 2 there is no such finding, or CASE has several.
     """
     from streamconform.suite.catalog import read_catalog
     from streamconform.tools.finding.lookup import find_issue
@@ -37,9 +41,12 @@ def command(impl: str, case: str, output: str | None, *, run: bool) -> None:
 
     if not impl.startswith(PREFIX):
         raise UsageError(f"`{impl}` is not a peer; findings exist only for peers, such as `peer:openai`")
+    if case is None and slug is None:
+        raise UsageError("name a case, or a finding with `--finding`")
     sources = options.find_sources({})
     peer = environments.find_peer(impl.removeprefix(PREFIX))
-    text = render(find_issue(peer, case, read_catalog(sources), sources.specs, run=run))
+    catalog = read_catalog(sources)
+    text = render(find_issue(peer, catalog, sources.specs, case=case, slug=slug, run=run))
     if output is None:
         click.echo(text, nl=False)
         return

@@ -33,9 +33,15 @@ class Source:
 
     def __repr__(self) -> str:
         """Return the expression."""
-        parts = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self.keywords.items())]
-        prefix = "messages." if type(self).__module__ == "pydantic_ai.messages" else ""
-        return f"{prefix}{type(self).__name__}({', '.join(parts)})"
+        return format_source(self, UNLIMITED)
+
+    def get_parts(self) -> tuple[str, list[tuple[str, Any]]]:
+        """Return the name of the class, and each argument with its prefix; empty keywords are left out."""
+        module = "messages." if type(self).__module__ == "pydantic_ai.messages" else ""
+        keywords = {name: value for name, value in self.keywords.items() if value not in (None, [], {})}
+        arguments = [("", value) for value in self.arguments]
+        arguments += [(f"{name}=", value) for name, value in keywords.items()]
+        return f"{module}{type(self).__name__}", arguments
 
 
 class StandIn(ModuleType):
@@ -85,26 +91,37 @@ def _describe_langchain(conversation: Mapping[str, Any], api: str) -> dict[str, 
     messages = importlib.import_module("streamconform.peers.langchain.messages")
     settings = importlib.import_module("streamconform.peers.langchain.settings")
     cache_control = settings.get_cache_control(conversation, api)
+    history = messages.build_messages(conversation, api, cache_control)
+    model = settings.build_settings(conversation, api)
+    bound = settings.build_format(conversation, api)
+    if api == "cohere-chat":  # ChatCohere has no fields for them
+        model, bound = {}, {**model, **bound}
     return {
-        "MESSAGES": messages.build_messages(conversation, api, cache_control),
-        "SETTINGS": _format_keywords(settings.build_settings(conversation, api)),
+        "MESSAGE_TYPES": ", ".join(sorted({type(message).__name__ for message in history})),
+        "MESSAGES": history,
+        "SETTINGS": _format_keywords(model),
         "CONVERSATION_TOOLS": messages.convert_tools(api, conversation.get("tools", ())),
         "CHOICE": _format_keywords(settings.build_tool_choice(conversation, api)),
+        **({"BOUND": _format_keywords(bound).removeprefix(", ")} if bound else {}),
     }
 
 
 def _format_keywords(keywords: Mapping[str, Any]) -> str:
     """Return keyword arguments as source, to follow other arguments; empty ones are omitted."""
-    return "".join(f", {name}={value!r}" for name, value in keywords.items() if value not in ({}, None))
+    filled = {name: value for name, value in keywords.items() if value not in ({}, None)}
+    return "".join(f", {name}={format_source(value)}" for name, value in filled.items())
 
 
 def _describe_pydantic_ai(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
     messages = importlib.import_module("streamconform.peers.pydantic_ai.messages")
     settings = importlib.import_module("streamconform.peers.pydantic_ai.settings")
+    output = messages.build_output(conversation)
     return {
         "MESSAGES": messages.build_messages(conversation, api),
         "SETTINGS": settings.build_settings(conversation, api),
         "CONVERSATION_TOOLS": messages.build_tools(conversation),
+        "OUTPUT": _format_keywords(output),
+        **({"OUTPUT_TYPE": type(output["output_object"]).__name__} if output else {}),
     }
 
 
@@ -115,6 +132,9 @@ DESCRIBE: Final[Mapping[str, Callable[[Mapping[str, Any], str], dict[str, Any]]]
 }
 """The values of the placeholders in the `request` of a peer's snippet, by peer."""
 LIBRARIES: Final = ("langchain_core", "pydantic_ai")
+WIDTH: Final = 96
+"""The width of a line of source; longer values are divided."""
+UNLIMITED: Final = sys.maxsize
 
 
 def main(name: str) -> None:
@@ -122,19 +142,35 @@ def main(name: str) -> None:
     sys.meta_path.insert(0, StandInFinder(LIBRARIES))
     document = json.load(sys.stdin)
     values = DESCRIBE[name](document["conversation"], document["api"])
-    json.dump({key: format_source(value) for key, value in values.items() if value != []}, sys.stdout)
+    sources = {
+        key: value if isinstance(value, str) else format_source(value)
+        for key, value in values.items()
+        if value != []
+    }
+    json.dump(sources, sys.stdout)
 
 
-def format_source(value: Any) -> str:
-    """Return the expression for a value, one item per line if it does not fit on one line."""
-    if isinstance(value, str):
-        return value
-    text = repr(value)
-    if len(text) > 90 and isinstance(value, list):
-        return "[\n" + "".join(f"    {item!r},\n" for item in value) + "]"
-    if len(text) > 90 and isinstance(value, dict):
-        return "{\n" + "".join(f"    {key!r}: {item!r},\n" for key, item in value.items()) + "}"
-    return text
+def format_source(value: Any, width: int = WIDTH, indent: str = "", prefix: str = "") -> str:
+    """Return `prefix` and the expression for a value, with one item per line if it is wider than `width`."""
+    match value:
+        case list():
+            opening, closing, items = "[", "]", [("", item) for item in value]
+        case dict():
+            opening, closing, items = "{", "}", [(f"{key!r}: ", item) for key, item in value.items()]
+        case Source():
+            name, items = value.get_parts()
+            opening, closing = f"{name}(", ")"
+        case _:
+            return f"{prefix}{value!r}"
+    if width != UNLIMITED:
+        line = format_source(value, UNLIMITED, indent, prefix)
+        if not items or len(indent) + len(line) <= width:
+            return line
+        inner = f"{indent}    "
+        lines = [f"{inner}{format_source(item, width, inner, name)},\n" for name, item in items]
+        return f"{prefix}{opening}\n{''.join(lines)}{indent}{closing}"
+    parts = ", ".join(format_source(item, UNLIMITED, "", name) for name, item in items)
+    return f"{prefix}{opening}{parts}{closing}"
 
 
 if __name__ == "__main__":

@@ -54,6 +54,8 @@ class Finding:
     stream: str | None = None
     note: str | None = None
     threads: tuple[str, ...] = ()
+    timed: bool = False
+    """Whether the bug is a delay, so that its program prints times."""
 
     def find_package(self, peer: Peer, versions: Mapping[str, str]) -> str | None:
         """Return the package of `peer` that has the bug, given the pinned `versions` of its packages.

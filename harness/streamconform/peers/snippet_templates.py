@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from streamconform.errors import SourceError, UsageError
 from streamconform.schemas import check_document
@@ -30,6 +30,18 @@ class Snippet:
 
 def read_snippet(peer: str, api: str) -> Snippet:
     """Return the snippet of a peer for an API; raises `UsageError` if there is none, and `SourceError`."""
+    document = _read_document(peer)
+    of_api = document["apis"].get(api)
+    if of_api is None:
+        raise UsageError(f"the snippet for `{peer}` has no code for `{api}`")
+    base = _read_document(document["base"]) if "base" in document else {}
+    merged = {**base, **document, **of_api}
+    return Snippet(
+        merged.get("imports", ""), merged.get("code", ""), merged.get("request"), merged.get("values", {})
+    )
+
+
+def _read_document(peer: str) -> Mapping[str, Any]:
     path = FOLDER / f"{peer}.yaml"
     if not path.exists():
         raise UsageError(f"there is no snippet for `{peer}`; write `{path.name}` in `peers/snippets`")
@@ -37,13 +49,8 @@ def read_snippet(peer: str, api: str) -> Snippet:
     problems = check_document("snippet.v1", document)
     if problems:
         raise SourceError(problems)
-    of_api = document.value["apis"].get(api)
-    if of_api is None:
-        raise UsageError(f"the snippet for `{peer}` has no code for `{api}`")
-    merged = {**document.value, **of_api}
-    return Snippet(
-        merged.get("imports", ""), merged.get("code", ""), merged.get("request"), merged.get("values", {})
-    )
+    value: Mapping[str, Any] = document.value
+    return value
 
 
 def fill_in(template: str, values: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from streamconform.adapters.connect import Connection
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS, DELIVERIES, AnyTrial, Trial
-from streamconform.run.blame import Blame
+from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import Settings
 from streamconform.run.single import SingleRunner
 from streamconform.suite.catalog import Catalog
@@ -53,7 +53,7 @@ async def run_trials(connection: Connection, trials: Sequence[AnyTrial]) -> Mapp
     Raises:
         ImplementationError: the program does not start.
     """
-    runner = SingleRunner(connection, SETTINGS, Blame(None))
+    runner = SingleRunner(connection, SETTINGS, Blame(load_snapshots()))
     try:
         await runner.begin(trials)
         return {trial.id: await runner.judge(trial) for trial in trials}

@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from streamconform.adapters.connect import connect
 from streamconform.errors import ImplementationError, SelectionError
+from streamconform.known_failures.model import KnownFailure
 from streamconform.known_failures.of_peers import read_by_finding
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
+from streamconform.model.verdict import Check
 from streamconform.peers import environments, node_runtime
 from streamconform.peers.findings import Finding, read_findings
 from streamconform.peers.history import read_histories
 from streamconform.peers.peer import Peer
 from streamconform.peers.releases import list_packages
+from streamconform.suggestions import suggest
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.evidence import find_facts
-from streamconform.suite.select import find_id
+from streamconform.suite.select import find_id, split_pattern
 from streamconform.tools.finding.program import write_program
 from streamconform.tools.finding.render import Issue
 from streamconform.tools.trials import choose_trial, run_trials
 
 
-def find_issue(peer: Peer, name: str, catalog: Catalog, specs: Path, *, run: bool) -> Issue:
-    """Return the issue about the case or trial `name`; `run` adds the result of the trial.
+def find_issue(
+    peer: Peer, catalog: Catalog, specs: Path, *, case: str | None = None, slug: str | None = None, run: bool
+) -> Issue:
+    """Return the issue about a finding: `slug`, or the only one in the case or trial `case`.
 
-    The peer need not be installed; if it is not, the issue has no result.
+    `run` adds the result of the trial. The peer need not be installed; if it is not, the issue has no result.
 
     Raises:
-        SelectionError: no known failure of `peer` names a finding for it.
+        SelectionError: the known failures of `peer` name no such finding, or name several for `case`.
     """
-    finding, trial = find_finding(peer, name, catalog)
-    return make_issue(peer, finding, trial, specs, run=run)
+    trials = find_findings(peer, catalog, case, slug)
+    if len(trials) > 1:
+        lines = "\n".join(f"  {name}  {trial.id}" for name, trial in trials.items())
+        raise SelectionError(
+            f"`{case}` shows {len(trials)} findings about `peer:{peer.name}`; "
+            f"choose one with `--finding`:\n{lines}"
+        )
+    ((slug, trial),) = trials.items()
+    return make_issue(peer, read_findings()[slug], trial, specs, run=run)
 
 
 def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, run: bool = False) -> Issue:
@@ -54,40 +68,80 @@ def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, ru
         peer=peer,
         package=package,
         trial=trial,
-        program=write_program(peer, trial),
+        program=write_program(peer, trial, timed=finding.timed),
         versions=packages,
         runtime=f"Node.js {node_runtime.VERSION}" if on_node else f"Python {python}",
         facts=find_facts(specs, (trial.case,)).get(trial.case.id, ()),
         history=entries[0] if entries else None,
         newest=history.newest.get(entries[0].package, "") if history and entries else "",
-        result=_run_trial(peer, trial) if run else None,
+        result=_run_trial(peer, finding, trial) if run else None,
     )
 
 
-def find_finding(peer: Peer, name: str, catalog: Catalog) -> tuple[Finding, AnyTrial]:
-    """Return the finding of a case or trial, and the trial that shows it.
+def find_findings(
+    peer: Peer, catalog: Catalog, case: str | None = None, slug: str | None = None
+) -> dict[str, AnyTrial]:
+    """Return the slugs of the findings about a case or trial, each with the trial that shows it best.
+
+    Without a case, the finding's own cases are preferred. There is at least one.
 
     Raises:
         SelectionError: no known failure of `peer` names a finding for it.
     """
-    case_id = find_id(name.partition("@")[0], catalog.ids)
-    delivery = name.partition("@")[2]
-    for slug, entries in read_by_finding(peer.name).items():
-        patterns = [entry.match for entry in entries]
-        trial = choose_trial(catalog, (case_id,), patterns, delivery)
+    by_finding = read_by_finding(peer.name)
+    if slug is not None and slug not in by_finding:
+        hint = suggest(slug, by_finding) or "; they are in docs/matrix/known"
+        raise SelectionError(f"`{slug}` is not a finding about `peer:{peer.name}`{hint}")
+    name, _, delivery = (case or "").partition("@")
+    case_id = find_id(name, catalog.ids) if case else None
+    trials: dict[str, AnyTrial] = {}
+    for each in by_finding if slug is None else (slug,):
+        cases = (case_id,) if case_id else (*read_findings()[each].cases, *catalog.ids)
+        patterns = [entry.match for entry in by_finding[each]]
+        trial = choose_trial(catalog, cases, patterns, delivery)
         if trial is not None:
-            return read_findings()[slug], trial
-    wanted = f"{case_id}@{delivery}" if delivery else case_id
-    raise SelectionError(
-        f"no finding about `peer:{peer.name}` mentions `{wanted}`; known failures are in docs/matrix/known"
-    )
+            trials[each] = trial
+    if not trials:
+        finding = f"the finding `{slug}`" if slug else "no finding"
+        verb = "does not mention" if slug else "mentions"
+        wanted = f"{case_id}@{delivery}" if delivery else case_id
+        raise SelectionError(
+            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in docs/matrix/known"
+        )
+    return trials
 
 
-def _run_trial(peer: Peer, trial: AnyTrial) -> TrialResult | None:
+def select_checks(
+    checks: Sequence[Check], trial: AnyTrial, slug: str, by_finding: Mapping[str, Sequence[KnownFailure]]
+) -> tuple[Check, ...]:
+    """Return the failed checks of a trial that belong to the finding `slug`.
+
+    A known failure that names a check claims it. One that names none claims the checks that no other
+    finding claims by name.
+    """
+    claims = [
+        (name, pattern)
+        for name, entries in by_finding.items()
+        for pattern in (split_pattern(entry.match) for entry in entries)
+        if pattern.case.match(trial.case.id) and pattern.matches_delivery(trial.delivery)
+    ]
+    is_general = any(name == slug and pattern.check is None for name, pattern in claims)
+    selected = []
+    for check in checks:
+        names = {name for name, pattern in claims if pattern.check and pattern.check.match(check.path)}
+        if slug in names or (is_general and not names):
+            selected.append(check)
+    return tuple(selected)
+
+
+def _run_trial(peer: Peer, finding: Finding, trial: AnyTrial) -> TrialResult | None:
+    """Return the result of the trial with the checks that belong to the finding."""
     if environments.read_environment(environments.get_environments_folder(), peer) is None:
         return None
     try:
         results = asyncio.run(run_trials(connect(f"peer:{peer.name}"), (trial,)))
     except ImplementationError:
         return None
-    return results[trial.id]
+    result = results[trial.id]
+    checks = select_checks(result.checks, trial, finding.slug, read_by_finding(peer.name))
+    return replace(result, checks=checks)

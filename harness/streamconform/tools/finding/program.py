@@ -22,9 +22,13 @@ from streamconform.run.blame import Blame, load_snapshots
 from streamconform.wire.framings import split
 
 READ: Final = 'self.rfile.read(int(self.headers["content-length"]))'
+LINES: Final = re.compile(rb"[^\n]*\n+|[^\n]+")
+"""The empty line that ends a frame is shown with the line before it."""
 BYTEWISE: Final = "bytewise"
 CUT_DELIVERIES: Final = (BYTEWISE, "utf8-split", "random")
 """Deliveries whose effect depends on how the stream is divided into network reads."""
+TIMED: Final = "timed"
+"""How a stream is sent if the bug is a delay: with pauses between network reads, whose times are printed."""
 UNSUPPORTED: Final = ("gzip", "reset", "stall")
 """Deliveries and faults that a short server cannot reproduce."""
 PYTHON: Final = """\
@@ -63,6 +67,7 @@ __IMPORTS__
 const STREAM = [
 __STREAM__
 ];
+const seconds = () => `${(performance.now() / 1000).toFixed(1)} s`;__CLOCK__
 const server = createServer(async (request, response) => {
   for await (const _ of request);
   response.writeHead(__STATUS__, { "content-type": __TYPE__ });
@@ -74,8 +79,8 @@ const url = `http://127.0.0.1:${server.address().port}`;
 """
 
 
-def write_program(peer: Peer, trial: AnyTrial) -> str:
-    """Return the program for a trial, in the language of `peer`.
+def write_program(peer: Peer, trial: AnyTrial, *, timed: bool = False) -> str:
+    """Return the program for a trial, in the language of `peer`; if `timed`, it prints times.
 
     Raises:
         SelectionError: a program of a few lines cannot reproduce the trial.
@@ -84,7 +89,7 @@ def write_program(peer: Peer, trial: AnyTrial) -> str:
     api = trial.id.partition("/")[0]
     snippet = read_snippet(peer.name, api)
     if isinstance(trial, Trial):
-        return _write_stream_program(peer, snippet, trial)
+        return _write_stream_program(peer, snippet, trial, timed=timed)
     if snippet.request is None or not isinstance(trial, RoundTrip | Call):
         raise SelectionError(f"`{trial.id}` is about requests, for which `{peer.name}` has no snippet")
     conversation = _join_round_trip(trial) if isinstance(trial, RoundTrip) else trial.case.input
@@ -99,8 +104,10 @@ def find_model(trial: AnyTrial) -> str:
     return str(conversation["model"])
 
 
-def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial) -> str:
-    kind = trial.delivery.partition(".")[0]
+def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: bool) -> str:
+    kind = TIMED if timed else trial.delivery.partition(".")[0]
+    if timed and "__RECEIVED__" not in snippet.code:
+        raise SelectionError(f"the snippet for `{peer.name}` has no `__RECEIVED__`, so it cannot print times")
     if kind in UNSUPPORTED or not trial.case.stream:
         form = f"`{kind}` breaks the connection or its encoding"
         why = form if trial.case.stream else "it is an answer without streaming"
@@ -110,26 +117,33 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial) -> str:
         **_describe_tools(cassette.request.body, peer.language),
         **snippet.values,
         "MODEL": find_model(trial),
+        "RECEIVED": 'seconds(), "received", ' if timed else "",
     }
-    pieces = trial.chunks if kind in CUT_DELIVERIES and kind != BYTEWISE else tuple(_split_lines(trial))
+    in_pieces = (*CUT_DELIVERIES, TIMED)
+    pieces = trial.chunks if kind in in_pieces and kind != BYTEWISE else tuple(_split_lines(trial))
     server = {
         "STATUS": str(cassette.status),
         "TYPE": json.dumps(cassette.content_type or "text/event-stream"),
         "STREAM": _format_pieces(pieces, peer.language),
     }
     write = _write_javascript if peer.language == "javascript" else _write_python
-    return write(snippet, server, values, kind if kind in CUT_DELIVERIES else None)
+    return write(snippet, server, values, kind if kind in in_pieces else None)
 
 
 def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation: Mapping[str, Any]) -> str:
     assert snippet.request is not None, "the caller has checked it"
-    reply = APIS[api].canned_replies[0]
+    reply = APIS[api].canned_replies[-1]  # the newest version of the API
     model = str(conversation["model"])
+    if snippet.values.get("REPLY") == "stream":  # the library streams even if its user does not
+        body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
+        content_type = reply.content_type
+    else:
+        body, content_type = json.dumps(reply.document(model)).encode(), "application/json"
     server = {
         "STATUS": "200",
-        "TYPE": '"application/json"',
-        "STREAM": _format_pieces((json.dumps(reply.document(model)).encode(),), peer.language),
-        "READ": f"print(json.dumps(json.loads({READ}), indent=1))",
+        "TYPE": json.dumps(content_type),
+        "STREAM": _format_pieces(LINES.findall(body), peer.language),
+        "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
     }
     sources = _describe_conversation(peer, api, conversation)
     if snippet.values.get("PREFIX") != "openai":
@@ -159,18 +173,29 @@ def _write_javascript(
     snippet: Snippet, server: Mapping[str, str], values: Mapping[str, str], cut: str | None
 ) -> str:
     joined = 'Buffer.from(STREAM.join(""), "latin1")'
-    if cut is None:
-        send = f"response.end({joined});"
-    else:
-        pieces = joined if cut == BYTEWISE else 'STREAM.map((piece) => Buffer.from(piece, "latin1"))'
+    in_bytes = 'Buffer.from(piece, "latin1")'
+    send: tuple[str, ...]
+    if cut == TIMED:
+        send = (
+            "for (const piece of STREAM) {",
+            '  console.log(seconds(), "sent", JSON.stringify(piece));',
+            f"  await setTimeout(500, response.write({in_bytes}));",
+            "}",
+            "response.end();",
+        )
+    elif cut:
+        pieces = joined if cut == BYTEWISE else f"STREAM.map((piece) => {in_bytes})"
         piece = "Buffer.of(piece)" if cut == BYTEWISE else "piece"
         send = (
-            f"for (const piece of {pieces}) await setTimeout(1, response.write({piece}));\n  response.end();"
+            f"for (const piece of {pieces}) await setTimeout(1, response.write({piece}));",
+            "response.end();",
         )
+    else:
+        send = (f"response.end({joined});",)
     imports = fill_in(snippet.imports, values).rstrip()
-    paused = {"PAUSED": ""} if cut else {}
+    optional = {**({"PAUSED": ""} if cut else {}), **({"CLOCK": ""} if cut == TIMED else {})}
     return (
-        fill_in(JAVASCRIPT, {**server, **paused, "IMPORTS": imports, "SEND": send})
+        fill_in(JAVASCRIPT, {**server, **optional, "IMPORTS": imports, "SEND": "\n  ".join(send)})
         + fill_in(snippet.code, values)
         + "server.closeAllConnections();\nserver.close();\n"
     )
@@ -184,8 +209,7 @@ def _split_lines(trial: Trial) -> Iterator[bytes]:
         for start, end in pairwise(ends):
             yield trial.body[start:end]
     else:
-        # The empty line that ends a frame is shown with the line before it.
-        yield from re.findall(rb"[^\n]*\n+|[^\n]+", trial.body)
+        yield from LINES.findall(trial.body)
 
 
 def _format_pieces(pieces: Sequence[bytes], language: str) -> str:
@@ -210,6 +234,10 @@ def _describe_tools(request: Any, language: str) -> dict[str, str]:
         "FUNCTION_TOOLS": [{"type": "function", "function": function} for function in functions],
         "PYDANTIC_TOOLS": [
             {"name": name, "description": text, "parameters_json_schema": dict(schema)}
+            for name, text, schema in tools
+        ],
+        "TOOL_SPECS": [
+            {"name": name, "description": text or name, "inputSchema": {"json": dict(schema)}}
             for name, text, schema in tools
         ],
         "COHERE_TOOLS": [

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.model.request import RequestExpectation
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AS_IS, DELIVERIES, AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.verdict import Check
 from streamconform.peers.findings import Finding
 from streamconform.peers.history import FindingHistory, describe
 from streamconform.peers.peer import Peer
@@ -16,8 +19,16 @@ from streamconform.printable import escape_line
 from streamconform.reports.causes import group_by_cause
 from streamconform.reports.describe import describe_check
 from streamconform.suite.evidence import Fact
+from streamconform.suite.request_expectation import serialize_value
 
 MAX_CHECKS: Final = 8
+FAULT_NOTES: Final[Mapping[str, str]] = {
+    "cut-after-frame": "the stream ends after frame {}",
+    "cut-inside-json": "the stream ends inside the payload of frame {}",
+    "cut-inside-utf8": "the stream ends inside a character of frame {}",
+    "error-frame": "an error follows frame {}, and ends the stream",
+}
+"""What each fault that a program can show does; frames are counted from 0."""
 ISSUE: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[0-9]+)")
 FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
@@ -57,8 +68,11 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
     yield f"`{issue.package}` {version} ({api}){since}."
     yield f"## Actual\n\n{finding.does}"
     if issue.result is not None and issue.result.checks:
-        yield "With the stream below:\n\n" + "\n".join(_list_differences(issue.result))
-    yield f"## Expected\n\n{escape_line(trial.case.title, 400)}.\n\n{finding.documented}"
+        subject = "stream" if _is_stream(issue) else "conversation"
+        yield f"With the {subject} below:\n\n" + "\n".join(_list_differences(issue.result))
+    title = f"{escape_line(trial.case.title, 400)}.{_describe_delivery(trial)}"
+    yield f"## Expected\n\n{title}\n\n{finding.documented}"
+    yield from _describe_expected_request(issue)
     yield "## Reproduce"
     yield _fence("sh", format_install(issue))
     yield _fence("js" if issue.peer.language == "javascript" else "python", issue.program)
@@ -72,8 +86,52 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
     yield f"Found by streamconform: `conform run -i peer:{issue.peer.name} -k '{trial.id}'`."
 
 
+def _describe_delivery(trial: AnyTrial) -> str:
+    """Return a sentence about what the trial changes in the case's stream; empty if it changes nothing."""
+    name, _, frame = (trial.delivery or AS_IS).partition(".")
+    if name in FAULT_NOTES:
+        return f" Here, {FAULT_NOTES[name].format(frame)}."
+    return f" Here, it is delivered with {DELIVERIES[name].does}." if name != AS_IS else ""
+
+
+def _describe_expected_request(issue: Issue) -> Iterator[str]:
+    """Yield the part of the request that the case expects; only its fields that differ, if they are known."""
+    expect = _find_request_expectation(issue.trial)
+    if expect is None:
+        return
+    parts = {check.path.removeprefix("request.") for check in _list_failing(issue.result)}
+    names = {path.split(".")[1] for path in parts if path.startswith("body.")}
+    may = expect.may.fields if not expect.must.fields.keys() & names else {}
+    fields = {
+        name: serialize_value(wanted)
+        for name, wanted in {**may, **expect.must.fields}.items()
+        if not names or name in names
+    }
+    if fields:
+        text = json.dumps(fields, indent=1, ensure_ascii=False)
+        yield "The request, or an equivalent spelling of it, has at least:"
+        yield _fence("json", text)
+    if expect.must_not:
+        yield f"It does not have {', '.join(f'`{path}`' for path in expect.must_not)}."
+
+
+def _find_request_expectation(trial: AnyTrial) -> RequestExpectation | None:
+    if isinstance(trial, RoundTrip):
+        return trial.case.request
+    if isinstance(trial, Call) and isinstance(trial.case.expect, RequestExpectation):
+        return trial.case.expect
+    return None
+
+
+def _list_failing(result: TrialResult | None) -> list[Check]:
+    """Return the checks that failed or, if none did, those that warn."""
+    checks = result.checks if result else ()
+    failed = [check for check in checks if check.verdict == "fail"]
+    return failed or [check for check in checks if check.verdict == "warn"]
+
+
 def _list_differences(result: TrialResult) -> Iterator[str]:
-    failing = [check for check in result.checks if check.verdict == "fail"]
+    failing = _list_failing(result)
     for check in failing[:MAX_CHECKS]:
         first, *rest = describe_check(check)
         yield f"- {_format_code(first)}"

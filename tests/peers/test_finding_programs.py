@@ -1,0 +1,289 @@
+"""The programs of findings: each client has one, the server sends the trial's bytes, the library reads it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+from click.testing import CliRunner
+from streamconform.cli import finding
+from streamconform.errors import SelectionError
+from streamconform.judge.request import compare_request
+from streamconform.known_failures.model import KnownFailure
+from streamconform.known_failures.of_peers import read_by_finding
+from streamconform.model.leaf import Literally
+from streamconform.model.trial import AS_IS, Call, RoundTrip
+from streamconform.model.verdict import Check
+from streamconform.peers import environments, node_runtime, snippet_templates
+from streamconform.peers.findings import read_findings
+from streamconform.peers.table import PEERS
+from streamconform.run.vendor import explain_foreign_case
+from streamconform.suite.catalog import read_catalog
+from streamconform.suite.expand import expand
+from streamconform.tools.finding.lookup import find_findings, find_issue, select_checks
+from streamconform.tools.finding.program import write_program
+from streamconform.tools.finding.render import render
+from streamconform.tools.trials import may_match
+
+from ..bundled_suite import SOURCES, cases, streams
+
+INSTALLED = [
+    peer
+    for peer in PEERS.values()
+    if environments.read_environment(environments.get_environments_folder(), peer)
+]
+ECHO = {
+    "python": """
+import urllib.request
+
+print(urllib.request.urlopen(url, b'{"a": 1}').read())
+""",
+    "javascript": """
+const response = await fetch(url, { method: "POST", body: "{}" });
+const decode = (piece) => JSON.stringify(Buffer.from(piece).toString("latin1"));
+for await (const piece of response.body) console.log(__RECEIVED__decode(piece));
+""",
+}
+"""Snippets that print the bytes of the server, without a library."""
+REQUEST_FINDINGS = {
+    "litellm": "result-of-a-failed-tool-does-not-report-the-failure",
+    "langchain": "tool-image-is-sent-in-the-tool-message",
+    "pydantic-ai": "tool-definitions-are-changed",
+}
+"""A finding about requests of each peer that sends conversations."""
+
+
+@cache
+def catalog():
+    return read_catalog(SOURCES)
+
+
+@cache
+def plain_cases(api):
+    """Return the complete streams with one text: those of the topic `text` first, the smallest first."""
+    found = (case for case in streams() if case.api == api and case.level == "must" and find_word(case))
+    return sorted(found, key=lambda case: ("/text/" not in case.id, len(case.cassette.body)))
+
+
+def plain_trial(name, api):
+    """Return the trial of the smallest stream that a peer reads, without known failures."""
+    peer = PEERS[name]
+    patterns = [entry.match for entries in read_by_finding(name).values() for entry in entries]
+    case = next(
+        case
+        for case in plain_cases(api)
+        if not any(
+            may_match(pattern, case.id) for pattern in patterns if "@as-is" in pattern or "@*" in pattern
+        )
+        and (peer.vendor is None or explain_foreign_case(case, peer.vendor) is None)
+    )
+    (trial,) = expand((case,), (AS_IS,), "http", 0, "none")
+    return trial
+
+
+def find_word(case):
+    """Return the last word of the answer, if the answer is one text and the word is in one piece."""
+    status, content = case.expect.fields.get("status"), case.expect.content
+    if status != Literally("complete") or content is None or len(content) != 1 or content[0].type != "text":
+        return None
+    text = content[0].fields.get("text")
+    words = text.value.split() if isinstance(text, Literally) else []
+    return words[-1] if words and words[-1].encode() in case.cassette.body else None
+
+
+def find_undefined_names(program):
+    """Return the names that a Python program reads, but neither defines nor imports."""
+    nodes = [*ast.walk(ast.parse(program))]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    defined = {name.id for name in names if isinstance(name.ctx, ast.Store)} | set(dir(builtins))
+    defined |= {
+        node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
+    defined |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+    defined |= {(each.asname or each.name).partition(".")[0] for node in imports for each in node.names}
+    return {name.id for name in names} - defined
+
+
+def run(program, folder, peer=None):
+    """Return the output of a program, run with the environment of `peer`, or without any library."""
+    on_node = "createServer" in program
+    path = folder / ("program.mjs" if on_node else "program.py")
+    path.write_text(program, "utf-8")
+    command = (shutil.which("node"),) if on_node else (sys.executable, "-I")
+    if peer is not None:
+        root = environments.get_environments_folder()
+        environment = environments.read_environment(root, peer)
+        command = (str(node_runtime.find_runtime(root)),) if on_node else (str(environment.runtime), "-I")
+        if on_node:
+            (folder / "node_modules").symlink_to(environment.runtime)
+    ran = subprocess.run(
+        (*command, path), capture_output=True, text=True, timeout=120, cwd=folder, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture
+def echo(tmp_path, monkeypatch):
+    """Use a snippet of the test in place of each peer's own."""
+    folder = tmp_path / "snippets"
+    folder.mkdir()
+    monkeypatch.setattr(snippet_templates, "FOLDER", folder)
+
+    def write(peer, api, **parts):
+        code = {"code": ECHO[PEERS[peer].language], **parts}
+        (folder / f"{peer}.yaml").write_text(json.dumps({"snippet": 1, "apis": {api: code}}))
+
+    return write
+
+
+@pytest.mark.parametrize("peer", PEERS.values(), ids=lambda peer: peer.name)
+def test_every_api_of_a_peer_has_a_program_without_placeholders(peer):
+    for api in peer.apis:
+        trial = plain_trial(peer.name, api)
+        program = write_program(peer, trial)
+        assert snippet_templates.PLACEHOLDER.findall(program) == []
+        assert peer.language == "javascript" or find_undefined_names(program) == set()
+
+
+@pytest.mark.parametrize("name", REQUEST_FINDINGS)
+def test_the_program_of_a_request_has_the_messages_of_the_conversation(name):
+    peer = PEERS[name]
+    trials = (find_findings(peer, catalog(), slug=slug)[slug] for slug in read_by_finding(name))
+    trial = next(trial for trial in trials if isinstance(trial, Call | RoundTrip))
+    program = write_program(peer, trial)
+    assert find_undefined_names(program) == set()
+    assert snippet_templates.PLACEHOLDER.findall(program) == []
+    case = trial.case
+    conversation = case.input if isinstance(trial, Call) else case.conversation
+    texts = [message["content"] for message in conversation["messages"] if message["role"] == "user"]
+    assert [text for text in texts if isinstance(text, str) and text not in program] == []
+
+
+def test_the_server_of_a_program_sends_the_bytes_of_the_trial(echo, tmp_path):
+    echo("openai", "openai-chat")
+    trial = plain_trial("openai", "openai-chat")
+    assert run(write_program(PEERS["openai"], trial), tmp_path) == f"{trial.body!r}\n"
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("delivery", ["as-is", "bytewise", "utf8-split"])
+def test_the_server_of_a_program_on_node_sends_the_bytes_of_the_trial(echo, tmp_path, delivery):
+    echo("node-openai", "openai-chat")
+    (case,) = (case for case in cases() if case.id == "openai-chat/unicode/unicode-line-separators")
+    (trial,) = (t for t in expand((case,), (delivery,), "http", 0, "none"))
+    pieces = run(write_program(PEERS["node-openai"], trial), tmp_path).rstrip("\n").split("\n")
+    assert "".join(map(json.loads, pieces)).encode("latin-1") == trial.body
+
+
+@pytest.mark.node
+@pytest.mark.slow
+def test_the_program_of_a_delay_prints_when_each_piece_is_sent_and_received(echo, tmp_path):
+    echo("node-openai", "openai-chat")
+    trial = plain_trial("node-openai", "openai-chat")
+    lines = run(write_program(PEERS["node-openai"], trial, timed=True), tmp_path).splitlines()
+    verbs = [line.split()[2] for line in lines]
+    assert verbs == ["sent", "received"] * len(trial.chunks)
+    times = [float(line.split()[0]) for line in lines]
+    assert all(later - earlier >= 0.3 for earlier, later in zip(times[::2], times[2::2], strict=False))
+
+
+def test_a_delay_needs_a_snippet_that_prints_times(echo):
+    echo("node-openai", "openai-chat", code="console.log(1);\n")
+    with pytest.raises(SelectionError, match="no `__RECEIVED__`"):
+        write_program(PEERS["node-openai"], plain_trial("node-openai", "openai-chat"), timed=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [(name, slug) for slug, each in read_findings().items() if each.timed for name in PEERS
+     if slug in read_by_finding(name)],
+)  # fmt: skip
+def test_a_finding_about_a_delay_has_a_program_with_times(name, slug):
+    trial = find_findings(PEERS[name], catalog(), slug=slug)[slug]
+    assert '"received"' in write_program(PEERS[name], trial, timed=True)
+
+
+def test_a_case_with_several_findings_lists_them():
+    case = "openai-chat/truncation/usage-asked-but-lost"
+    slugs = find_findings(PEERS["litellm"], catalog(), case)
+    assert len(slugs) > 1
+    with pytest.raises(SelectionError) as raised:
+        find_issue(PEERS["litellm"], catalog(), SOURCES.specs, case=case, run=False)
+    assert [slug for slug in slugs if slug not in str(raised.value)] == []
+    for slug, trial in slugs.items():
+        issue = find_issue(PEERS["litellm"], catalog(), SOURCES.specs, case=case, slug=slug, run=False)
+        assert (issue.finding.slug, issue.trial.id) == (slug, trial.id)
+
+
+def test_without_a_case_the_first_case_of_the_finding_is_used():
+    slug = "missing-usage-is-estimated-and-parts-are-dropped"
+    issue = find_issue(PEERS["litellm"], catalog(), SOURCES.specs, slug=slug, run=False)
+    assert issue.trial.case.id == read_findings()[slug].cases[0]
+
+
+def test_the_command_needs_a_case_or_a_finding():
+    result = CliRunner().invoke(finding.command, ["peer:litellm"])
+    assert str(result.exception) == "name a case, or a finding with `--finding`"
+
+
+def test_the_command_writes_the_finding_with_its_program(tmp_path):
+    path = tmp_path / "issue.md"
+    slug = "missing-usage-is-estimated-and-parts-are-dropped"
+    words = ["peer:litellm", "--finding", slug, "--no-run", "-o", str(path)]
+    assert CliRunner().invoke(finding.command, words, catch_exceptions=False).exit_code == 0
+    text = path.read_text("utf-8")
+    assert text.startswith(f"# {read_findings()[slug].title}\n")
+    assert "litellm.completion(" in text
+
+
+def test_an_unknown_finding_gets_the_closest_name():
+    with pytest.raises(SelectionError, match="did you mean `comment-line-in-the-stream-raises`"):
+        find_findings(PEERS["google-genai"], catalog(), slug="comment-line-in-stream-raises")
+
+
+def test_only_the_checks_of_the_finding_are_listed():
+    (trial,) = find_findings(PEERS["openai"], catalog(), "openai-chat/tolerance/ids-and-comments").values()
+    checks = [Check(path=path, level="must", verdict="fail") for path in ("usage.input", "status")]
+
+    def select(slug, **patterns):
+        entries = {
+            name: [KnownFailure(match=trial.case.id + pattern, verdict="fail", reason="", issue="")]
+            for name, pattern in patterns.items()
+        }
+        return [check.path for check in select_checks(checks, trial, slug, entries)]
+
+    assert select("general", general="@*") == ["usage.input", "status"]
+    assert select("general", general="@*", usage="@*:usage.*") == ["status"]
+    assert select("usage", general="@*", usage="@*:usage.*") == ["usage.input"]
+    assert select("usage", usage="@bytewise:usage.*") == []
+
+
+def test_the_issue_of_a_request_has_the_expected_part_of_it():
+    slug = "tool-results-to-ollama-do-not-name-their-tool"
+    issue = find_issue(PEERS["litellm"], catalog(), SOURCES.specs, slug=slug, run=False)
+    expected = render(issue).partition("## Expected")[2].partition("## Reproduce")[0]
+    assert '"tool_name": "get_weather"' in expected
+
+
+@pytest.mark.installed
+@pytest.mark.slow
+@pytest.mark.parametrize("peer", INSTALLED, ids=lambda peer: peer.name)
+def test_the_programs_of_an_installed_peer_print_the_answer_and_the_request(peer, tmp_path):
+    trial = plain_trial(peer.name, peer.apis[0])
+    assert find_word(trial.case) in run(write_program(peer, trial), tmp_path, peer)
+    if peer.name in REQUEST_FINDINGS:
+        slug = REQUEST_FINDINGS[peer.name]
+        trial = find_findings(peer, catalog(), slug=slug)[slug]
+        path, _, text = run(write_program(peer, trial), tmp_path, peer).partition(" ")
+        request = {"path": path, "headers": {}, "body": json.loads(text)}
+        checks = compare_request(trial.case.api, trial.case.expect, request, trial.level)
+        failing = [check for check in checks if check.verdict in {"fail", "warn"}]
+        assert select_checks(failing, trial, slug, read_by_finding(peer.name))
