@@ -42,7 +42,7 @@ class Suite:
 
 
 def read_suite(results: Results) -> Suite:
-    """Return the cases of the run, or the problem that prevents it; only cases in `results` are loaded."""
+    """Load the cases in `results`; return them, or the problem that prevents loading them."""
     header = results.header
     specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
