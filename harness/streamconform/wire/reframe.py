@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from streamconform.wire import eventstream, json_text, sse
 
 Writer = Callable[[Iterable[bytes]], bytes]
-"""A function that returns the body that consists of frames with these payloads."""
+"""A function that puts payloads into frames and returns the body."""
 
 
 class NotPayloadError(ValueError):
