@@ -114,7 +114,7 @@ class _StreamReader:
 def _find_deviations(
     api: str, chunks: list[bytes], request: Mapping[str, Any], *, complete: bool
 ) -> Iterator[Deviation]:
-    """Yield a body's deviations from the grammar; if it is incomplete, only those in complete frames."""
+    """Yield a body's deviations from the grammar; for an incomplete body, only those in complete frames."""
     if complete:
         yield from GRAMMARS[api].of_body(chunks, request)
         return

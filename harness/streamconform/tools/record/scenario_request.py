@@ -37,7 +37,7 @@ class LiveRequest:
     path: str
     headers: Mapping[str, str]
     secret: Mapping[str, str]
-    """Headers that are sent and never stored."""
+    """Headers that are sent but never stored."""
     body: bytes | Mapping[str, Any]
 
 

@@ -83,7 +83,7 @@ def _inflate(body: bytes, bits: int) -> tuple[bytes, bool]:
         _check_size(len(out))
         if not inflater.eof:
             return bytes(out), False
-        body = inflater.unused_data  # another member: some servers compress each flush separately
+        body = inflater.unused_data  # the next member: some servers compress each flush separately
     return bytes(out), True
 
 
