@@ -1,4 +1,4 @@
-"""The accumulator shared by all decoders: decoders report what arrived, and it makes events and the outcome.
+"""The accumulator shared by all decoders: they report what arrived, and it builds the events and the outcome.
 
 A decoder names each block by a slot (the API's index, an id, or any hashable value), and stores no text,
 usage or status itself. This module contains the rules common to all APIs; `metering` contains those for
@@ -134,7 +134,8 @@ class Assembler:
     def sign_content(self, slot: Hashable, signature: str) -> None:
         """Set the signature of the text or call in the slot; an empty signature changes nothing.
 
-        One that follows the end event of a call is ignored, because that event reported the whole call.
+        A signature that follows the end event of a call is ignored, because that event reported the whole
+        call.
         """
         block = self._slots.get(slot)
         if not signature:

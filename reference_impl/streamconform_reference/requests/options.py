@@ -61,7 +61,7 @@ class ThinkingOptions:
 
     @property
     def budget(self) -> int | None:
-        """Return the requested number of tokens, or that of the level; None means the default."""
+        """Return the requested number of tokens, or the number for the level; None means the default."""
         if self.requested_budget is None and self.requested_effort:
             return BUDGETS[self.requested_effort]
         return self.requested_budget

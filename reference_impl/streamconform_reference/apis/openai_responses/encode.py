@@ -46,7 +46,7 @@ class OpenaiResponsesEncoder:
     """Writes one response of `POST /v1/responses` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing."""
+        """Start an answer; the API has only one framing."""
         del framing
         self.response = build_response(model, response_id, created)
         """The response so far, as in the latest event."""
@@ -61,7 +61,7 @@ class OpenaiResponsesEncoder:
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return the events that the response was created and is in progress."""
+        """Return the events that announce the response as created and in progress."""
         response = {"response": self.response}
         return self._write_event([("response.created", response), ("response.in_progress", response)])
 
@@ -203,7 +203,7 @@ class OpenaiResponsesEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the response as a single document; an error document if it is not complete."""
+    """Return the response as a single document, or as an error document if it is not complete."""
     if outcome.status != "complete":
         encoded = encode_error(outcome.error or TRUNCATED)
         return {

@@ -127,7 +127,7 @@ def _drop_redaction(block: Block) -> Iterator[Block]:
 
 
 def has_text(block: Block) -> bool:
-    """Whether a block is anything but a text or refusal without text and citations."""
+    """Whether a block is worth writing; false for a text or refusal without text or citations."""
     if isinstance(block, Text):
         return bool(block.text or block.citations)
     return not isinstance(block, Refusal) or bool(block.text)
