@@ -294,7 +294,7 @@ def _summarize_exit(reason: str) -> str | None:
 
 def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, _Root]) -> Cause:
     """Return the cause shared by `groups`, which are trials grouped by case and difference."""
-    # Only the trials in which a program exited contain its stderr, not those skipped afterwards.
+    # Only the trial in which a program exited contains its stderr; those skipped afterwards do not.
     groups = sorted(groups, key=lambda trials: "stderr" not in (trials[0].observation or {}))
     root = roots[id(groups[0][0])]
     also = Counter(path for trials in groups for trial in trials for path in _list_others(trial, roots))

@@ -113,7 +113,7 @@ def _get_topic(result: TrialResult) -> str:
 def _classify_status(expected: Any, got: Any) -> str:
     accepted = accepted_values(expected)
     if isinstance(expected, dict) and expected.get("prefer"):
-        # All essential content had arrived before the break, so the other values only cause warnings.
+        # All essential content arrived before the break, so the other accepted values only cause warnings.
         return f"{got}-instead-of-{accepted[0]}"
     if "complete" in accepted:
         return f"{got}-for-complete"

@@ -106,8 +106,7 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
     data = reader.read_bytes(path, str(path))
     names = _scan_ids(data)
-    # Parsing would take most of the time of a listing, so only files in flow style or with unusual ids are
-    # parsed.
+    # Parsing would take most of a listing's time, so only files in flow style or with unusual ids are parsed.
     if names is None:
         names = _parse_ids(data, path)
     return tuple(f"{_get_prefix(path)}/{name}" for name in names)

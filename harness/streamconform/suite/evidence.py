@@ -33,7 +33,7 @@ class Fact:
 
     says: str
     read: str
-    """The day on which the page or the recording was read, as YYYY-MM-DD."""
+    """The day the page or the recording was read, as YYYY-MM-DD."""
     source: str | None = None
     observed: str | None = None
     path: str = ""

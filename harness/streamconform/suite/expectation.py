@@ -20,7 +20,7 @@ _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
     "refusal": (),
     "thinking": ("text", "signature", "redacted"),
 }
-"""The keys by which a mapping is recognized as a block's fields rather than a matcher for its text."""
+"""The keys that mark a mapping as a block's fields rather than a matcher for its text."""
 _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
 """Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing in them is a
 matcher."""

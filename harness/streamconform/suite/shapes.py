@@ -117,7 +117,7 @@ class Known:
 
 
 def read_shapes(cassette: Cassette) -> frozenset[Shape]:
-    """Return the shapes of the frames of a stream; frames without a JSON object have none."""
+    """Return the shapes of a stream's frames; frames without a JSON object have none."""
     framing = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     shapes: set[Shape] = set()
     last = None

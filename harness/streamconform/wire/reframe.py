@@ -72,7 +72,7 @@ def write_messages(payloads: Iterable[bytes]) -> bytes:
 
 
 def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
-    """Return the source text of the value of the only member of `payload`, and the member's name."""
+    """Return the source text of the only value in `payload`, and its member's name."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
         raise NotPayloadError(

@@ -60,7 +60,7 @@ class Assembler:
     # State that decoders read
 
     def take_events(self) -> list[Event]:
-        """Return the events since the previous call of this method."""
+        """Return the events since the previous call to this method."""
         events, self._events = self._events, []
         return events
 
@@ -134,8 +134,8 @@ class Assembler:
     def sign_content(self, slot: Hashable, signature: str) -> None:
         """Set the signature of the text or call in the slot; an empty signature changes nothing.
 
-        A signature that follows the end event of a call is ignored, because that event reported the whole
-        call.
+        A signature that follows the end event of a call is ignored, because that event already reported the
+        complete call.
         """
         block = self._slots.get(slot)
         if not signature:

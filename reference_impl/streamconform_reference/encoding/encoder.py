@@ -89,7 +89,7 @@ class EncoderFactory(Protocol):
     ) -> Encoder:
         """Return an encoder.
 
-        `framing` is one of the API's, None the default; `created` is in seconds since 1970.
+        `framing` is one of the API's framings, or None for the default; `created` is in seconds since 1970.
         """
 
 

@@ -231,7 +231,7 @@ _FIELD_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, 
 
 
 def _order_by_field(outcome: Outcome) -> Outcome:
-    """Return the outcome with its blocks sorted by type, in the order of the fields of a message."""
+    """Return the outcome with its blocks sorted by type, in the order of a message's fields."""
     return replace(
         outcome, content=tuple(sorted(outcome.content, key=lambda block: _FIELD_ORDER.index(type(block))))
     )

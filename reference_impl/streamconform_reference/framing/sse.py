@@ -186,7 +186,7 @@ class SseFraming:
 
 
 def _may_be_field(line: bytes) -> bool:
-    """Whether the only line of a body, without its line end, is a field or the start of one."""
+    """Whether `line`, a body's only line without its line end, is a field or the start of one."""
     if not line:
         return False
     name, colon, _ = line.removeprefix(_BOM).partition(b":")

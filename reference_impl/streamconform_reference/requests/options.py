@@ -34,7 +34,7 @@ BUDGETS: Final[Mapping[str, int]] = {
 }
 DEFAULT_EFFORT: Final = "medium"
 DEFAULT_NAME: Final = "answer"
-"""The name of a schema that has none, for APIs that require one."""
+"""The name given to an unnamed schema, for APIs that require a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class OutputSchema:
     strict: bool | None
 
     def build_strict(self) -> dict[str, bool]:
-        """Return whether the provider must enforce the schema as a field, if the conversation says so."""
+        """Return `strict` as a field, if the conversation sets it."""
         return {} if self.strict is None else {"strict": self.strict}
 
 

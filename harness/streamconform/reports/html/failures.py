@@ -231,7 +231,7 @@ def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[s
     """Return [path, value] of the checks that passed.
 
     Results contain only the number of passed checks, so the outcome is judged again. Results do not contain
-    the claims either: all capabilities are assumed, and checks that then fail are left out.
+    the claims either: all capabilities are assumed, and checks that fail as a result are left out.
     """
     failed = {check.path for check in first.checks}
     checks, _ = check_observation(

@@ -78,7 +78,7 @@ class Examiner:
         keep: Callable[[Sequence[Finding]], None] | None = None,
         before: Callable[[str], None] | None = None,
     ) -> Part:
-        """Return the results of examining `recordings`.
+        """Examine `recordings` and return the results.
 
         `keep` is called with the findings of each recording that has any, and `before` with the name of each
         recording before it is examined; both may raise `Stopped`.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: object = None) -> str:
-    """Write the `.dist-info` folder from which pip reads the name and version, and return its name."""
+    """Write the `.dist-info` folder, where pip reads the name and version, and return the folder's name."""
     del config_settings
     with Path("PKG-INFO").open("rb") as file:
         fields = email.message_from_binary_file(file)

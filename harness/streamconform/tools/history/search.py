@@ -36,7 +36,7 @@ class Span:
 def choose_release(states: States, start: int) -> int | None:
     """Return the position of the release to test next, or None if enough is known.
 
-    `start` is the release in which the bug was found.
+    The bug was found in the release `start`.
     """
     last = len(states) - 1
     for position in (start, last):

@@ -29,7 +29,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits at which testing stops, even if releases are left."""
+    """The limits on testing, which stops when it reaches one even if releases are left."""
 
     releases: int
     """The maximum number of installations."""

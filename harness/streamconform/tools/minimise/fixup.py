@@ -107,7 +107,7 @@ def _aggregate_texts(stream: SplitStream, reducing: Reducing) -> dict[TextKey, s
 def _find_positions(
     document: Mapping[str, Any], keys: Sequence[TextKey], reducing: Reducing
 ) -> dict[TextKey, list[Path]]:
-    """Return the paths at which a payload may repeat each of these texts."""
+    """Return the paths where a payload may repeat each of these texts."""
     positions: dict[TextKey, list[Path]] = {}
     own_index, part = _get_at(document, reducing.block_index), _get_part_index(document)
     for key in keys:

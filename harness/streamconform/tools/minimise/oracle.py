@@ -27,7 +27,7 @@ from streamconform.tools.minimise.stream import CutPolicy, SplitStream, make_chu
 from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
-"""The maximum size of a body to minimise, because hundreds of candidates are nearly as large."""
+"""The maximum size of a body to minimise; hundreds of candidates are nearly as large as the body."""
 
 MAX_CACHED: Final = 32 * 1024 * 1024
 """After candidates of this total size, the caches of parsed payloads are cleared."""

@@ -29,7 +29,7 @@ class Piece:
     payload: bytes | None = None
     tail: bytes = b""
     cuts: tuple[int, ...] = ()
-    """Offsets in the piece at which chunks begin."""
+    """Offsets in the piece where chunks begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class SplitStream:
         return replace(self, pieces=tuple(pieces))
 
     def list_chunk_offsets(self) -> tuple[int, ...]:
-        """Return the offsets in the body at which chunks begin."""
+        """Return the offsets in the body where chunks begin."""
         offsets: list[int] = []
         start = 0
         for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):

@@ -1,6 +1,6 @@
 """`--impl proxy:…`: the program that plays both the client and the upstream of a proxy.
 
-Like every HTTP adapter, it gets the base URL at which the server replays a trial. As the client, it sends the
+Like every HTTP adapter, it gets the base URL where the server replays a trial. As the client, it sends the
 trial's prompt and tools in the API that the proxy offers, decodes the answer with the reference and checks it
 against the grammar. As the upstream, it forwards the proxy's requests to the trial's base URL.
 """

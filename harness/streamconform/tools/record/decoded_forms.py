@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_DEPTH: Final = 6
-"""The maximum number of nested encodings that are decoded."""
+"""The maximum number of nested encodings to decode."""
 MAX_INFLATED: Final = 16 * 1024 * 1024
 """The maximum size of one decompressed value; the rest is not scanned."""
 SHORTEST_RUN: Final = 18

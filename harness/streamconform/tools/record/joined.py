@@ -25,7 +25,7 @@ SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex
 
 
 class Leaf(NamedTuple):
-    """A string of a payload, or a list of byte values, as in the log probabilities of OpenAI."""
+    """A string in a payload, or a list of byte values, as in OpenAI's log probabilities."""
 
     place: Place
     block: Place

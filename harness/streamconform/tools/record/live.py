@@ -28,9 +28,9 @@ from streamconform.tools.record.errors import (
 Cut = Literal["closed", "reset", "timeout", "too_large", "client left"]
 """Why a body is incomplete.
 
-`closed`: the connection ended, or stopped being HTTP, before the announced end of the body;
-`reset`: the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client
-that was recorded closed its connection.
+`closed`: before the announced end of the body, the connection ended or its data was no longer HTTP; `reset`:
+the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client that was
+recorded closed its connection.
 """
 
 MAX_BYTES = 16 * 1024 * 1024

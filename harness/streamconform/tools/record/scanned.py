@@ -99,7 +99,7 @@ def find_secrets(unscanned: Unscanned, allowed: Collection[str] = ()) -> tuple[S
     answers = _parse_parts(cassette)
     draft_text = {"draft": unscanned.text.encode()}
     check_known(unscanned.where, parts | content | draft_text, answers, unscanned.secrets)
-    # The same value may be found in several forms, of which plain text is the most informative.
+    # The same value may be found in several forms; plain text is the most informative one.
     found = list(scan(parts | content, ()))
     found += (f for part, values in answers.items() for f in scan_answer(part, values))
     found += scan(draft_text, random_words=False)

@@ -27,7 +27,7 @@ class RequestSettings:
     key_form: Key | None = None
     """How the key is sent, if not in the API provider's usual way."""
     host: str | None = None
-    """The host's name, on which some request fields depend."""
+    """The host's name; some request fields depend on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

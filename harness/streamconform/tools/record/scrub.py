@@ -78,7 +78,7 @@ def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
 def find_credentials(
     request_headers: Mapping[str, str], response_headers: Mapping[str, str] | None = None, url: str = ""
 ) -> tuple[bytes, ...]:
-    """Return the secrets in an exchange that somebody else recorded; its bodies may repeat them.
+    """Return the secrets in an exchange recorded by others; its bodies may repeat them.
 
     Header names are lower-case. Secrets are the values of headers with secret names, cookies that were sent
     or set, user and password, and query parameters. Stand-ins such as `REDACTED` are not secrets.

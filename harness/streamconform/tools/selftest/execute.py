@@ -138,7 +138,7 @@ def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[Trial
 
 
 def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | None:
-    """Return the result line of `adapter`, or None after `seconds`, when SIGALRM raises `TimedOut`."""
+    """Return the result line of `adapter`, or None if SIGALRM raises `TimedOut` after `seconds`."""
     message = json_line.loads(request)  # read again for each mutant, because a mutant may change it
 
     def build() -> dict[str, Any]:

@@ -102,7 +102,7 @@ class Transcript:
     timeout: float = 0.0
     """Seconds that each answer may take."""
     untried: tuple[str, ...] = ()
-    """The steps that were left out because the program exited or timed out too often."""
+    """The steps that were skipped because the program exited or timed out too often."""
 
     @property
     def hello(self) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ https://platform.openai.com/docs/api-reference/responses/object
   `encrypted_content`.
 - Arguments are text: a value becomes one fragment, even `{}`. A call whose arguments are the text itself
   belongs to a custom tool.
-- A call of a hosted tool waits for its result, because one item contains both, in the API's own form. Other
+- A call to a hosted tool waits for its result, because one item contains both, in the API's own form. Other
   complete items wait until no prose is open, because OpenAI's servers never start one inside another.
 - A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never ended
   has to end with the answer, as `arguments_text` describes.
@@ -54,7 +54,7 @@ class OpenaiResponsesEncoder:
         self._number = 0
         self._items: list[MessageItem | ReasoningItem | CallItem | Json] = []
         self._open: dict[int, MessageItem | ReasoningItem | CallItem] = {}  # by position in the content
-        self._hosted: set[str] = set()  # ids of pending calls of hosted tools
+        self._hosted: set[str] = set()  # ids of pending calls to hosted tools
         self._waiting: list[Json] = []  # whole items
         self._refused = False
         self._usage: Usage | None = None

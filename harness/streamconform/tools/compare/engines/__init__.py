@@ -41,5 +41,5 @@ class Engine(Protocol):
     def wait(self) -> Iterator[tuple[Partition, Any]]:
         """Wait for at least one submitted partition; yield those that are done, with a result or a `Death`.
 
-        Exceptions that concern the whole run are raised: `ImplementationError`, `UsageError`.
+        Raises exceptions that concern the entire run: `ImplementationError`, `UsageError`.
         """

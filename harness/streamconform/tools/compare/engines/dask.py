@@ -30,7 +30,7 @@ LOCAL_CLUSTER: Final = {
 PER_WORKER: Final = 2
 """Partitions submitted per worker thread, so that the next one is ready when one is done."""
 WAIT_SECONDS: Final = 5.0
-"""Interval at which the connection to the scheduler is checked while nothing happens."""
+"""The interval between checks of the connection to the scheduler while nothing happens."""
 
 
 class DaskEngine:

@@ -16,7 +16,7 @@ time; it determines how much work is repeated when a worker dies.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The input, and the positions at which a worker starts and stops reading."""
+    """The input, and the positions where a worker starts and stops reading."""
 
     url: str
     """The input: a path, or an fsspec URL."""

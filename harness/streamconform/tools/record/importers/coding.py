@@ -34,7 +34,7 @@ class DecodedBody:
 def decode_body(body: bytes, encoding: str) -> DecodedBody:
     """Return `body` without its content coding (`gzip`, `deflate`, `br`, or several).
 
-    Raises `Undecodable`, also if the decoded body would be larger than `MAX_BODY`.
+    Raises `Undecodable`, including when the decoded body would be larger than `MAX_BODY`.
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     note = None

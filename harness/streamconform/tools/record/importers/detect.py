@@ -45,7 +45,7 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
         return None
     others = [name for name in detect_apis(status, body) if name != api]
     if framed in MESSAGE_REWRITERS and not others:
-        return None  # binary messages, of which the first one may be any error
+        return None  # binary messages, whose first one may be any error
     found = "neither a stream nor JSON" if framed == "document" else f"{len(payloads)} frames, none of {api}"
     hint = f"; it looks like {' or '.join(others)}" if others else ""
     return f"it is not of {api}: {found}{hint}"
