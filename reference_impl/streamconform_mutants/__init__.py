@@ -47,7 +47,7 @@ def load(name: str) -> Adapter:
     Raises:
         KeyError: no mutant has this name.
     """
-    # The name is the first argument of its decorator and appears nowhere else, so the source tells which
+    # The name is the first argument of its decorator and appears nowhere else, so the source shows which
     # module to import. A list of names per module would be a second place to edit for each mutant.
     for module in MODULES:
         if f'"{name}"' in files(__name__).joinpath(f"{module}.py").read_text("utf-8"):

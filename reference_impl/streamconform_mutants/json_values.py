@@ -10,7 +10,7 @@ _CLOSING: Final = {"{": "}", "[": "]"}
 
 
 def object_at(holder: Json, key: str) -> Json:
-    """Return the object under the key, or an empty one if the value is missing or not an object."""
+    """Return the object under the key, or an empty object if the value is missing or not an object."""
     value: Any = holder.get(key)
     return value if isinstance(value, dict) else {}
 

@@ -148,7 +148,7 @@ class FunctionMutants(Registry):
     def function(
         self, name: str, function: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
     ) -> Callable[[T], T]:
-        """Answer calls of `function` with the decorated function, which takes only the input."""
+        """Answer calls to `function` with the decorated function, which takes only the input."""
 
         def make(broken: Callable[[Any], Any]) -> Adapter:
             def decode_nothing(run: Run) -> Iterator[Json]:

@@ -22,11 +22,11 @@ class ProxyBounds:
     ping: float = 10.0
     """Seconds of silence from the upstream after which the client gets a ping."""
     stalled: float = 300.0
-    """Seconds after which a client that reads nothing is disconnected."""
+    """Seconds without a read after which a client is disconnected."""
     longest: float = 3600.0
     """The time limit, in seconds, for one answer."""
     grace: float = 5.0
-    """The time, in seconds, that running answers have to finish when the proxy is stopped."""
+    """Seconds to let answers in progress finish when the proxy is stopped."""
 
     @property
     def summary(self) -> str:

@@ -35,7 +35,7 @@ MAX_REFUSAL: Final = 1024 * 1024
 
 
 class ClientStalledError(ConnectionError):
-    """The client has read nothing for too long, so its connection is closed."""
+    """The client read nothing for too long, so its connection is closed."""
 
 
 class ProxyExchange:
@@ -59,7 +59,7 @@ class ProxyExchange:
         self._response: web.StreamResponse | None = None
 
     async def run(self) -> web.StreamResponse:
-        """Return the response after the answer has ended.
+        """Serve the request, and return the response once the answer has ended.
 
         Raises:
             UpstreamError: the upstream cannot be read.
@@ -122,7 +122,7 @@ class ProxyExchange:
         return self._finish(relay)
 
     async def break_off(self, status: int, message: str) -> web.StreamResponse:
-        """Return the response of an exchange that cannot continue, with this error at its end."""
+        """Report this error to the client, end the exchange, and return the response."""
         self._record.notes.append(message)
         kind = get_error_type(status)
         if self._relay is None or self._response is None:

@@ -40,7 +40,7 @@ STATUS_CHANGES: Final[Mapping[str, Mapping[int, int]]] = {
     "anthropic-messages": {503: 529},
     "openai-chat": {529: 503},
 }
-"""By the client's API: upstream statuses for which that API uses a different status."""
+"""By the client's API: statuses that an upstream may send, and the status that this API uses instead."""
 
 RETRY_HEADERS: Final = ("retry-after", "retry-after-ms", "x-should-retry")
 """The upstream's headers that tell a client when to retry; they are passed on."""

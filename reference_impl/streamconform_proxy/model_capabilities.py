@@ -25,7 +25,7 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     "qwen3-coder*": "the code models have no thinking mode",
     "qwen3*instruct*": "instruct models are those without thinking",
 }
-"""Patterns of names with tags that match a prefix although the model cannot think, with the reason."""
+"""Patterns for names with tags that match a prefix although the model cannot think, with the reason."""
 
 NOT_SUPPORTED: Final = "thinking_not_supported"
 """The error type of the rejection."""
@@ -33,7 +33,7 @@ NOT_SUPPORTED: Final = "thinking_not_supported"
 CHECKED_UPSTREAMS: Final = frozenset({"ollama-chat"})
 """The upstream APIs whose models the table covers."""
 
-# Parts of the messages with which servers reject only the thinking option.
+# Parts of the messages that servers send when they reject only the thinking option.
 _REFUSALS: Final = (
     "does not support thinking",
     "think value",

@@ -1,7 +1,7 @@
 """Remove the proxy's own key from an upstream's responses, which may repeat it in an error or in an answer.
 
-Decoded values are searched, not bytes, because JSON can escape a key, and a stream can send it in parts. A
-client's own key, which is passed on, is no secret from that client, so it is not searched for.
+The search covers decoded values rather than bytes, because JSON can escape a key, and a stream can send it in
+parts. A client's own key, if it is passed on, is not secret from that client, so it is not searched for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Translate the upstream's answer to the client's API, as a stream or as one document.
 
-The client's stream starts with the upstream's first record. If the upstream fails before, the client still
-gets the failure as a status.
+The client's stream starts with the upstream's first record. If the upstream fails before that, the client
+still gets the failure as a status.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ID_PREFIXES: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("msg_", "toolu_"),
     "openai-chat": ("chatcmpl-", "call_"),
 }
-"""By the client's API: the prefixes of the ids of answers and of tool calls."""
+"""By the client's API: the prefixes of answer ids and of tool call ids."""
 
 OBJECT_ARGUMENTS: Final = frozenset({"anthropic-messages"})
 """Client APIs in which the arguments of a tool call must be an object; the proxy repairs them."""
@@ -81,7 +81,7 @@ class StreamRelay:
         self.ended = False
         """Whether the client's response is finished; later bytes from the upstream are ignored."""
         self.early_failure: DocumentResponse | None = None
-        """The response in place of a stream, if the upstream failed before its answer started."""
+        """The response that replaces the stream, if the upstream failed before its answer started."""
         self._request = request
         self._decoder = DECODERS[request.route.upstream](headers=headers)
         self._document: bytearray | None = bytearray() if is_document(request, headers) else None

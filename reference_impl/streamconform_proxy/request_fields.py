@@ -100,8 +100,8 @@ REJECTED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "web_search_options": "a search that OpenAI runs",
     },
 }
-"""By the client's API: fields that must not be ignored, because the client relies on their effect, and what
-they request.
+"""By the client's API: fields that must not be ignored, because the client relies on their effect, each with
+what it requests.
 """
 
 UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
@@ -116,7 +116,7 @@ UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 
 
 def reject_fields(api: str, body: Mapping[str, Any]) -> None:
-    """Raise `RequestError` if the body has a field of `REJECTED_FIELDS` that requests something."""
+    """Raise `RequestError` if the body has a field in `REJECTED_FIELDS` that requests something."""
     for name, feature in REJECTED_FIELDS[api].items():
         if body.get(name) not in (None, False, 0, [], {}):
             raise unsupported(name, feature)

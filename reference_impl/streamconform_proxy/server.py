@@ -39,7 +39,7 @@ _ERROR_EVENT_SECONDS: Final = 1.0
 
 
 class ProxyServer:
-    """Serves requests from `start` to `close`; call `stop` in between to let running answers finish."""
+    """Serves requests from `start` to `close`; call `stop` in between to let answers in progress finish."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ProxyServer:
         self._stopping = False
 
     async def start(self) -> None:
-        """Start to listen; raises `OSError` if the address cannot be used."""
+        """Start listening; raises `OSError` if the address cannot be used."""
         self._idle.set()
         app = web.Application(client_max_size=self._bounds.body)
         app.router.add_route("*", "/{path:.*}", self._serve)
@@ -100,7 +100,7 @@ class ProxyServer:
             await self._runner.cleanup()
 
     async def stop(self) -> None:
-        """Accept no more requests; after the grace period, end running answers with an error event."""
+        """Accept no more requests; after the grace period, end open answers with an error event."""
         assert self._site is not None, "called after `start`"
         self._stopping = True
         await self._site.stop()
@@ -138,7 +138,7 @@ class ProxyServer:
             record.notes.append(str(error) if isinstance(error, ClientStalledError) else DISCONNECTED)
             if request.transport is not None:
                 request.transport.abort()
-            response = web.Response(status=CLIENT_DISCONNECTED)  # only for aiohttp; it is never sent
+            response = web.Response(status=CLIENT_DISCONNECTED)  # required by aiohttp, but never sent
         finally:
             self._write_log(record.format_line((time.monotonic() - start) * 1000))
         return response
@@ -188,7 +188,7 @@ class ProxyServer:
 
     @contextmanager
     def _occupy_slot(self) -> Iterator[None]:
-        """Count a running request; raises `RequestError` if there are too many."""
+        """Count a request as in progress; raises `RequestError` if there are too many."""
         if self._stopping:
             raise RequestError(503, get_error_type(503), STOPPING)
         if self._running >= self._bounds.streams:
@@ -247,7 +247,7 @@ class ProxyServer:
             raise RequestError(408, "timeout_error", message) from None
 
     def _add_client_key(self, headers: Mapping[str, str]) -> Route:
-        """Return the route; if it has no key and keys are passed on, it gets the client's."""
+        """Return the route, with the client's key if it has none and keys are passed on."""
         if self._route.key is not None or not self._pass_keys:
             return self._route
         scheme, _, bearer = headers.get("authorization", "").partition(" ")

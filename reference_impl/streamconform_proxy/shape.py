@@ -4,8 +4,8 @@
   healed, and sent in one piece, because sent text cannot be taken back, and official clients raise if it is
   not JSON. A client that requests unchecked arguments gets the text of an object as it arrives, and any other
   text healed.
-- A call keeps the upstream's id. If there is none, it gets a random one, because the ids that decoders
-  generate are the same in every answer.
+- A call keeps the upstream's id. A call without one gets a random id, because the ids that decoders generate
+  are the same in every answer.
 - Thinking that the client did not request becomes a ping. Calls that the provider ran itself are dropped.
 - The provider's own stop reason is dropped, since it belongs to another API. An answer that ended early
   becomes an error.
@@ -58,7 +58,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapingRules:
-    """How an answer is shaped for its client."""
+    """The rules for adapting an answer to its client."""
 
     thinking: bool
     """Whether the client gets thinking."""
@@ -74,7 +74,7 @@ class ShapingRules:
     """An estimate of the input tokens, used if the upstream does not report them; None for no estimate."""
 
     def choose_call_id(self, index: int, id_: str) -> str:
-        """Return the id of the call at this index of the content."""
+        """Return the id of the call at this index in the content."""
         is_generated = re.fullmatch(rf"(call_{index}(_\d+)?)?", id_)
         return f"{self.id_prefix}{self.new_id(16)}" if is_generated else id_
 
@@ -222,7 +222,7 @@ def shape_outcome(outcome: Outcome, rules: ShapingRules) -> Outcome:
 
 
 def build_unended_call(call: PendingCall) -> ToolCall:
-    """Return a call that has not ended, with the text that has arrived."""
+    """Return a call that has not ended, with the arguments text received so far."""
     return ToolCall(
         id=call.id,
         name=call.name,

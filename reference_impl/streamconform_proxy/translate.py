@@ -38,7 +38,7 @@ KEY_HEADERS: Final[Mapping[str, tuple[str, str]]] = {
     "openai-chat": ("authorization", "Bearer {key}"),
     "ollama-chat": ("authorization", "Bearer {key}"),
 }
-"""By the upstream's API: the header with the key, and a template for its value."""
+"""By the upstream's API: the header that carries the key, and a template for its value."""
 
 THINKING_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ollama-chat": ("think",),
@@ -48,7 +48,7 @@ THINKING_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 """By the upstream's API: the fields that control thinking, at the top level or one level deeper."""
 
 UNCHECKED_ARGUMENTS_BETA: Final = "fine-grained-tool-streaming"
-"""Anthropic's beta with which clients request arguments before they are checked."""
+"""The Anthropic beta that clients use to request arguments before they are checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def read_stop_sequences(value: Any) -> Any:
 
 
 def read_effort(value: Any) -> Any:
-    """Return an effort as one of OpenAI's levels; only the highest level has a different name."""
+    """Return an effort as one of OpenAI's levels; only the highest level's name differs."""
     if value not in EFFORTS:
         expected = ", ".join(f"`{level}`" for level in EFFORTS)
         raise invalid_request(f"output_config.effort: expected {expected}")
@@ -129,7 +129,7 @@ class Route:
     """Whether the key is the client's own, and not the proxy's."""
 
     def map_model(self, model: str) -> str:
-        """Return the upstream's name of the client's model."""
+        """Return the upstream's name for the client's model."""
         return self.models.get(model, self.models.get("*", model))
 
 
@@ -142,9 +142,9 @@ class UpstreamRequest:
     headers: Mapping[str, str]
     body: Json
     model: str
-    """The client's name of the model, which the answer repeats."""
+    """The client's name for the model, which the answer repeats."""
     stream: bool
-    """Whether the client and the upstream stream."""
+    """Whether both the client's and the upstream's answers are streams."""
     wants_thinking: bool
     """Whether the client requested thinking, and its text."""
     wants_usage: bool
@@ -169,7 +169,7 @@ class UpstreamRequest:
 
 
 def translate_request(route: Route, body: bytes, headers: Mapping[str, str]) -> UpstreamRequest:
-    """Return the upstream's request for a client's; header names are in lower case.
+    """Translate a client's request to the upstream's; header names are in lower case.
 
     Raises:
         RequestError: the request is invalid, or the model does not support it.
@@ -240,7 +240,7 @@ def carry_field(field_: CarriedField, source: Mapping[str, Any], target: Json) -
 
 
 def set_key(headers: Mapping[str, str], route: Route) -> dict[str, str]:
-    """Return the headers with the route's key, or without any key if it has none."""
+    """Return the headers with the route's key, or with no key if the route has none."""
     name, form = KEY_HEADERS[route.upstream]
     others = {header: value for header, value in headers.items() if header != name}
     return others | ({name: form.format(key=route.key)} if route.key else {})

@@ -1,8 +1,8 @@
 """The proxy's HTTP client: one request to the upstream, its response chunk by chunk, errors as messages.
 
 It follows no redirects (they could leak a key), stores no cookies and ignores proxies from the environment.
-Each request has its own connection: a server may close an idle connection while a request is on its way, and
-a POST must not be retried without knowing whether it arrived.
+Each request has its own connection: a server may close an idle connection while a request is in transit, and
+a POST must not be retried unless it is known not to have arrived.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _GATEWAY_TIMEOUT: Final = 504
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamTimeouts:
-    """How long the upstream may take, in seconds."""
+    """The upstream's time limits, in seconds."""
 
     connect: float = 10.0
     answer: float = 600.0
     """The time limit, in seconds, for the headers; a local server first loads the model and reads the prompt.
     """
     idle: float = 300.0
-    """Between two chunks."""
+    """The time limit, in seconds, between two chunks."""
 
 
 class UpstreamError(Exception):
     """The upstream could not be reached, or its response broke off."""
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep the message, and the HTTP status for a client that has received nothing yet."""
+        """Store the message, and the HTTP status for a client that has received nothing yet."""
         super().__init__(message)
         self.status = status
 
@@ -92,7 +92,7 @@ class UpstreamResponse:
 
 
 class UpstreamClient:
-    """Sends requests to one server, between `async with`."""
+    """Sends requests to one server, inside `async with`."""
 
     def __init__(self, base_url: str, timeouts: UpstreamTimeouts | None = None) -> None:
         """Store the settings; no connection is opened yet."""

@@ -69,7 +69,7 @@ class Run(Protocol):
 
     @property
     def pricing(self) -> Mapping[str, Any] | None:
-        """The model's prices as decimal strings; if they are None, so is the cost."""
+        """The model's prices as decimal strings; without prices, the cost is None."""
 
     @property
     def chunks(self) -> Iterable[bytes]:
@@ -103,7 +103,7 @@ def partial_json(api: str | None, value: str) -> Any:
 
 
 def assemble(api: str | None, value: Mapping[str, Any]) -> list[Json]:
-    """Return the calls in the payloads of one or more answers, in the order of their starts.
+    """Return the calls in the payloads of one or more answers, in the order in which they start.
 
     The arguments of a call that must not be executed are None; see `tool_buffer`.
     """
@@ -200,10 +200,10 @@ adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS)
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
-    """Yield the outcome after each frame number in `at`, in ascending order from 0.
+    """Yield the outcome after each frame in `at`, which contains ascending frame numbers, counted from 0.
 
     The end of the body is not processed, so a truncated answer stays in the state after its last frame. A
-    number beyond the last frame yields the outcome after the last frame.
+    number beyond the last frame also yields the outcome after that frame.
     """
     decoder = open_decoder(run, DECODERS)
     states = _read_frames(decoder, run)

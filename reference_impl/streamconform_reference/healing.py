@@ -23,7 +23,7 @@ from typing import Any, Final
 from streamconform_reference.json_text import codec
 
 _LAYERS: Final = 3
-"""The maximum number of layers of JSON text inside JSON text that are decoded."""
+"""The maximum number of layers of JSON text within JSON text to decode."""
 
 
 def heal_tool_arguments(arguments: Any) -> dict[str, Any]:

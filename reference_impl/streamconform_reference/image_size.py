@@ -1,8 +1,7 @@
 """Estimate the tokens of an image from the size in its header.
 
-Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height, divided by 750,
-after an image with an edge of more than 1568 pixels, or with more than about 1600 tokens, has been scaled
-down.
+Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height, divided by 750. An
+image with an edge of more than 1568 pixels, or with more than about 1600 tokens, is scaled down first.
 """
 
 from __future__ import annotations

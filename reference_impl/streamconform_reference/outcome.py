@@ -46,7 +46,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Visible text. `phase` is that of the Responses API; the signature must be sent back."""
+    """Visible text. `phase` is the one in the Responses API; the signature must be sent back."""
 
     text: str
     phase: str | None = None
@@ -146,7 +146,7 @@ Block = Text | Refusal | Thinking | ToolCall | Other
 class Stop:
     """The stop reason, both in the normal form and in the provider's spelling.
 
-    `sequence` is the stop sequence that matched, and `details` are any other details from the provider.
+    `sequence` is the stop sequence that matched, and `details` contains any other details from the provider.
     """
 
     reason: StopReason | None
@@ -246,7 +246,7 @@ class Outcome:
     model: str | None
     response_id: str | None
     continuation: str | None = None
-    """The token with which the next request continues a paused answer."""
+    """The token that lets the next request continue a paused answer."""
 
     def to_json(self) -> Json:
         """Return the normal form."""

@@ -13,7 +13,7 @@ from streamconform_reference.image_size import count_image
 from streamconform_reference.json_text.codec import dumps
 
 CHARACTERS_PER_TOKEN: Final = 4
-"""The number of a word's code points that count as one token."""
+"""The number of code points in a word that count as one token."""
 
 
 def _count_text(text: str) -> int:

@@ -1,7 +1,7 @@
 """Reports on a run, each created from `results.jsonl`.
 
-Titles and guarded bugs of trials that did not pass are in the results, so that a report needs nothing else;
-only the HTML page, the matrix and the scores also read the suite.
+The results include the title and the guarded bugs of every trial that did not pass, so most reports need
+nothing else; only the HTML page, the matrix and the scores also read the suite.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ A module is imported when it renders: a run without reports needs none of them.
 HTML: Final = "html"
 """The kind of report that can also show changes since an earlier run."""
 SUITE_REPORTS: Final = (HTML, "matrix", "scores")
-"""The kinds that also show the suite."""
+"""The kinds that also read the suite."""
 STREAMED: Final = "jsonl"
-"""The kind of report that is written during the run, which is the results file."""
+"""The kind of report that is written during the run: the results file."""
 
 
 def parse_option(option: str) -> tuple[str, str]:
-    """Return (kind, path) of `KIND=PATH`; raises `UsageError`."""
+    """Parse `KIND=PATH` and return (kind, path); raises `UsageError`."""
     kind, equals, path = option.partition("=")
     kinds = (*REPORTS, *SUITE_REPORTS, STREAMED)
     if kind not in kinds or not equals or not path:
@@ -68,8 +68,8 @@ def write_report(
 ) -> None:
     """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
 
-    `page_context` returns the data other than results for a page at a path; only reports that need it call
-    it. `baseline` is an earlier run, for the report that shows what changed.
+    `page_context` returns what a page at a given path needs besides the results; only some reports call it.
+    `baseline` is an earlier run, for the report that shows what changed.
     """
     sorted_results = sort_trials(results)
     match kind:
@@ -83,7 +83,7 @@ def write_report(
 
 
 def render(kind: str, results: Results) -> str:
-    """Return the report of one of the `REPORTS`, or for `STREAMED` the results file."""
+    """Return the text of a report in `REPORTS`, or of the results file for `STREAMED`."""
     if kind == STREAMED:
         from streamconform.reports.json import render_lines
 

@@ -1,4 +1,4 @@
-"""The headline and the harm of each kind of difference, as data. The first row that matches applies."""
+"""A table with the headline and the harm of each kind of difference. The first matching row applies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CONVERSATION: Final = r"(request\.)?body(\.(messages|input|contents|system|instr
 CALL: Final = r"content\.\*\.tool_call"
 
 ROWS: Final[tuple[Row, ...]] = (
-    # Everything else depends on the status, so it also comes first in a trial (`FOLDS`).
+    # The status comes first, because everything else in a trial depends on it (`FOLDS`).
     Row("status", RAISED, "Raises {exception} on a valid stream", CRASHES),
     Row("status", RAISED_ON_BROKEN, "Raises {exception} on a broken stream", MISLEADS),
     Row("status", "timeout", "Does not answer before the timeout", CRASHES),
@@ -192,7 +192,7 @@ BLOCK_NAMES: Final = {
     "other": "blocks of other types",
     "tool_call": "a tool call",
 }
-"""The words for block types in headlines, if the type's name is not a noun for content."""
+"""How headlines name the block types whose own name does not work as a noun."""
 
 WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere|different"
 
@@ -208,12 +208,12 @@ FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
     (r"usage\.(input|output)", ".*", r"usage\..*"),
     (r"stop\.reason", ".*", r"stop\.raw"),
 )
-"""(path, kind, paths of consequences) as regular expressions; the first row that matches path and kind
+"""(path, kind, paths of consequences) as regular expressions; the first row whose path and kind match
 applies.
 
 A failed check that is a consequence of another failed check of the same trial is listed below it and is never
-the cause. A client that reports a broken stream as complete may also run a call that had not ended; that is
-not a consequence.
+the cause. A client that reports a broken stream as complete may also run an unfinished call; that is not a
+consequence.
 """
 
 

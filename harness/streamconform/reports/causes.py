@@ -30,9 +30,9 @@ from streamconform.reports.difference_kinds import Difference, classify_check, g
 from streamconform.reports.raised import ExceptionRecord, collapse_variables, read_raised
 
 MAX_REASON: Final = 200
-"""How many leading characters of a reason distinguish one adapter error from another."""
+"""The number of leading characters of a reason that distinguish one adapter error from another."""
 MAX_EXIT_ERROR: Final = 80
-"""How many characters of a program's last error distinguish one exit from another."""
+"""The number of characters of a program's last error that distinguish one exit from another."""
 GIVEN_UP: Final = re.compile(
     r"gave-up: not run: the program ended \d+ times in a row \((?P<last>.*)\)", re.DOTALL
 )
@@ -76,7 +76,7 @@ class Cause:
     culprit: Culprit | None
     failures: tuple[Failure, ...]
     also: tuple[tuple[str, int], ...] = ()
-    """Generalized paths of the checks that failed with it, and the trials in which they did."""
+    """Pairs of a generalized path and a number of trials, for the other checks that failed with it."""
 
     @property
     def trials(self) -> int:
@@ -105,8 +105,8 @@ class _Root:
 def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     """Return the causes of `results`, over all implementations: the worst harm first, then the most cases.
 
-    Adapter errors come before everything, because nothing else is known about their trials. Among warnings,
-    crashes come first.
+    Adapter errors come first, because nothing else is known about their trials. Among warnings, crashes come
+    first.
     """
     groups: dict[tuple[int, str, object, object], dict[tuple[str, str], list[TrialResult]]] = {}
     judged = list(results)
@@ -196,7 +196,7 @@ def _fold_crashes(results: Sequence[TrialResult], roots: Mapping[int, _Root]) ->
 
 
 def _find_root(result: TrialResult) -> _Root:
-    """Return the cause of one trial: the worst of the checks that do not follow from another one."""
+    """Return the cause of one trial: the worst failed check that is not a consequence of another."""
     worst = min((check.verdict for check in result.checks), key=("fail", "warn", "may").index, default=None)
     if result.verdict == "stale":
         return _Root(None, "Passes, but is listed as a known failure", None, None)
@@ -221,7 +221,7 @@ def _find_root(result: TrialResult) -> _Root:
 
 
 def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
-    """Return the failed checks that do not follow from another one, each with its headline and harm."""
+    """Return the failed checks that are not consequences of others, each with its headline and harm."""
     return tuple(
         (check, format_row(row, difference), row.harm)
         for check, difference, row in _list_roots(result, result.checks)
@@ -229,7 +229,7 @@ def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
 
 
 def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Check, Difference, Row]]:
-    """Return the `checks` that do not follow from another check."""
+    """Return the `checks` that are not consequences of others."""
     raised = read_raised(result)
     candidates = [(check, _add_exception(check, classify_check(check, result), raised)) for check in checks]
     return [
@@ -240,7 +240,7 @@ def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Chec
 
 
 def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:
-    """Return the difference with the exception that explains it, if one does."""
+    """Return the difference, attributed to the exception if that explains it."""
     if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
     if difference.path == "status":
@@ -282,19 +282,19 @@ def _locate_error(traceback: object) -> str | None:
 
 
 def _summarize_exit(reason: str) -> str | None:
-    """Return the headline if the program exited, also for trials not run because of that; otherwise None."""
+    """Return the headline if the program exited or the trial was not run because of that; otherwise None."""
     last = GIVEN_UP.fullmatch(reason)
     exited = EXITED.match(last["last"] if last else reason)
     if exited is None:
         return None
-    # Drop the part in which messages of the same error differ, so that all its exits form one cause.
+    # Drop the part that varies between messages of the same error, so that all its exits form one cause.
     error = collapse_variables(exited["error"] or "").partition("…")[0].rstrip(" {[(<:=,'\"`")
     return f"Adapter error: the program ended: {escape_line(error or exited['how'], MAX_EXIT_ERROR)}"
 
 
 def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, _Root]) -> Cause:
-    """Return the cause that `groups` share; these are trials, grouped by case and difference."""
-    # Only the trials in which a program exited contain its stderr, not those skipped afterwards.
+    """Return the cause shared by `groups`, which are trials grouped by case and difference."""
+    # Only the trial in which a program exited contains its stderr; those skipped afterwards do not.
     groups = sorted(groups, key=lambda trials: "stderr" not in (trials[0].observation or {}))
     root = roots[id(groups[0][0])]
     also = Counter(path for trials in groups for trial in trials for path in _list_others(trial, roots))
@@ -345,7 +345,7 @@ def _sort_key(cause: Cause) -> tuple[int, int, int, int, str]:
 
 
 def _format_selection_options(result: TrialResult) -> str:
-    """Return the options without which a run does not include the trial."""
+    """Return the options that make a run include the trial."""
     name = result.delivery or ""
     if name.partition(".")[0] in FAULTS:
         return " --faults all"

@@ -116,7 +116,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def name_implementations(header: Header) -> tuple[str, ...]:
-    """Return a distinct name for each implementation, adding version or `--impl` value where needed."""
+    """Return distinct names of the implementations, with the version or `--impl` value where needed."""
     names = [info.name for info in header.implementations]
     with_version = [f"{info.name} {info.version or ''}".rstrip() for info in header.implementations]
     with_impl = [f"{info.name} ({info.impl})" for info in header.implementations]

@@ -26,10 +26,10 @@ _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
 """Path prefixes of the two outcomes of a round trip, which have the same kinds of differences."""
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
-"""The message of `content.length`: the types of the expected and of the received blocks."""
+"""Matches the message of `content.length`, with the types of the expected and of the received blocks."""
 _UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the whole stream: (.*)")
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
-"""The block type that names the difference if several are missing."""
+"""Block types by precedence: if several are missing, the first one names the difference."""
 BUCKET_NAMES: Final[Mapping[str, str]] = {
     "input": "input tokens",
     "cache_read": "cache-read tokens",
@@ -113,7 +113,7 @@ def _get_topic(result: TrialResult) -> str:
 def _classify_status(expected: Any, got: Any) -> str:
     accepted = accepted_values(expected)
     if isinstance(expected, dict) and expected.get("prefer"):
-        # All essential content had arrived before the break, so the other values only cause warnings.
+        # All essential content arrived before the break, so the other accepted values only cause warnings.
         return f"{got}-instead-of-{accepted[0]}"
     if "complete" in accepted:
         return f"{got}-for-complete"
@@ -138,7 +138,7 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
     expected, got = _read_block_types(check, result)
     extra = [*(got - expected).elements()]
     if not missing and (expected - got):
-        # Negative, because the message gives only the types of these blocks, not their positions.
+        # Negative keys, because the message gives only the types of these blocks, not their positions.
         missing = {-1 - i: type_ for i, type_ in enumerate((expected - got).elements())}
     if missing:
         type_ = min(missing.values(), key=_rank_type)
@@ -165,7 +165,7 @@ def _count_types(blocks: Mapping[int, str]) -> Counter[str]:
 
 
 def _find_missing_blocks(result: TrialResult) -> dict[int, str]:
-    """Return the types of the missing blocks by position."""
+    """Map the position of each missing block to its type."""
     missing: dict[int, str] = {}
     for check in result.checks:
         match = _BLOCK_TYPE.search(check.path) if check.message == BLOCK_MISSING else None

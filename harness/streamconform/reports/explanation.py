@@ -38,7 +38,7 @@ from streamconform.wire.framings import split
 
 WIDTH: Final = 110
 TRACEBACK_LINES: Final = 6
-"""The maximum number of lines shown of an adapter's traceback."""
+"""The maximum number of lines of an adapter's traceback to show."""
 UNLIMITED: Final = 10**6
 """The width up to which `-v` shows a text in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -91,7 +91,7 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
-    """Yield one line per check, with those that did not pass at the end, and then the verdict."""
+    """Yield one line per check, those that did not pass last, and then the verdict."""
     return _verdict_lines(_judge(explained), explained.answer)
 
 
@@ -264,7 +264,8 @@ def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:
     """Return the events by the frame that caused them, and the events at the end of the stream.
 
-    `taken` has, for each event, the number of chunks read so far. Without it all events are at the end.
+    For each event, `taken` contains the number of chunks read when it was emitted. Without `taken`, all
+    events are placed at the end.
     """
     if not isinstance(answer, Observation) or not isinstance(answer.events, list):
         return {}, []
@@ -289,7 +290,7 @@ def _format_event(event: Any) -> str:
 
 
 def _drop_nulls(value: Any) -> Any:
-    """Return `value` without null members, because a single line has little room."""
+    """Return `value` without its null members, to save room on a single line."""
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 

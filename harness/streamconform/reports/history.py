@@ -19,7 +19,7 @@ IDENTITIES: Final[tuple[Callable[[ImplementationInfo], object], ...]] = (
     lambda info: info.impl,
     lambda info: info.name,
 )
-"""The keys by which implementations are matched between two results, most reliable first."""
+"""The keys that match implementations between two results, most reliable first."""
 
 
 @dataclass(frozen=True, slots=True)

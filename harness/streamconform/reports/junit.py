@@ -36,7 +36,7 @@ def render(results: Results) -> str:
 
     The verdicts fail and stale become `failure`, faulted and hang become `error`, known and skipped become
     `skipped`; the text of a warning goes to `system-out`. Incomplete results and known-failures entries that
-    are out of date also get a failed test in a suite named `streamconform`; otherwise, a tool that shows only
+    are out of date also add a failed test in a suite named `streamconform`; otherwise, a tool that shows only
     tests would show such a run as green.
     """
     root = Element("testsuites")

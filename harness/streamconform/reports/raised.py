@@ -13,7 +13,7 @@ _VARIABLE: Final = re.compile(
     r"""0x[0-9a-f]+|\b[0-9a-f]{8,}\b|(?<!\w)(?P<quote>['"`]).*?(?:(?P=quote)|$)|\d+""",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches the parts in which messages with the same cause differ: digits, hexadecimal numbers, strings.
+"""Matches the parts that vary between messages with the same cause: digits, hexadecimal numbers, strings.
 
 A quoted string also matches without its closing quote, because long messages are cut.
 """

@@ -1,7 +1,7 @@
 """The scores of one implementation as JSON, for pages about many implementations. Pure.
 
-A run's results contain a line for each trial. This document contains only a word for each case, and the
-causes of the failures; it is small enough to commit, and a diff of two versions is readable.
+A run's results contain a line per trial. This document contains only one word per case, and the causes of the
+failures; it is small enough to commit, and a diff of two versions is readable.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Summary:
     """New failures, adapter errors and timeouts, and under `--strict` warnings."""
     adapter_errors: int
     timeouts: int
-    """Both are part of `failed`."""
+    """Like `adapter_errors`, this count is part of `failed`."""
     passed: int
     known: int
     warnings: int
@@ -143,7 +143,7 @@ def find_warnings(results: Results) -> list[TrialResult]:
 
 
 def needs_attention(results: Results) -> bool:
-    """Return whether a run without new failures is still not green, because of known failures or warnings."""
+    """Return whether known failures or warnings keep a run without new failures from being green."""
     summary = summarize(results)
     return bool(summary.known or summary.warnings)
 

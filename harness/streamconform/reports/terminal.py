@@ -65,7 +65,7 @@ class Terminal:
     """Prints a run to a stream, with a progress bar if the stream is a terminal."""
 
     def __init__(self, *, quiet: int, verbose: int, strict: bool, stream: TextIO | None = None) -> None:
-        """Print to `stream` (default: stdout); `quiet` and `verbose` are the counts of `-q` and `-v`."""
+        """Print to `stream` (default: stdout); `quiet` and `verbose` count the `-q` and `-v` options."""
         self.console = make_console(stream or sys.stdout)
         self._quiet, self._verbose, self._strict = quiet, verbose, strict
         self._bar: Progress | None = None
@@ -123,7 +123,7 @@ class Terminal:
         # Remove the bar first, because it would overwrite lines that are printed while it runs.
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
-        # A known failure that passes is shown once, as a problem of its entry.
+        # A known failure that passes is shown once, as a problem with its entry.
         failed = [trial for trial in unexpected if trial.verdict != "stale"]
         warned = [] if self._strict else find_warnings(results)
         problems = list_problems(results)
@@ -195,7 +195,7 @@ class Terminal:
         also = describe_also(cause)
         if also:
             self._print(f"   {also}", "dim")
-        # `conform explain` needs a case of the suite, and a probe's questions are not in it.
+        # `conform explain` needs a case in the suite, which a probe's questions are not.
         if "probe" not in results.header.selection:
             self._print(f"   next: {format_explain_command(info, first.first, results.header)}", "dim")
         if not brief:

@@ -1,4 +1,4 @@
-"""Describe one result in plain lines, the worst difference first, for reports with an entry per trial."""
+"""Describe one result in plain lines, worst difference first, for reports with one entry per trial."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Find the frames that determined a failing value, by comparing the reference's outcome after each frame.
 
 Nothing is tracked while an implementation runs, so passing trials cost nothing: frames are computed only for
-failing checks, and once per body. The reference is found, like any parser, through the entry point group
-`streamconform.blame`. Without an entry point that reads the API, checks have no frames.
+failing checks, and once per body. The reference is found, as any parser could be, through the entry point
+group `streamconform.blame`. Without an entry point that reads the API, checks have no frames.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class Blame:
         # Everything the outcome depends on: two cases may share a body but differ in prices. `repr` is used
         # because mappings have no hash.
         key = (repr(replace(given, chunks=())), trial.body)
-        # Reinserting the entry keeps the dictionary ordered by last use, so that the first one is the oldest.
+        # Reinserting the entry keeps the dictionary ordered by last use, so its first entry is the least
+        # recently used.
         known = self._cache[key] = self._cache.pop(key, {})
         missing = [number for number in positions if number not in known]
         if missing and self._snapshots is not None:
@@ -131,7 +132,7 @@ def _call_entry_point(point: EntryPoint, run: Any, positions: list[int]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the value at a check's path from an outcome, which is aligned as in the judge."""
+    """Reads the value at a check's path from an outcome, whose blocks are aligned as in the judge."""
 
     trial: Trial
     path: str
@@ -150,7 +151,7 @@ class _Reader:
         if position == "complete_calls":
             return sum(isinstance(block, ToolCall) and block.complete is True for block in blocks)
         if not position.isdigit() or int(position) >= len(blocks):
-            return None  # A check of all blocks together, such as for a cut stream, has no frame.
+            return None  # A check on all blocks together, such as for a cut stream, has no frame.
         block = blocks[int(position)]
         name = rest[-1]
         # The text is included: while a call streams, its arguments are null, and only the text reveals the

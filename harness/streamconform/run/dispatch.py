@@ -60,7 +60,7 @@ class Dispatcher:
     async def _dispatch_conversation(
         self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
     ) -> tuple[Answer | Collateral, TrialExchange | None]:
-        """Return the answer to a call, or, over HTTP, the requests sent for a conversation."""
+        """Return the answer to a function call, or, over HTTP, the requests sent for a conversation."""
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
@@ -108,7 +108,7 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     instead, it may have refused to send the request, which reveals nothing about its parser, so the trial is
     skipped.
     """
-    # This precedes any judgement of the answer: the client did not get the recording at all.
+    # This takes precedence over any judgement of the answer: the client never got the recording.
     if exchange.mismatch is not None and isinstance(answer, Observation):
         return Judgement("skipped", None, reason=exchange.mismatch)
     if isinstance(exchange.trial, Call):
@@ -131,7 +131,7 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
         # This server answered every request with an error, so nothing is known about the client's parser.
         return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
-    # A complaint without consequences, such as about a retry, is not shown.
+    # A complaint without consequences, such as one about a retry, is not shown.
     if judgement.verdict == "pass":
         return judgement
     reasons = [judgement.reason, complaint]

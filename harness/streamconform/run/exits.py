@@ -1,4 +1,4 @@
-"""Exit codes; only this module maps the result of a run to a number."""
+"""The exit codes; no other module maps the result of a run to a number."""
 
 from __future__ import annotations
 

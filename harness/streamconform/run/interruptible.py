@@ -18,7 +18,7 @@ _HAS_TIMER: Final = hasattr(signal, "setitimer")
 
 
 class TookTooLongError(Exception):
-    """The code in `interrupt_at_once` exceeded its time."""
+    """The code in `interrupt_at_once` exceeded its time limit."""
 
 
 class _Section:
@@ -53,8 +53,8 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
-        # The order matters: a timer that fires now raises nothing, and none is left when the old handler is
-        # restored, which by default ends the process.
+        # The order matters: a timer that fires now raises nothing, and no timer is left when the old handler,
+        # which by default ends the process, is restored.
         _Section.is_open = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

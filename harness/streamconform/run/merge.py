@@ -17,7 +17,7 @@ from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results
 
 DELIVERY_ORDER: Final = (*DELIVERIES, *FAULTS)
-"""The order of a case's trials in merged results and reports."""
+"""The order of one case's trials in merged results and reports."""
 
 
 def merge(runs: Sequence[tuple[str, Results]]) -> Results:
@@ -50,7 +50,7 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
         trials=sum(header.trials for header in headers),
         implementations=tuple(implementations),
         date=max((header.date for header in headers if header.date), default=None),
-        command=None,  # of one shard only
+        command=None,  # describes one shard only
         platform=first.header.platform if len({header.platform for header in headers}) == 1 else None,
         selection={k: v for k, v in first.header.selection.items() if _all_agree(headers, k, v)},
     )

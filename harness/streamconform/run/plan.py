@@ -89,8 +89,8 @@ def plan_implementation(
     Trials that need a different input mode are excluded. Raises `UsageError` if the implementation does not
     support `requested_input`.
     """
-    # The suite was expanded for HTTP, which has the most trials, because the input mode is known only after
-    # the greeting.
+    # The input mode is known only after the greeting, so the suite was expanded for HTTP, which has the most
+    # trials.
     mode = requested_input or greeting.inputs[0]
     if mode not in greeting.inputs:
         supported = ", ".join(f"`{name}`" for name in greeting.inputs)

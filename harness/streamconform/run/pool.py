@@ -32,7 +32,8 @@ GIVE_UP_AFTER = 50
 GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
 MAX_LAST_FAULT = 120
-"""The number of characters of the last failure that are repeated in the result of each trial not run."""
+"""The maximum number of characters of the last failure to quote in the result of each trial that was not
+run."""
 JUDGING_SECONDS = 60.0
 """Time limit for judging one answer; the largest possible answer takes a few seconds."""
 TRIALS_PER_WORKER = 8
@@ -45,7 +46,7 @@ AnswerObserver = Callable[[ImplementationPlan, AnyTrial, Answer], None]
 
 
 class MaxFailReached(Exception):
-    """The number of unexpected verdicts reached `--maxfail`."""
+    """The number of unexpected verdicts has reached `--maxfail`."""
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class Tally:
     consecutive_failures: int = 0
     """The number of the current implementation's programs that ended or timed out since its last answer."""
     last_fault: str = ""
-    """The reason of the last one."""
+    """The reason for the last one."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
@@ -72,7 +73,7 @@ class Tally:
                 self.consecutive_failures = 0
 
     def restore(self, result: TrialResult, *, strict: bool) -> None:
-        """Count a result, before known failures, of the interrupted run that this one continues."""
+        """Count a result, before known failures, of the interrupted run that is being continued."""
         # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
             self.answered.add(result.implementation)
@@ -189,7 +190,7 @@ def _get_first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _find_cause(message: str) -> str:
-    """Return the line with the error in the message about a program that could not be started."""
+    """Return the line with the error from a message about a program that could not be started."""
     first, *quoted = message.splitlines()
     return find_error_line("\n".join(line.removeprefix("  | ") for line in quoted)) or first
 

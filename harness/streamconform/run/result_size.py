@@ -14,11 +14,11 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
 MAX_OBSERVATION: Final = 1024 * 1024
-"""The maximum number of bytes of an answer that are kept in its result."""
+"""The maximum number of bytes of an answer to keep in its result."""
 MAX_VALUE: Final = 64 * 1024
-"""The maximum number of bytes of an expected or received value, or of a message, in a check."""
+"""The maximum number of bytes of an expected value, received value or message to keep in a check."""
 MAX_RUN: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of answers and checks that are kept in a run's results. Beyond it, answers are
+"""The maximum number of bytes of answers and checks to keep in a run's results. Beyond it, answers are
 dropped, and each value in a check is shortened to `MAX_LATE_VALUE` bytes.
 """
 MAX_LATE_VALUE: Final = 1024

@@ -32,7 +32,7 @@ class ResultsWriter:
     """Writes a header, trials and a footer; each line has reached the file when `write` returns."""
 
     def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
-        """Open `path` for writing, after the lines `earlier` of an interrupted run; raises `ReportError`."""
+        """Open `path`, to append to the lines `earlier` of an interrupted run; raises `ReportError`."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

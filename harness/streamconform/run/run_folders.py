@@ -30,7 +30,7 @@ LATEST_NAME: Final = "latest"
 LOCK_NAME: Final = "lock"
 KEPT_RUNS: Final = 10
 PARTIAL_SETTINGS: Final = ("select", "api", "profile", "level", "shard", "last_failed")
-"""Members of `selection` that make a run a partial one."""
+"""Members of `selection` that make a run partial."""
 
 
 class RunFolder:
@@ -113,7 +113,7 @@ def get_latest_results(root: Path = RUNS) -> Path:
 
 
 def resolve_results(name: str) -> Path:
-    """Return the results file that a user means by `name`: a file, or the folder of a run."""
+    """Return the results file that `name` denotes, which is a file or the folder of a run."""
     inner = Path(name) / RESULTS_NAME
     return inner if inner.is_file() else Path(name)
 

@@ -234,7 +234,8 @@ class _Runner:
         with self._writer:
             self._writer.write(footer)
         position = {id_: i for i, id_ in enumerate(self._trials)}
-        # Sorted in suite order, in which an update writes new known-failures entries.
+        # Sorted in suite order, because an update writes new known-failures entries in the order of the
+        # results.
         unsettled = sorted(self._unsettled, key=lambda result: (result.implementation, position[result.id]))
         results = sort_trials(Results(self.header, tuple(self._settled), footer))
         return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths)

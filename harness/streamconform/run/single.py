@@ -96,7 +96,7 @@ class SingleRunner:
             try:
                 answer, exchange = await dispatcher.dispatch(program, trial, self._settings.timeout)
             except asyncio.CancelledError:
-                await program.stop()  # its late answer must not be taken for the answer to the next trial
+                await program.stop()  # a late answer must not be mistaken for the answer to the next trial
                 raise
         if isinstance(answer, Collateral):
             answer = ProtocolFault("exited", "the program was ended")
@@ -116,7 +116,7 @@ class SingleRunner:
 
 
 class BlockingLoop:
-    """An event loop in its own thread; while `run` waits for a coroutine, it performs its jobs."""
+    """An event loop in its own thread; while `run` waits for a coroutine, it does the jobs from `perform`."""
 
     def __init__(self) -> None:
         """Start the thread."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import jsonschema_rs
 
 _TAG: Final = "vendor-"
-"""Prefix of the tags that name the vendors whose streams a case shows."""
+"""Prefix of the tags that name the vendors that send a case's stream."""
 _OF_THE_API: Final = ("error-frame", "unknown-event")
 """Deliveries and faults that add a frame which the API documents but a vendor may not."""
 
@@ -50,7 +50,7 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
 
 
 def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
-    """Return why a client of `vendor` is not judged on `trial`, a trial of a case that it is judged on."""
+    """Return why a client of `vendor` is not judged on `trial`, although it is judged on the trial's case."""
     kind = trial.delivery.partition(".")[0] if isinstance(trial, Trial) else ""
     api = trial.case.api
     if kind in ("error-frame", "unknown-event") and api is not None and not _sends_frame(api, vendor, kind):

@@ -131,7 +131,7 @@ def find_problems(name: str, value: Any, definition: str | None = None) -> tuple
         return ()
     errors = _describe_errors(build_validator(name, definition).iter_errors(value))
     problems = (f"{'.'.join(map(str, path)) or '(whole)'}: {message}" for path, message in errors)
-    # Several rules of a schema may say the same of one value.
+    # Several rules of a schema may report the same problem with one value.
     return tuple(dict.fromkeys(problems))[:MAX_PROBLEMS]
 
 
@@ -159,8 +159,8 @@ def _replace_whole_floats(value: Any) -> Any:
     """Return `value` with numbers such as 5.0 replaced by 5.5.
 
     JSON Schema calls 5.0 an integer, but `build_validator` does not accept it as one in files that people
-    write. No schema here limits a number that may have a fraction, so 5.5 is valid wherever 5.0 is meant to
-    be.
+    write. No schema here limits a number that may have a fraction, so 5.5 is valid wherever fractions are
+    allowed.
     """
     if isinstance(value, dict):
         return {key: _replace_whole_floats(item) for key, item in value.items()}
@@ -183,7 +183,7 @@ def _describe_errors(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[
 
 
 def _find_deepest(error: ValidationError) -> ValidationError:
-    """Return the most specific error inside a failed `oneOf` or `anyOf`."""
+    """Return the most specific error within a failed `oneOf` or `anyOf`."""
     while error.context:
         branches: dict[Any, list[ValidationError]] = {}
         for inner in error.context:
@@ -232,7 +232,7 @@ def _describe_error(error: ValidationError) -> str:
 
 
 def _untyped(value: Any) -> Any:
-    """Return `value` untyped, because the library declares attributes that errors always have as optional."""
+    """Return `value` untyped: the library declares optional some attributes that errors always have."""
     return value
 
 

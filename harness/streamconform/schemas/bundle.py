@@ -18,8 +18,8 @@ def bundle_schema(name: str) -> dict[str, Any]:
 
     Definitions from other schemas are prefixed with the schema's name. The bundle accepts the same values as
     the original, but is written for generators: they name types after titles, so titles of definitions become
-    descriptions; they create a second type for a reference with a description, so that description is left
-    out; and they ignore `if`, so a choice by the value of `type` becomes `oneOf`.
+    descriptions; they create a second type for a reference with a description, so that description is
+    dropped; and they ignore `if`, so a choice by the value of `type` becomes `oneOf`.
     """
     schema = load_schema(name)
     pending: list[_Target] = [(name, key) for key in schema.get("$defs", {})]

@@ -1,8 +1,7 @@
 """Find the ids of all cases without parsing the specs, so that a run loads only the cases it needs.
 
 Loading every spec and cassette takes more than a second, which is too long for a run of one case: ids are
-read
-from the text of the specs, the selection is made on ids, and only the selected cases are loaded.
+read from the text of the specs, cases are selected by id, and only the selected cases are loaded.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Catalog:
         return self.read_ids(self.paths)
 
     def list_ids(self, apis: Collection[str] = (), patterns: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the ids in files that may contain a case of `apis` (any if empty) for one of `patterns`.
+        """Return the ids in files that may have a case in `apis` (any if empty) matching one of `patterns`.
 
         `patterns` are those of `-k`; if there are none, all cases match.
         """
@@ -99,7 +98,7 @@ def read_catalog(sources: Sources) -> Catalog:
 
 @cache
 def _get_prefix(path: Path) -> str:
-    """Return the common beginning of all case ids in a spec file, without the last slash."""
+    """Return the prefix that all case ids in a spec file share, without its last slash."""
     return f"{path.parent.name}/{path.stem}"
 
 
@@ -107,8 +106,7 @@ def read_case_ids(path: Path) -> tuple[str, ...]:
     """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
     data = reader.read_bytes(path, str(path))
     names = _scan_ids(data)
-    # Parsing would take most of the time of a listing, so only files in flow style or with unusual ids are
-    # parsed.
+    # Parsing would take most of a listing's time, so only files in flow style or with unusual ids are parsed.
     if names is None:
         names = _parse_ids(data, path)
     return tuple(f"{_get_prefix(path)}/{name}" for name in names)

@@ -33,7 +33,7 @@ class Fact:
 
     says: str
     read: str
-    """The day on which the page or the recording was read, as YYYY-MM-DD."""
+    """The day the page or the recording was read, as YYYY-MM-DD."""
     source: str | None = None
     observed: str | None = None
     path: str = ""
@@ -121,7 +121,7 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
 
 
 def _check_sources(document: reader.Document) -> Iterator[Problem]:
-    """Yield the sources that name a site but not the place of the fact on it."""
+    """Yield the sources that name a site but not where on it the fact is stated."""
     for key, entry in document.value["facts"].items():
         source = entry.get("source")
         if source is None:

@@ -1,4 +1,4 @@
-"""Expand cases into trials: one per delivery and fault, at the lower of the two levels; or one call."""
+"""Expand cases into trials: one per delivery and fault, at the lower of the two levels, or a single call."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def expand(
     out, because making their bytes takes time.
     """
     requested = set(deliveries)
-    # Use the order of the table, not of the options, because results and reports list trials in it.
+    # Use the table's order rather than the options', because results and reports list trials in that order.
     names = [name for name in DELIVERIES if name in requested and (name in needed or name not in MANGLERS)]
     if not any(name in needed for name in FAULTS):
         faults = "none"
@@ -118,7 +118,7 @@ def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> I
 
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
-    """Return the trial `name` of a round trip; raises `SelectionError` if it has no such delivery."""
+    """Return the trial of a round trip in the delivery `name`; raises `SelectionError` if there is none."""
     name = get_current_name(name)
     trial = next(_expand_round_trip(case, (name,), seed), None)
     if trial is None:
@@ -128,7 +128,7 @@ def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
 
 
 def make_trial(case: Case, name: str, seed: int) -> Trial:
-    """Return the trial `name` of a case, a delivery or a fault, for any input mode.
+    """Return the trial of a case in the delivery or fault `name`, for any input mode.
 
     A fault without a frame number is the one that `--faults one` selects. Raises `SelectionError` if the case
     has no such trial.

@@ -20,9 +20,10 @@ _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
     "refusal": (),
     "thinking": ("text", "signature", "redacted"),
 }
-"""The keys by which a mapping is recognized as a block's fields rather than a matcher for its text."""
+"""The keys that mark a mapping as a block's fields rather than a matcher for its text."""
 _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
-"""Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing is a matcher."""
+"""Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing in them is a
+matcher."""
 
 
 def parse(expect: Mapping[str, Any]) -> Expectation:

@@ -155,7 +155,7 @@ def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
 
 
 def _list_client_calls(answer: Case) -> list[str] | None:
-    """Return the expected names of the client's calls, or None if one of them is not a literal."""
+    """Return the expected names of the client's calls; None if one of them is not a literal."""
     if answer.expect.content is None:
         return None
     calls = [block.fields for block in answer.expect.content if block.type == "tool_call"]
@@ -221,7 +221,7 @@ def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Probl
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
-    """Yield the missing fields that a draft may omit but a case of the bundled suite must have."""
+    """Yield the missing fields that a draft may omit but a case in the bundled suite needs."""
     for case in loaded.cases:
         if isinstance(case, Case) and isinstance(case.cassette.provenance, Pulled):
             continue  # The recording itself is its evidence.

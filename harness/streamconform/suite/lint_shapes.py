@@ -1,4 +1,4 @@
-"""Find shapes in authored streams that no real stream has, and values of `seen_in` without a counterpart."""
+"""Find shapes in authored streams that no real stream has, and `seen_in` values that match no real stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streamconform.suite.shapes import (
 )
 
 MAX_SHOWN: Final = 3
-"""The maximum number of a stream's unknown shapes that are listed; the others are only counted."""
+"""The maximum number of unknown shapes to list per stream; the others are only counted."""
 REAL: Final = ("recorded", "pulled")
 
 

@@ -20,7 +20,7 @@ from streamconform.yaml_text import reader
 COMMON: Final = "common"
 """The folder of specs that belong to no API."""
 _DEFAULT_KIND: Final = "stream"
-"""The kind of a spec without the key `kind`."""
+"""The default kind, for a spec with no `kind` key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Sources:
 
 @dataclass(slots=True)
 class LoadResult:
-    """The cases that could be loaded, and the problems with the rest."""
+    """The cases that were loaded, and the problems with the others."""
 
     cases: list[AnyCase] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -181,7 +181,7 @@ class _Loader:
     def _take_document(
         self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
     ) -> Cassette | None:
-        """Return the non-streaming exchange of `cassette`, or None after reporting that it has none."""
+        """Return the non-streaming exchange of `cassette`, or None after reporting that there is none."""
         whole = documents.take_document(cassette)
         if whole is None:
             message = (

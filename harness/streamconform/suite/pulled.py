@@ -17,14 +17,14 @@ from streamconform.model.cassette import Cassette, Pulled, Request
 from streamconform.suite import cassettes
 
 PREFIX: Final = "recorded-"
-"""The prefix of the topic, and therefore of the file name, that only specs about pulled recordings have."""
+"""The prefix of topics, and so of file names, that is reserved for specs about pulled recordings."""
 NOT_PULLED: Final = "run `conform corpus pull all`"
 """The reason for skipping a case whose recording is not in the cache."""
 _MENTION: Final = re.compile(rf"(^|/){PREFIX}")
 
 
 def is_recorded(id_or_pattern: str) -> bool:
-    """Return whether an id is about a pulled recording, or a pattern names such ids explicitly."""
+    """Return whether an id belongs to a pulled recording, or a pattern names such ids explicitly."""
     return _MENTION.search(id_or_pattern) is not None
 
 
@@ -69,5 +69,5 @@ def make_placeholder(api: str, name: str, origin: Pulled) -> Cassette:
 
 
 def parse_origin(source: Mapping[str, str], entry: Mapping[str, Any]) -> Pulled:
-    """Return the provenance that a spec and one of its cases name."""
+    """Return the provenance given by a spec and one of its cases."""
     return Pulled(f"{source['name']} {source['version']}", entry["file"], entry["entry"])

@@ -21,7 +21,7 @@ TOPICS: Final = ("text", "tools", "thinking", "errors")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """Requirements for the server, regardless of its model's answer."""
+    """Requirements that the server must meet, whatever its model answers."""
 
     calls: tuple[int, int | None] | None = None
     """The minimum and maximum number of calls to the client's tools; None allows any number."""
@@ -32,7 +32,7 @@ class ExpectedAnswer:
     excluded_text: str | None = None
     """The stop sequence, which the text must not contain."""
     may_refuse: bool = False
-    """Whether a server may refuse the request because its model cannot do this."""
+    """Whether a server may refuse the request because its model does not support it."""
     twin: bool = True
     """Whether `conform probe` repeats the request without streaming."""
 

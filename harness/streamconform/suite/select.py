@@ -138,8 +138,8 @@ def select_trials(
 ) -> tuple[AnyTrial, ...]:
     """Return the trials that match any of `patterns`, or all if there are none.
 
-    Raises `SelectionError` for a pattern that matches no trial, unless `lenient`, because in one shard of the
-    suite this is not a mistake.
+    Unless `lenient`, raises `SelectionError` for a pattern that matches no trial; in a single shard of the
+    suite, such a pattern is not a mistake.
     """
     chosen: list[AnyTrial] = []
     used: set[str] = set()
@@ -191,7 +191,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def find_id(name: str, ids: Sequence[str]) -> str:
-    """Return the case id for `name`: a full id, or a unique ending of one; `@DELIVERY` is ignored.
+    """Return the case id for `name`: a full id or a unique ending of one; any `@DELIVERY` is ignored.
 
     Raises `SelectionError` if no case, or more than one, matches.
     """
@@ -213,7 +213,7 @@ def suggest_cases(pattern: str, ids: Sequence[str]) -> str:
 
 
 def _find_similar_ids(name: str, ids: Sequence[str]) -> list[str]:
-    """Return up to three case ids whose endings, of the same length in components, are most like `name`."""
+    """Return up to three case ids whose last components (as many as `name` has) are most like `name`."""
     count = name.count("/") + 1
     endings: dict[str, list[str]] = {}
     for id_ in ids:

@@ -61,7 +61,7 @@ NO_EVENT: Final = "chunk"
 """The event name for a payload that has none."""
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
-"""The origin of a shape that is in no recording but in the provider's published types."""
+"""The origin of a shape that is in the provider's published types but in no recording."""
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _TYPES: Final[Mapping[type, str]] = {
     dict: "object",
@@ -109,15 +109,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The shapes of an API that are known from other sources than our authored streams."""
+    """The shapes of an API that are known from sources other than our authored streams."""
 
     origins: Mapping[Shape, str]
-    """The recording that first had a shape, or `DOCUMENTED`."""
+    """Maps each shape to the first recording that has it, or to `DOCUMENTED`."""
     explanations: tuple[Explanation, ...]
 
 
 def read_shapes(cassette: Cassette) -> frozenset[Shape]:
-    """Return the shapes of the frames of a stream; frames without a JSON object have none."""
+    """Return the shapes of a stream's frames; frames without a JSON object have none."""
     framing = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     shapes: set[Shape] = set()
     last = None
@@ -130,7 +130,7 @@ def read_shapes(cassette: Cassette) -> frozenset[Shape]:
             continue
         event = _name_event(payload, frame.event)
         shapes.update(Shape(event, path, kind) for path, kind in _walk(payload, "", 0))
-        # An event that follows itself is meaningless, because the number of deltas varies.
+        # An event that follows itself is not a shape, because the number of deltas varies.
         if event != last and last is not None:
             shapes.add(Shape(last, event, ORDER))
         last = event

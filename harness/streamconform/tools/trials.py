@@ -21,9 +21,9 @@ SETTINGS: Final = Settings(workers=1, timeout=60.0)
 def choose_trial(
     catalog: Catalog, cases: Iterable[str], patterns: Sequence[str], delivery: str = ""
 ) -> AnyTrial | None:
-    """Return a trial of the first of `cases` that matches one of `patterns`, or None if there is none.
+    """Return a trial of the first case in `cases` that matches one of `patterns`, or None if there is none.
 
-    The trial that changes nothing is preferred; `delivery` requests a trial by name.
+    The unchanged delivery is preferred; `delivery` requests a trial by name.
     """
     subjects = [pattern.partition(":")[0] for pattern in patterns]
     for id_ in cases:

@@ -22,7 +22,7 @@ _FIXED_SIZES: Final[Mapping[int, int]] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8:
 """The size of a header's value in bytes, by type: true, false, byte, short, integer, long, timestamp, uuid.
 """
 _SIZED_TYPES: Final = frozenset({6, _STRING_TYPE})
-"""Types whose value is preceded by its length in two bytes: byte array, string."""
+"""Types whose value is preceded by its two-byte length: byte array, string."""
 
 _NAME_HEADERS: Final = (":event-type", ":exception-type", ":error-code")
 """The headers that contain a message's name: that of an event, a modeled error, or any other error."""
@@ -45,7 +45,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
 
 
 def encode_event(payload: bytes, name: str, kind: Kind = "event") -> bytes:
-    """Return the message with `payload` as the event, or the exception, `name`."""
+    """Return a message that carries `payload` as the event or the exception `name`."""
     headers = {f":{kind}-type": name, ":content-type": "application/json", ":message-type": kind}
     return encode_message(b"".join(_encode_string(*header) for header in headers.items()), payload)
 

@@ -65,7 +65,7 @@ def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) 
 
 
 def replace_payloads(framed: Framing, body: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Return `body` with every payload that is one contiguous piece replaced by `change(payload)`."""
+    """Return `body` with every payload that is contiguous in it replaced by `change(payload)`."""
     out = bytearray()
     position = 0
     for frame in split(framed, body):

@@ -36,7 +36,7 @@ def encode_event(payload: bytes) -> bytes:
 
 
 def write_chunks(payloads: Iterable[bytes]) -> bytes:
-    """Return the messages that contain these events of the model."""
+    """Return messages that contain these model events."""
     return b"".join(encode_event(payload) for payload in payloads)
 
 

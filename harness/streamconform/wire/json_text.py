@@ -130,7 +130,7 @@ def pad(text: bytes, space: bytes) -> bytes:
 
 
 def break_after(text: bytes, every: int) -> list[bytes]:
-    """Return `text` in pieces that end after every `every`-th token."""
+    """Split `text` after every `every`-th token and return the pieces."""
     spans = find_tokens(text)
     if not spans:
         return [text]

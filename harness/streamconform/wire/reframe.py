@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from streamconform.wire import eventstream, json_text, sse
 
 Writer = Callable[[Iterable[bytes]], bytes]
-"""A function that returns the body that consists of frames with these payloads."""
+"""A function that puts payloads into frames and returns the body."""
 
 
 class NotPayloadError(ValueError):
@@ -72,7 +72,7 @@ def write_messages(payloads: Iterable[bytes]) -> bytes:
 
 
 def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
-    """Return the source text of the value of the only member of `payload`, and the member's name."""
+    """Return the source text of the only value in `payload`, and its member's name."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
         raise NotPayloadError(

@@ -26,7 +26,7 @@ class SseLine(NamedTuple):
 def split_lines(body: bytes) -> Iterator[SseLine]:
     """Yield the lines of `body`; line ends are LF, CR LF and CR."""
     position = len(BOM) if body.startswith(BOM) else 0
-    # The method of bytes: that of `str` splits at more characters.
+    # This is the method of `bytes`; that of `str` splits at more characters.
     for line in body[position:].splitlines(keepends=True):
         end = position + len(line)
         yield SseLine(position, position + len(line.rstrip(b"\r\n")), end)

@@ -52,7 +52,7 @@ class Document(NamedTuple):
         return self.lines.get(value_path)
 
     def problem(self, value_path: ValuePath, message: str) -> Problem:
-        """Return `message` as a problem at the line of `value_path`."""
+        """Return a problem with `message` at the line of `value_path`."""
         return Problem(self.path, self.line(value_path), message)
 
 

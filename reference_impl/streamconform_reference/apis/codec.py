@@ -12,7 +12,7 @@ from streamconform_reference.encoding.encoder import DocumentWriter, EncoderFact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """How answers are written in the format of an API."""
+    """The functions that write answers in the format of an API."""
 
     encoder: EncoderFactory
     """The encoder: events in, the bytes of a stream out."""
@@ -37,7 +37,8 @@ class Codec:
     """
     encoding: Encoding | None = None
     build_request: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
-    """A function that returns a conversation's request; `requests.conversation` and `.options` define it."""
+    """A function that returns the request for a conversation, which `requests.conversation` and `.options`
+    define."""
     read_request: Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]] | None = None
     """A function that returns the conversation in a request's body and headers.
 

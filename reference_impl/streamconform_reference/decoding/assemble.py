@@ -1,4 +1,4 @@
-"""The accumulator shared by all decoders: decoders report what arrived, and it makes events and the outcome.
+"""The accumulator shared by all decoders: they report what arrived, and it builds the events and the outcome.
 
 A decoder names each block by a slot (the API's index, an id, or any hashable value), and stores no text,
 usage or status itself. This module contains the rules common to all APIs; `metering` contains those for
@@ -60,7 +60,7 @@ class Assembler:
     # State that decoders read
 
     def take_events(self) -> list[Event]:
-        """Return the events since the previous call of this method."""
+        """Return the events since the previous call to this method."""
         events, self._events = self._events, []
         return events
 
@@ -134,7 +134,8 @@ class Assembler:
     def sign_content(self, slot: Hashable, signature: str) -> None:
         """Set the signature of the text or call in the slot; an empty signature changes nothing.
 
-        One that follows the end event of a call is ignored, because that event reported the whole call.
+        A signature that follows the end event of a call is ignored, because that event already reported the
+        complete call.
         """
         block = self._slots.get(slot)
         if not signature:

@@ -96,10 +96,10 @@ class ProseBlock:
 class CallBlock:
     """A growing tool call.
 
-    `ids` are those of the entire answer. `announced` says whether the start event was emitted, which makes
-    the id and name final. `initial_arguments` are the arguments in the start frame. With `free_text`, the
-    arguments are the text itself, not JSON. `final_text` is the text as the API repeated it, if that
-    contradicts the fragments. `complete` says whether the end event was emitted: a call that ended with
+    `ids` contains the ids of the entire answer. `announced` says whether the start event was emitted, which
+    makes the id and name final. `initial_arguments` are the arguments in the start frame. With `free_text`,
+    the arguments are the text itself, not JSON. `final_text` is the complete text that the API repeated, if
+    it contradicts the fragments. `complete` says whether the end event was emitted: a call that ended with
     unparseable text waits for the stop reason.
     """
 

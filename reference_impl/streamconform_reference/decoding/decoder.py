@@ -44,7 +44,7 @@ class Decoder(ABC):
         headers: Mapping[str, str] | None = None,
         pricing: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start before the first byte of the body; header names must be in lower case."""
+        """Start at the beginning of the body; header names must be in lower case."""
         self.status = status
         self.failed = status >= _HTTP_ERROR
         """Whether the HTTP status marks the body as an error document instead of a stream."""

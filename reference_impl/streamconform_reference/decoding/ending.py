@@ -4,7 +4,7 @@
   and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider ran every call
   itself.
 - A truncated answer has no reason. A failed answer has `error`, with the raw reason that arrived, if any.
-- If the text of a call cannot be parsed, it was cut off if the call is the last one of a truncated answer.
+- Text of a call that cannot be parsed was cut off if the call is the last one in a truncated answer.
   Otherwise, the model wrote it that way, and the call ends with the answer.
 """
 

@@ -1,4 +1,4 @@
-"""Text that arrives in fragments, which may separate the halves of a surrogate pair."""
+"""Text that arrives in fragments, which may split a surrogate pair."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LAST_HIGH_SURROGATE: Final = "\udbff"
 
 
 class Fragments:
-    """Text that arrives in fragments; a surrogate pair that two fragments separate is joined.
+    """Text that arrives in fragments; a surrogate pair split across two fragments is joined.
 
     Gateways written in JavaScript cut strings between UTF-16 units, so a delta may end in half an
     emoji.

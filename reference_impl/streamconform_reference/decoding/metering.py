@@ -19,12 +19,12 @@ class Meter:
     __slots__ = ("_billing", "_counts", "_merged", "_pricing", "cost")
 
     def __init__(self, pricing: Pricing | None) -> None:
-        """Start before the first report."""
+        """Start with no usage."""
         self.cost: Cost | None = None
         self._pricing = pricing
         self._counts: dict[str, int] = {}
         self._billing = Billing()
-        self._merged: Billing | None = None  # the last one: decoders that report often repeat it
+        self._merged: Billing | None = None  # the last one, which decoders may report again
 
     def make_empty(self) -> Meter:
         """Return an empty meter with the same price table, for a new answer."""

@@ -51,7 +51,7 @@ def compute_cut_ending(text: str) -> str:
 
 
 def map_calls(change: Callable[[ToolCall], ToolCall]) -> Apply:
-    """Return a function that changes every call of an outcome."""
+    """Return a function that changes every call in an outcome."""
 
     def apply(outcome: Outcome) -> Outcome:
         content = (change(block) if isinstance(block, ToolCall) else block for block in outcome.content)

@@ -89,12 +89,12 @@ class EncoderFactory(Protocol):
     ) -> Encoder:
         """Return an encoder.
 
-        `framing` is one of the API's, None the default; `created` is in seconds since 1970.
+        `framing` is one of the API's framings, or None for the default; `created` is in seconds since 1970.
         """
 
 
 class DocumentWriter(Protocol):
-    """A function that writes a non-streaming answer; if it is not complete, an error document."""
+    """A function that writes a non-streaming answer, or an error document for an incomplete outcome."""
 
     def __call__(self, outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
         """Return the document."""
@@ -155,7 +155,7 @@ def encode(
 
 
 def is_free_text(call: ToolCall) -> bool:
-    """Whether the arguments of a call are its text itself, since JSON text never equals its own value."""
+    """Whether a call's arguments are free text: they equal their text, which JSON values never do."""
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 

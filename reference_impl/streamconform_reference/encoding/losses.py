@@ -60,7 +60,7 @@ def make_extras_row(
 ) -> Loss:
     """Return the row for the optional fields that the API does not have.
 
-    `kept` are those that it has: `text.phase`, `text.signature`, `call.signature`, `stop.sequence`,
+    `kept` contains those that it has: `text.phase`, `text.signature`, `call.signature`, `stop.sequence`,
     `stop.details`. `cites` returns whether the API can express a citation.
     """
 
@@ -156,17 +156,17 @@ DOCUMENT_ERROR: Final = Loss(
 
 
 def _has_common_form(block: Block) -> bool:
-    """Whether a block has a common form."""
+    """Whether a block has a form that the APIs share, unlike `other` blocks."""
     return not isinstance(block, Other)
 
 
 def _is_not_provider_call(block: Block) -> bool:
-    """Whether a block is anything but a call that the provider runs itself."""
+    """Whether a block is not a call that the provider runs."""
     return not (isinstance(block, ToolCall) and block.executor == "provider")
 
 
 def has_content(block: Block) -> bool:
-    """Whether a block is anything but prose without text and signature."""
+    """Whether a block has content; false only for prose with neither text nor signature."""
     if isinstance(block, (ToolCall, Other)):
         return True
     return bool(block.text or (isinstance(block, Thinking) and block.signature))
@@ -231,7 +231,7 @@ _FIELD_ORDER: Final[tuple[type[Block], ...]] = (Thinking, Text, Refusal, Other, 
 
 
 def _order_by_field(outcome: Outcome) -> Outcome:
-    """Return the outcome with its blocks sorted by type, in the order of the fields of a message."""
+    """Return the outcome with its blocks sorted by type, in the order of a message's fields."""
     return replace(
         outcome, content=tuple(sorted(outcome.content, key=lambda block: _FIELD_ORDER.index(type(block))))
     )

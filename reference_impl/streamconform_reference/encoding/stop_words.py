@@ -37,5 +37,5 @@ class StopReasons:
         return word
 
     def meaning(self, word: str) -> StopReason:
-        """Return the meaning of a stop reason by itself."""
+        """Return what a stop reason means on its own, whatever the content."""
         return self.meanings.get(word, "other")

@@ -36,12 +36,12 @@ frame_of: Final = cast(
     "Callable[[tuple[bytes, bytes | None, int, int, Mapping[str, HeaderValue] | None]], Frame]",
     partial(tuple.__new__, Frame),
 )
-"""Build a frame from a tuple of its fields; it takes half as long as the class, and answers have thousands.
+"""Build a frame from a tuple of its fields, in half the time of the constructor; answers have thousands.
 """
 
 
 class Framing(Protocol):
-    """Cuts a body into frames, independent of the chunk sizes, in linear time.
+    """Cuts a body into frames, independently of the chunk sizes, in linear time.
 
     `fault` is the reason why framing stopped, or None. `recognised` says whether the body starts in this
     framing: it is False for an HTML page, a JSON error document or an empty body. It is final after `end`.
@@ -55,5 +55,5 @@ class Framing(Protocol):
         ...
 
     def end(self) -> list[Frame]:
-        """End the body; return the last frame if only its end mark is missing."""
+        """End the body; return the last frame if only its terminator is missing."""
         ...

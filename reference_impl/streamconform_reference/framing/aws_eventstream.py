@@ -66,7 +66,7 @@ class EventStreamFraming:
     def __init__(
         self, *, max_headers_bytes: int = MAX_HEADERS_BYTES, max_payload_bytes: int = MAX_PAYLOAD_BYTES
     ) -> None:
-        """Start before the first byte of a body."""
+        """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max_headers = max_headers_bytes

@@ -57,7 +57,7 @@ class JsonArrayFraming:
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Start before the first byte of a body."""
+        """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max = max_frame_bytes

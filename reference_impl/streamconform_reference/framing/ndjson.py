@@ -6,7 +6,7 @@ Source: https://github.com/ndjson/ndjson-spec
   text.
 - The first line that is not blank identifies the body. If it is not a JSON object, for example in an HTML
   page or an error document over several lines, the body is not in this framing and has no frames.
-- Deviation: a last line without LF is a frame if it is complete JSON, because servers omit that LF.
+- Deviation: an unterminated final line is a frame if it is complete JSON, because servers omit its LF.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NdjsonFraming:
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Start before the first byte of a body."""
+        """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max = max_frame_bytes

@@ -32,7 +32,7 @@ class SseFraming:
     """Framing of `text/event-stream`; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Start before the first byte of a body."""
+        """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._max = max_frame_bytes
@@ -61,8 +61,8 @@ class SseFraming:
             return []
         if _CR in data or len(data) > self._max:
             return self._receive_lines(data)
-        # Almost every chunk: whole events, after the end of one that began earlier, before the start of one
-        # that ends later.
+        # Almost every chunk has whole events, after the end of an earlier event and before the start of a
+        # later one.
         head = 0
         if self._start is not None or self._line or not self._offset:
             head = data.find(_BLANK_LINE) + len(_BLANK_LINE)
@@ -186,7 +186,7 @@ class SseFraming:
 
 
 def _may_be_field(line: bytes) -> bool:
-    """Whether the only line of a body, without its line end, is a field or the start of one."""
+    """Whether `line`, a body's only line without its line end, is a field or the start of one."""
     if not line:
         return False
     name, colon, _ = line.removeprefix(_BOM).partition(b":")

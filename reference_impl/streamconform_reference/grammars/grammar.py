@@ -34,16 +34,17 @@ ENDED: Final = "ended"
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One place where a stream does not follow its API's documentation."""
+    """A place where a stream deviates from its API's documentation."""
 
     rule: str
-    """Stable: a key of the grammar's `rules`, or `required-field.` or `field-type.`, then type and path."""
+    """A stable id: a key of the grammar's `rules`, or `required-field.` or `field-type.` with type and
+    path."""
     frame: int | None
     """The number of the frame, from 0; None means the end of the body."""
     message: str
     level: Level
     source: str
-    """The provider's page with the rule."""
+    """The provider's page that states the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Grammar(ABC):
     """The state of a stream whose first frame is not the expected one."""
 
     def __init__(self, request: Mapping[str, Any] | None = None) -> None:
-        """Start before the first frame; `request` is the request's body, if it is known."""
+        """Start at the beginning of a stream; `request` is the request's body, if it is known."""
         self.request = request or {}
         self.state = BEFORE
         self.frame = -1
@@ -108,7 +109,7 @@ class Grammar(ABC):
         self.begin()
 
     def begin(self) -> None:  # noqa: B027 - some grammars keep no state
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
 
     def receive(self, frame: Frame) -> list[Deviation]:
         """Check the next frame; return the deviations found so far."""

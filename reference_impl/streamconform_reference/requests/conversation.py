@@ -3,12 +3,12 @@
 These rules apply to all APIs:
 
 - An answer and its results are one turn. Results are in the order of the calls, one per call. A call without
-  a result gets an error that says so, because providers reject histories with unanswered calls. Results of
-  unknown or omitted calls are omitted.
-- A call that had not ended is omitted, along with the thinking directly before it: it was not run, and
-  thinking belongs to the block after it. A call that had ended but cannot be parsed stays, with its result;
-  its text is wrapped in an object, because servers that parse the calls in a history would otherwise reject
-  every later request.
+  a result gets an error result that says so, because providers reject histories with unanswered calls.
+  Results of unknown or omitted calls are omitted.
+- An incomplete call is omitted, along with the thinking directly before it: the call was not run, and
+  thinking belongs to the block after it. A call that ended but cannot be parsed stays, with its result; its
+  text is wrapped in an object, because servers that parse the calls in a history would otherwise reject every
+  later request.
 - Thinking is sent back only to the model that wrote it, through the same API. For other models it is dropped,
   never shown as text: no provider documents a place for another model's reasoning, and signatures (even those
   of text and calls) are useless to another model. Content that only the provider understands (its own tools,

@@ -34,7 +34,7 @@ BUDGETS: Final[Mapping[str, int]] = {
 }
 DEFAULT_EFFORT: Final = "medium"
 DEFAULT_NAME: Final = "answer"
-"""The name of a schema that has none, for APIs that require one."""
+"""The name given to an unnamed schema, for APIs that require a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ThinkingOptions:
 
     @property
     def budget(self) -> int | None:
-        """Return the requested number of tokens, or that of the level; None means the default."""
+        """Return the requested number of tokens, or the number for the level; None means the default."""
         if self.requested_budget is None and self.requested_effort:
             return BUDGETS[self.requested_effort]
         return self.requested_budget
@@ -76,7 +76,7 @@ class OutputSchema:
     strict: bool | None
 
     def build_strict(self) -> dict[str, bool]:
-        """Return whether the provider must enforce the schema as a field, if the conversation says so."""
+        """Return `strict` as a field, if the conversation sets it."""
         return {} if self.strict is None else {"strict": self.strict}
 
 

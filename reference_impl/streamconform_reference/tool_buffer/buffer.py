@@ -48,7 +48,7 @@ class OrderFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferedCall:
-    """The current state of a call."""
+    """A call in its current state."""
 
     id: str
     name: str
@@ -109,7 +109,7 @@ class ToolBuffer:
 
     @property
     def calls(self) -> tuple[BufferedCall, ...]:
-        """Every call, in the order of their starts."""
+        """Every call, in the order in which they started."""
         return tuple(self._to_buffered_call(call) for call in self._calls)
 
     @property

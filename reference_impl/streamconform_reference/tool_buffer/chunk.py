@@ -78,7 +78,7 @@ def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[To
 
 
 def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the part of a call in a Messages event; other blocks give only their end."""
+    """Return the part of a call in a Messages event; for other blocks, only the end."""
     index = _read_index(payload.get("index"))
     match payload:
         case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:

@@ -38,11 +38,11 @@ LETTERS: Final[Mapping[Verdict, str]] = {
     "faulted": "e",
     "hang": "h",
 }
-"""Each verdict in the grid; `js/model.js` has the same table."""
+"""The letter for each verdict in the grid; `js/model.js` has the same table."""
 ABSENT: Final = "."
 """Marks a grid cell for a trial that the implementation does not have."""
 MAX_CHANGES: Final = 2000
-"""The number of rows per kind of change since an earlier run."""
+"""The maximum number of rows per kind of change since an earlier run."""
 MAX_SKIP_REASONS: Final = 200
 
 
@@ -77,7 +77,7 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
 
 
 class _CaseIndex:
-    """Numbers for the cases, deliveries and tags of a run, so that the value contains each name only once."""
+    """Numbers the cases, deliveries and tags of a run, so that the value contains each name only once."""
 
     def __init__(self, results: Results, suite: Suite) -> None:
         deliveries_by_case: dict[str, dict[str, None]] = {}
@@ -107,7 +107,7 @@ class _CaseIndex:
         self.delivery_sets = [list(delivery_set) for delivery_set in set_numbers]
 
     def make_grid(self, results: Results) -> list[list[str]]:
-        """Return a string per implementation and case: a letter per delivery, or only one if all agree."""
+        """Return a string per implementation and case: one letter per delivery, or just one if all agree."""
         letters = [
             [[ABSENT] * len(positions) for positions in self._positions]
             for _ in results.header.implementations

@@ -33,7 +33,8 @@ from streamconform.run.results import Results
 MAX_CHECKS: Final = 24
 """The maximum number of checks shown per failure; the rest are counted."""
 MAX_VALUE: Final = 16_000
-"""The maximum number of characters shown of a value; a longer one is shown around the first difference."""
+"""The maximum number of characters of a value to show; a longer value is trimmed to the part around the first
+difference."""
 CONTEXT_BEFORE: Final = 2000
 """The number of characters shown before that difference."""
 MAX_EVENTS: Final = 1000
@@ -131,7 +132,7 @@ class FailureRows:
             self.about[number] = case_to_json(case, self._suite.facts.get(case_id, ()))
 
     def _answer_to_json(self, first: TrialResult, trial: Trial | None) -> dict[str, Any]:
-        """Return the requests, traceback, events by frame and passed checks of an answer."""
+        """Return an answer's requests, traceback, events by frame, and passed checks."""
         observation = first.observation or {}
         document: dict[str, Any] = {}
         requests = observation.get("requests")
@@ -230,7 +231,7 @@ def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[s
     """Return [path, value] of the checks that passed.
 
     Results contain only the number of passed checks, so the outcome is judged again. Results do not contain
-    the claims either: all capabilities are assumed, and checks that then fail are left out.
+    the claims either: all capabilities are assumed, and checks that fail as a result are left out.
     """
     failed = {check.path for check in first.checks}
     checks, _ = check_observation(

@@ -28,7 +28,7 @@ class Suite:
     cases: Mapping[str, AnyCase]
     problem: str | None = None
     facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
-    """The facts that support a case, by the case's id."""
+    """The facts that support each case, by case id."""
 
     def find_trial(self, case_id: str, delivery: str, seed: int) -> Trial | None:
         """Return the trial with its bytes, or None for a function call or a trial no longer in the suite."""
@@ -42,7 +42,7 @@ class Suite:
 
 
 def read_suite(results: Results) -> Suite:
-    """Return the cases of the run, or the problem that prevents it; only cases in `results` are loaded."""
+    """Load the cases in `results`; return them, or the problem that prevents loading them."""
     header = results.header
     specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:

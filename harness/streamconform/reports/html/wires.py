@@ -17,12 +17,12 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
-"""The maximum number of bytes of a body on the page; only the beginning of a longer body is shown."""
+"""The maximum number of bytes of a body to show; only the beginning of a longer body is on the page."""
 MAX_FRAMES: Final = 3000
 MAX_CHUNKS: Final = 4000
-"""The maximum number of chunk offsets and times that are listed."""
+"""The maximum number of chunk offsets and times to list."""
 MAX_INPUT: Final = 64 * 1024
-"""The maximum number of characters shown of a request's body or a function's input."""
+"""The maximum number of characters of a request's body or a function's input to show."""
 
 
 def wire_to_json(trial: Trial) -> dict[str, Any]:

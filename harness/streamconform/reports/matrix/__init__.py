@@ -94,13 +94,13 @@ def _count_rows(rows: Sequence[MatrixRow]) -> str:
 
 
 def _list_apis(rows: Iterable[MatrixRow]) -> list[str]:
-    """Return the APIs of `rows` in the suite's order, followed by those that this version does not know."""
+    """Return the APIs of `rows` in the suite's order, followed by those unknown to this version."""
     apis = {row.api for row in rows}
     return [*(api for api in (*APIS, COMMON) if api in apis), *sorted(apis - {*APIS, COMMON})]
 
 
 def _summary_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[str]) -> Iterator[str]:
-    """Yield the table of implementations and APIs; the last two columns are those that need no tag."""
+    """Yield the table of implementations and APIs; its last two columns are the ones that need no tag."""
     apis = _list_apis(rows)
     untagged = [name for name in (FRAMING, TRUNCATION) if any(name in row.columns for row in rows)]
     yield f"| implementation | {' | '.join([format_cell(api) for api in apis] + untagged)} |"

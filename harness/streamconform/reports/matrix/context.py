@@ -1,4 +1,4 @@
-"""What the matrix page needs besides the results: the suite, and the page's location for links. Pure."""
+"""The matrix page's input besides the results: the suite, and the page's location for links. Pure."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def is_fault(trial: TrialResult) -> bool:
 def find_columns(
     failed: Mapping[str, Sequence[str]], row: MatrixRow, suite: Mapping[str, AnyCase]
 ) -> list[str]:
-    """Return the columns of `row` in which `failed` counts (case ids with their failing deliveries)."""
+    """Return the columns of `row` that count the cases in `failed` (case ids with failing deliveries)."""
     columns: set[str] = set()
     failed_as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     for id_, names in failed.items():
@@ -150,7 +150,8 @@ def _make_row(
     marks: list[Mark] = []
     columns: dict[str, list[Mark]] = {}
     for id_, trials in cases.items():
-        # A case without bytes has no recorded delivery, and a profile may omit it; all trials count then.
+        # A case without bytes has no recorded delivery, and a profile may omit that delivery; in both cases
+        # all trials count.
         main = [trial for trial in trials if trial.delivery == AS_IS] or trials
         mark = mark_trials(main, strict=strict)
         marks.append(mark)

@@ -25,7 +25,7 @@ class Comparison:
     found: Part
     complete: bool
     minimised: Mapping[Finding, str]
-    """The cassettes with the minimised examples, by example."""
+    """Maps each example to the cassette with its minimised form."""
 
     def name(self, index: int) -> str:
         """Return the name of an implementation as given on the command line."""
@@ -36,7 +36,7 @@ class Comparison:
         return " -> ".join(self.name(index) for index in cause.who)
 
     def list_endings(self) -> Iterator[tuple[str, str, str, tuple[int, ...]]]:
-        """Yield an API, a status and a stop reason, and the number of such recordings by implementation."""
+        """Yield (API, status, stop reason) with the number of such recordings per implementation."""
         endings = self.found.endings
         for api, status, reason in sorted({key[:3] for key in endings}):
             counts = (endings.get((api, status, reason, i), 0) for i in range(len(self.implementations)))

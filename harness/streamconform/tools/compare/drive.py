@@ -1,4 +1,4 @@
-"""Give the partitions of the inputs to an engine, and add up the findings from its workers."""
+"""Submit the partitions of the inputs to an engine, and add up the findings from its workers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streamconform.tools.compare.part import Part, add_parts
 from streamconform.tools.compare.sample import SampleRequest, merge_samples
 
 MAX_DEATHS: Final = 2
-"""Number of worker deaths in a partition before the search for the recording that kills the worker."""
+"""After this number of worker deaths on a partition, the recording that kills the worker is searched for."""
 MAX_DEADLY: Final = 10
-"""The maximum number of recordings in a partition that kill their worker before it is given up."""
+"""The maximum number of recordings that kill their worker before the partition is given up."""
 MAX_LOSSES: Final = 20
-"""The maximum number of times that a partition may be lost together with the connection."""
+"""The maximum number of times that a partition may be lost because the connection was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Advance:
     done: int
     """Bytes."""
     found: Part
-    """The sum so far."""
+    """The sum of the results so far."""
 
 
 def examine_inputs(
@@ -45,7 +45,7 @@ def examine_inputs(
 ) -> Part:
     """Return the sum of the results of all `partitions`; the caller gets the sum so far after each one.
 
-    With `resume`, partitions whose results were kept by an earlier run are not examined again.
+    With `resume`, partitions with results stored by an earlier run are not examined again.
     """
     found = Part()
     done = 0
@@ -146,7 +146,7 @@ class _Search:
     request: Any
     partition: Partition
     arrived: deque[tuple[Partition, Any]]
-    """Receives the results of other partitions that arrive in the meantime."""
+    """Receives the results of other partitions that arrive during the search."""
 
     def exclude_deadly(self, death: Death) -> Partition:
         """Return the partition without the recordings that kill their worker; those get a reason."""
@@ -163,7 +163,7 @@ class _Search:
         return replace(self.partition, without=(*self.partition.without, *deadly))
 
     def _find_deadly(self, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        # Together they have already killed the worker, so try their halves next.
+        # Together they already killed the worker, so try each half next.
         pending = _halve(names)
         found = 0
         while pending and found <= MAX_DEADLY:

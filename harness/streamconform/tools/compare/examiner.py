@@ -78,13 +78,13 @@ class Examiner:
         keep: Callable[[Sequence[Finding]], None] | None = None,
         before: Callable[[str], None] | None = None,
     ) -> Part:
-        """Return the results of examining `recordings`.
+        """Examine `recordings` and return the results.
 
         `keep` is called with the findings of each recording that has any, and `before` with the name of each
         recording before it is examined; both may raise `Stopped`.
         """
         for each in self._running:
-            each.tally = Tally()  # Otherwise, giving up would depend on the worker's earlier partitions.
+            each.tally = Tally()  # Failures in the worker's earlier partitions do not count.
         return self._loop.run(self._examine(recordings, keep, before))
 
     async def _start(self) -> None:
@@ -106,7 +106,7 @@ class Examiner:
 
     async def _stop(self) -> None:
         for each in self._running:
-            await each.program.stop()  # The current program may be newer than the one on the stack.
+            await each.program.stop()  # A program may have been restarted since it was pushed on the stack.
         await self._stack.aclose()
 
     async def _examine(
@@ -182,7 +182,7 @@ class Examiner:
             results.append(result)
             answered += not isinstance(answer, ProtocolFault | Hang)
             if isinstance(answer, Observation):
-                # Otherwise the answer is not in the normal form, which is one of the invariants.
+                # An answer that is not in the normal form fails an invariant instead.
                 with contextlib.suppress(decode.MalformedError):
                     outcome = decode.decode_outcome(answer.outcome)
                     known = outcomes.values()
@@ -218,7 +218,7 @@ class _Running:
     """A started implementation."""
 
     plan: ImplementationPlan
-    """The plan has no trials, because these are planned for each recording."""
+    """The plan has no trials, because trials are planned per recording."""
     program: Program
     dispatcher: Dispatcher
     tally: Tally

@@ -27,14 +27,14 @@ ABOUT: Final[Mapping[About, str]] = {
     "invariant": "Invariants are broken",
     "no answer": "No answer",
 }
-"""The subjects of findings, with their names, in the order of the report."""
+"""The subjects of findings, with their display names, in report order."""
 
 DELIVERY_ORDER: Final = {name: number for number, name in enumerate(DELIVERIES)}
 NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 MAX_KIND: Final = 80
 """The maximum length of the reason for a missing answer, which is text from the adapter."""
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
-"""Types of errors that may be shown: identifiers, not sentences of a recording."""
+"""Matches the error types that may be shown: identifiers, rather than sentences from a recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Answers:
 
 
 def find_findings(case: Case, answers: Sequence[Answers], names: Sequence[str]) -> Iterator[Finding]:
-    """Yield the findings in the answers to one recording; `names` are those of the implementations.
+    """Yield the findings in the answers to one recording; `names` are the implementations' names.
 
     Each implementation is compared with the first one, on the first delivery that it answered. Each delivery
     is compared with the first delivery that the same implementation answered.

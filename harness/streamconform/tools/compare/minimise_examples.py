@@ -24,7 +24,7 @@ from streamconform.tools.record.importers.exchange import make_slug
 
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
-"""Limits for one example; the smallest stream found by then is kept."""
+"""Limits for one example; when a limit is reached, the smallest stream so far is kept."""
 
 
 def list_examples(found: Part) -> frozenset[str]:
@@ -37,8 +37,7 @@ def minimise_examples(
 ) -> Mapping[Finding, str]:
     """Write the smallest streams that still fail to `folder`; return the cassette of each example.
 
-    An example is left out if the implementation reads it like the reference, or reads it differently the
-    second time.
+    An example is left out if the implementation reads it as the reference does, or not the same way twice.
     """
     written: dict[Finding, str] = {}
     for cause in found.causes:
@@ -70,6 +69,6 @@ def _make_trial(case: Case, delivery: str, seed: int) -> Trial:
     """Return the trial of an example, with the reference's outcome as the expectation."""
     reading = decode_by_reference(case.cassette, case)
     expect = build_expectation(reading.outcome, OF_STREAMS, others=False)
-    # The id names the files, and a recording may have any name.
+    # The id becomes a file name, and a recording may have any name.
     name = make_slug(case.id.removeprefix(f"{case.api}/"))
     return make_trial(replace(case, id=f"{case.api}/{name}", expect=expect), delivery, seed)

@@ -29,7 +29,7 @@ class Cause:
     recordings: int
     trials: int
     examples: tuple[Finding, ...]
-    """One trial of each of the smallest recordings."""
+    """One trial per recording, for the smallest recordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Part:
 
 
 def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, ...]:
-    """Return the causes of the findings, with at most `examples` of each; no recording may be split."""
+    """Return the causes of `findings` with up to `examples` each; pass a recording's findings together."""
     groups: dict[tuple[About, tuple[int, ...], str], list[Finding]] = {}
     for each in findings:
         groups.setdefault((each.about, each.who, each.what), []).append(each)
@@ -88,7 +88,7 @@ def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, .
 
 
 def add_parts(parts: Iterable[Part], examples: int) -> Part:
-    """Return the sum of `parts`, in which each recording occurs once; causes are sorted."""
+    """Return the sum of `parts`, which have no recording in common; causes are sorted."""
     read: Counter[str] = Counter()
     skipped: Counter[tuple[int, str]] = Counter()
     endings: Counter[tuple[str, str, str, int]] = Counter()

@@ -1,4 +1,4 @@
-"""The results folder: for each partition a Parquet file with every finding, and in its metadata the part.
+"""The results folder: a Parquet file per partition, with every finding, and with the part in its metadata.
 
 A file gets its final name only when it is complete, so its presence shows that the partition is done. A
 partition that two workers examine is written twice under one name, with the same contents.
@@ -78,7 +78,8 @@ def prepare(job: Job, *, resume: bool) -> None:
 def read_part(job: Job, partition: str) -> Part | None:
     """Return the part that an earlier run of `job` wrote, or None.
 
-    Raises `SourceError` if the file is damaged, or from a run with different implementations or settings.
+    Raises `SourceError` if the file is damaged, or was written by a run with different implementations or
+    settings.
     """
     assert job.results is not None, "the job keeps its findings"
     arrow, parquet = import_arrow()

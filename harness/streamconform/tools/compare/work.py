@@ -1,4 +1,4 @@
-"""The functions that an engine has its workers run, each on one partition."""
+"""The functions that an engine's workers run, each on one partition."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from streamconform.errors import Problem, SourceError
 
 MAX_ARCHIVE: Final = 128 * 1024 * 1024
 MAX_UNPACKED: Final = 512 * 1024 * 1024
-"""The maximum size of the decompressed archive, including headers; the largest source has 40 MB."""
+"""The maximum size of the decompressed archive, headers included; the largest source is 40 MB."""
 MAX_MEMBERS: Final = 50_000
 MAX_MEMBER: Final = 64 * 1024 * 1024
 MAX_SELECTED: Final = 256 * 1024 * 1024

@@ -26,7 +26,7 @@ class PulledSource:
     by: str
     """The version of streamconform that read the archive."""
     recordings: Mapping[str, int]
-    """By api."""
+    """The number of recordings per API."""
     left: Mapping[str, int]
     """The number of exchanges and files that were not imported, by reason."""
 

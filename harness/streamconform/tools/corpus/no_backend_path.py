@@ -1,7 +1,8 @@
 """Reject an archive whose build backend is inside it, because pip would import it before ours.
 
-It is copied as `sitecustomize.py` to a folder where pip's subprocesses look for modules, so each of them runs
-it on startup. An environment variable tells the subprocess that imports a backend where to find it.
+This module is copied as `sitecustomize.py` to a folder where pip's subprocesses look for modules, so each of
+them runs it at startup. An environment variable tells the subprocess that imports a backend where the backend
+is.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _make_name(path: PurePosixPath) -> str:
 
 
 def _make_unique_name(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:
-    """Return the cassette's name, with a number if it is taken."""
+    """Return the cassette's name, with a number appended if the name is taken."""
     numbered = (f"{cassette.name}-{number}" for number in count(2))
     return next(each for each in chain((cassette.name,), numbered) if (cassette.api, each) not in names)
 
@@ -144,5 +144,5 @@ def _describe_origin(source: Source, path: PurePosixPath, cassette: Cassette) ->
 
 
 def _generalise_reason(why: str) -> str:
-    """Return a reason without its details, so that equal reasons are counted together."""
+    """Return a reason without its details, so that similar reasons are counted together."""
     return why.partition(": ")[0]

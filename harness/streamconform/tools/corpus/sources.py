@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One source distribution, and which of its files are recordings."""
+    """A source distribution, and the location of its recordings."""
 
     name: str
     """Its name on the command line."""
@@ -21,7 +21,7 @@ class Source:
     """Its build backend, as in `pyproject.toml`: pip asks that module for metadata, and we replace it."""
     licence: str
     select: tuple[str, ...]
-    """Globs of its cassettes (vcrpy), below the archive's own folder; `*` crosses folders."""
+    """Globs for its cassettes (vcrpy), below the archive's own folder; `*` also matches `/`."""
     apis: tuple[str, ...]
     """The APIs whose streams were found in it."""
     note: str

@@ -1,4 +1,4 @@
-"""Ask a live server a probe's questions, and return the streams with which it answers."""
+"""Ask a live server a probe's questions, and return the streams it answers with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def ask(base_url: str, settings: RequestSettings, timeout: float) -> Iterator[St
 
     Raises:
         ImplementationError: the server cannot be reached.
-        BadAddress: the address is unusable; `BadHeader`: a header is.
+        BadAddress: the address is unusable.
+        BadHeader: a header is unusable.
 
     """
     origin = Recorded(

@@ -16,7 +16,7 @@ NEW_EVENT: Final = "new event"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream to look at."""
+    """A stream to examine."""
 
     name: str
     """The stream's file, or the question that the stream answers."""
@@ -50,7 +50,7 @@ class Drift:
     streams: Mapping[str, int]
     """The number of streams of each API."""
     novelties: tuple[Novelty, ...]
-    """By API, and by shape."""
+    """Sorted by API, then by shape."""
     unread: tuple[tuple[str, str], ...] = ()
     """Recordings that were not read, each with the reason."""
 
@@ -79,7 +79,7 @@ def find_drift(
 
 
 def _name_event(shape: Shape, events: Collection[str]) -> Shape:
-    """Return the shape of the whole new event that `shape` is in, or comes before; otherwise `shape`."""
+    """Return the shape of the entire new event that contains or follows `shape`; otherwise `shape` itself."""
     if shape.type == ORDER:
         return shape if shape.path in events else Shape(shape.path, "*", NEW_EVENT)
     return shape if shape.event in events else Shape(shape.event, "*", NEW_EVENT)

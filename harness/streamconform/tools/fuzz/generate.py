@@ -65,10 +65,10 @@ class Generator:
 
 
 def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer]:
-    """Return `count` answers of the model that `base` requests; the same seed gives the same answers."""
+    """Return `count` answers from the model that `base` requests; the same seed gives the same answers."""
     drawn: list[Answer] = []
     strategy = answers(model=base.model or PLACEHOLDER, call_name=APIS[api].smoke.call_name)
-    # Nothing fails while answers are drawn, so nothing is shrunk or kept: `minimise` makes streams smaller.
+    # Drawing answers never fails, so hypothesis shrinks and stores nothing; `minimise` makes streams smaller.
     configure = settings(
         max_examples=count,
         database=None,
@@ -92,12 +92,12 @@ def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer
 def _no_local_constants() -> Iterator[None]:
     """Keep hypothesis from drawing constants that occur in the loaded modules.
 
-    It reads them from the source of every module that is not an installed one, so a seed would give different
-    answers in a checkout, in an installed package, and after a different command. There is no setting to
-    prevent this.
+    It reads them from the source of every loaded module that is not installed, so the same seed would give
+    different answers in a checkout, in an installed package, and after a different command. There is no
+    setting to prevent this.
     """
     read = getattr(providers, "_get_local_constants", None)
-    if read is None:  # a release in which it has another name
+    if read is None:  # a release that uses another name
         yield
         return
     none = type(read())()

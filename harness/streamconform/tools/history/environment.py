@@ -60,7 +60,7 @@ def build_command(root: Path, peer: Peer, folder: Path) -> tuple[str, ...]:
 
 
 def _list_requirements(peer: Peer, package: Package, version: str) -> Iterator[str]:
-    """Yield the requirements of `peer`, with `version` for `package` and no version for the others."""
+    """Yield the requirements of `peer`, with `package` pinned to `version` and the others unpinned."""
     exactly = "@" if peer.language == "javascript" else "=="
     for requirement in peer.requirements:
         match = NAME_AND_VERSION.match(requirement)

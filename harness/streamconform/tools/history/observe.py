@@ -16,7 +16,7 @@ from streamconform.tools import trials
 from streamconform.tools.history.search import State
 
 CONTROLS: Final = ("text", "tool")
-"""Parts of topic names; for each, the first case that the pinned release passes is a control."""
+"""Parts of topic names; for each part, the first case that the pinned release passes is a control."""
 MAX_CONTROLS_TRIED: Final = 6
 
 
@@ -44,7 +44,7 @@ class Target:
 
 
 def choose_trial(catalog: Catalog, finding: Finding, patterns: Sequence[str]) -> AnyTrial | None:
-    """Return a trial that one of `patterns` matches, preferably of a case that the finding names."""
+    """Return a trial that matches one of `patterns`, preferably in a case that the finding names."""
     named = [case for case in finding.cases if case in catalog.ids]
     others = [
         id_
@@ -73,7 +73,7 @@ def read_symptom(result: TrialResult) -> Symptom | None:
 
 
 def compare(result: TrialResult, symptom: Symptom) -> State:
-    """Return whether a trial fails as it does with the pinned release."""
+    """Return whether a trial fails in the same way as with the pinned release."""
     if result.verdict in {"pass", "warn"}:
         return "absent"
     own = read_symptom(result)

@@ -24,7 +24,7 @@ class Span:
     """The releases that have a bug, as positions in the list of releases."""
 
     oldest: int
-    """The oldest release that has the bug, with no bug-free release known after it."""
+    """The oldest release with the bug, with no bug-free release known between it and `newest`."""
     newest: int
     absent_before: int | None
     """The last release before `oldest` without the bug; None if there is none."""
@@ -36,7 +36,7 @@ class Span:
 def choose_release(states: States, start: int) -> int | None:
     """Return the position of the release to test next, or None if enough is known.
 
-    `start` is the release in which the bug was found.
+    The bug was found in the release `start`.
     """
     last = len(states) - 1
     for position in (start, last):
@@ -53,7 +53,7 @@ def choose_release(states: States, start: int) -> int | None:
 
 
 def summarize(states: States, start: int) -> Span | None:
-    """Return the releases that have the bug; None if the release in which it was found does not show it."""
+    """Return the releases that have the bug; None if `start`, where it was found, does not have it."""
     if states[start] != "present":
         return None
     downward, upward = range(start, -1, -1), range(start, len(states))
@@ -67,7 +67,7 @@ def summarize(states: States, start: int) -> Span | None:
 
 
 def _find_boundary(side: States) -> tuple[int, int | None]:
-    """Return the last release with the bug, and the next one, without it; `side[0]` has the bug."""
+    """Return the last release with the bug and the next one, which is without it; `side[0]` has the bug."""
     absent = next((n for n, state in enumerate(side) if state == "absent"), None)
     within = side if absent is None else side[:absent]
     return max(n for n, state in enumerate(within) if state == "present"), absent

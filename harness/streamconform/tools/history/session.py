@@ -1,4 +1,4 @@
-"""Test releases of a peer's libraries to find out which one introduced and which one fixed each finding."""
+"""Test releases of a peer's libraries to find the ones that introduced and fixed each finding."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits at which testing stops, even if releases are left."""
+    """The limits on testing, which stops when it reaches one even if releases are left."""
 
     releases: int
-    """Installations at most."""
+    """The maximum number of installations."""
     seconds: float
     keep: bool = False
     """Whether to keep the environments."""
@@ -50,7 +50,7 @@ class Tracer:
     targets: Sequence[observe.Target]
     report: Report
     states: dict[str, dict[str, State]] = field(default_factory=dict)
-    """By finding, the state of each tested release."""
+    """The state of each tested release, by finding."""
     _symptoms: dict[str, observe.Symptom] = field(default_factory=dict)
     _controls: dict[str, list[AnyTrial]] = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ class Tracer:
         return state if works or state == "absent" else "unclear"
 
     def _list_candidates(self) -> list[AnyTrial]:
-        """Return the trials of the targets, and those that may become controls."""
+        """Return the targets' trials, and the trials that may become controls."""
         groups = [
             group
             for api in dict.fromkeys(target.api for target in self.targets)
@@ -196,7 +196,7 @@ def trace_peer(
     bounds: Bounds,
     report: Report,
 ) -> PeerHistory:
-    """Trace the findings of `peer`, given by library, and store the results in the file `path`.
+    """Trace the findings in each of `peer`'s libraries, and store the results in the file `path`.
 
     Releases that are already in the file are not tested again. The file is written after each release.
     """

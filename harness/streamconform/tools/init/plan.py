@@ -1,4 +1,4 @@
-"""Plan the files that `conform init` writes, based on the project's files, without writing anything."""
+"""Plan the files that `conform init` writes, based on the project's files; nothing is written here."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AdapterTarget:
     install: tuple[str, ...] = ()
     """The lines of the workflow that install the project."""
     first: str | None = None
-    """A command that makes the library importable."""
+    """The command that makes the library importable."""
 
     @property
     def arguments(self) -> str:
@@ -194,7 +194,8 @@ def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"`go.mod` cannot be read: {error}") from error
     module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    # A separate folder, because two files with `main` cannot share one. It also builds without a go.mod.
+    # Two files with a `main` function cannot share a folder. The separate folder also builds without a
+    # go.mod.
     adapter = f"{tests}/conform_adapter/main.go"
     return AdapterTarget(
         name=_clean_name(module[1].rstrip("/").rpartition("/")[2] if module else folder.resolve().name),
@@ -270,7 +271,7 @@ def _is_installable(folder: Path) -> bool:
 
 
 def _can_append(folder: Path, target: AdapterTarget) -> bool:
-    """Return whether the config goes into `pyproject.toml`: it exists and accepts another table."""
+    """Return whether the config goes into `pyproject.toml`, which must exist and accept another table."""
     path = folder / "pyproject.toml"
     if (folder / "conform.toml").exists() or not path.is_file():
         return False

@@ -1,1 +1,1 @@
-"""`conform minimise`: drop frames, fields and text from a stream while it still fails."""
+"""`conform minimise`: drop frames, fields and text from a stream as long as it still fails."""

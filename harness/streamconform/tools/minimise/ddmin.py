@@ -12,7 +12,7 @@ Holds = Callable[[Sequence[T]], Awaitable[bool]]
 
 
 async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) -> tuple[T, ...]:
-    """Return at least `least` of `items`, such that `holds` fails if any single one is dropped.
+    """Return at least `least` of `items`, chosen so that dropping any one of them makes `holds` fail.
 
     `holds(items)` must be true; it is not called. The algorithm is ddmin (Zeller and Hildebrandt, Simplifying
     and Isolating Failure-Inducing Input, 2002) with complements only: drop each part that is not needed, and
@@ -34,7 +34,7 @@ async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) 
 
 
 async def _drop_part(kept: tuple[T, ...], parts: int, holds: Holds[T], least: int) -> tuple[T, ...] | None:
-    """Return `kept` without one of `parts` equal parts, or None if each is needed."""
+    """Divide `kept` into `parts` equal parts, and return it without one of them; None if each is needed."""
     edges = [len(kept) * i // parts for i in range(parts + 1)]
     for start, end in reversed([*pairwise(edges)]):  # the last items are rarely needed
         rest = kept[:start] + kept[end:]

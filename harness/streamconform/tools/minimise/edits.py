@@ -69,7 +69,7 @@ def write_string(value: str, like: bytes) -> bytes:
     """Return `value` as a JSON string, escaped like the string `like`."""
     try:
         return json.dumps(value, ensure_ascii=like.isascii()).encode()
-    except UnicodeEncodeError:  # half a surrogate pair: only an escape can represent it
+    except UnicodeEncodeError:  # only an escape can represent half a surrogate pair
         return json.dumps(value).encode()
 
 

@@ -68,7 +68,7 @@ def decode_by_reference(cassette: Cassette, case: Case) -> ReferenceReading:
 
 
 def build_expectation(reading: ReferenceReading, body: bytes, case: Case, path: str) -> dict[str, Any]:
-    """Return the `expect` of a spec: the fields of a draft, and every field that `case` checks.
+    """Return the `expect` of a spec: a draft's fields, and every other field that `case` checks.
 
     `path` is the failing check; its field is added to blocks if a draft leaves it out.
     """

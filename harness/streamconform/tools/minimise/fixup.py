@@ -17,8 +17,9 @@ SEQUENCE: Final = ("sequence_number",)
 def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
     """Return `after`, which was derived from `before`, with consistent numbers and texts.
 
-    Blocks, calls and sequence numbers that were consecutive are renumbered. Texts that were the sum of their
-    deltas become the new sum, and the terminal event repeats only the remaining items.
+    Blocks, calls and sequence numbers that were consecutive are renumbered. Texts that equalled their joined
+    deltas are replaced by the remaining deltas, joined, and the terminal event repeats only the remaining
+    items.
     """
     reducing = APIS[api].reducing
     if reducing.final_items:
@@ -56,7 +57,7 @@ def _renumber_events(before: SplitStream, after: SplitStream) -> SplitStream:
 
 
 def _drop_removed_items(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
-    """Return `after` without the repeated items that have no frames left."""
+    """Return `after` without repeated items whose own frames are all gone."""
     old_numbers = {number for _, number in _list_numbers(before, reducing.block_index)}
     removed = old_numbers - {number for _, number in _list_numbers(after, reducing.block_index)}
     items: list[Path] = [(*reducing.final_items, number) for number in removed]
@@ -69,7 +70,7 @@ def _drop_removed_items(before: SplitStream, after: SplitStream, reducing: Reduc
 
 
 def _reaggregate(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
-    """Return `after` with each text that was the sum of its deltas as the sum of the remaining ones."""
+    """Return `after`; each text that equalled its joined deltas becomes the remaining deltas, joined."""
     old_texts, texts = _aggregate_texts(before, reducing), _aggregate_texts(after, reducing)
     changes: dict[int, dict[Path, bytes | None]] = {}
     for i, payload in _iter_payloads(after):
@@ -106,7 +107,7 @@ def _aggregate_texts(stream: SplitStream, reducing: Reducing) -> dict[TextKey, s
 def _find_positions(
     document: Mapping[str, Any], keys: Sequence[TextKey], reducing: Reducing
 ) -> dict[TextKey, list[Path]]:
-    """Return the paths at which a payload may repeat each of these texts."""
+    """Return the paths where a payload may repeat each of these texts."""
     positions: dict[TextKey, list[Path]] = {}
     own_index, part = _get_at(document, reducing.block_index), _get_part_index(document)
     for key in keys:

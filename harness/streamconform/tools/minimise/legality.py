@@ -27,7 +27,7 @@ def find_broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> froz
 def list_required_members(api: str) -> frozenset[str]:
     """Return the names of the members that a payload must keep, at any depth.
 
-    Keeping a name unnecessarily costs a few bytes; dropping a required member makes the stream invalid.
+    An unnecessary name costs a few bytes, but dropping a required member makes the stream invalid.
     """
     required = (field for fields in GRAMMARS[api].fields.values() for field in fields if field.needed)
     return APIS[api].reducing.kept | {field.path.rpartition(".")[2].removesuffix("[]") for field in required}

@@ -27,10 +27,10 @@ from streamconform.tools.minimise.stream import CutPolicy, SplitStream, make_chu
 from streamconform.wire.framings import split
 
 MAX_BODY = 4 * 1024 * 1024
-"""The maximum size of a body to minimise, because hundreds of candidates are nearly as large."""
+"""The maximum size of a body to minimise; hundreds of candidates are nearly as large as the body."""
 
 MAX_CACHED: Final = 32 * 1024 * 1024
-"""The total size of candidates after which the caches of parsed payloads are cleared."""
+"""After candidates of this total size, the caches of parsed payloads are cleared."""
 
 
 class BudgetSpent(Exception):
@@ -52,7 +52,7 @@ class Candidate:
         return len(split(self.stream.framing, self.trial.body))
 
     def split_framewise(self) -> tuple[bytes, ...]:
-        """Return one chunk per frame: the chunks of a cassette without marks."""
+        """Return one chunk per frame, as for a cassette without chunk marks."""
         return make_chunks(self.trial.case.cassette, self.stream.framing, "as-is", self.stream)
 
 
@@ -89,7 +89,7 @@ class JudgedImplementation:
 
 @dataclass(slots=True)
 class SearchBudget:
-    """The limits of a search, and the trials used."""
+    """The limits of a search, and the number of trials used."""
 
     max_trials: int
     seconds: float

@@ -58,7 +58,7 @@ def measure(candidate: Candidate) -> tuple[int, int, int]:
 
 
 async def reduce_stream(reducer: Reducer) -> None:
-    """Make the reducer's best candidate as small as the passes can; raises `BudgetSpent`."""
+    """Run the passes until they cannot make the reducer's best candidate smaller; raises `BudgetSpent`."""
     for _ in range(MAX_ROUNDS):
         before = measure(reducer.best)
         for reduce_pass in PASSES:

@@ -34,7 +34,7 @@ from streamconform.tools.minimise.stream import CUT_POLICIES, split_stream
 
 
 class NothingToMinimise(SelectionError):
-    """The implementation does not fail the case, or not if the reference's outcome is the expectation."""
+    """The implementation passes the case, at least with the reference's outcome as the expectation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Search:
     oracle: Oracle | None = None
     reducer: Reducer | None = None
     final_failures: dict[FailureSignature, Check | None] = field(default_factory=dict)
-    """The failures of the smallest stream when it is run once more at the end."""
+    """The smallest stream's failures in a final run."""
     reason: str | None = None
-    """The reason of that run's verdict, if it has no checks."""
+    """The reason for that run's verdict, if there are no checks."""
     finished: bool = False
-    """Whether the passes are exhausted; false if the budget was spent or the search interrupted."""
+    """Whether every pass is exhausted; false if the budget was spent or the search was interrupted."""
 
     @property
     def best(self) -> Candidate | None:
@@ -164,7 +164,7 @@ class Search:
         return candidate
 
     async def _choose_simplest_cuts(self, oracle: Oracle) -> None:
-        """Use the simplest way of cutting chunks with which the stream still fails."""
+        """Cut the stream into chunks in the simplest way that still makes it fail."""
         assert self.reducer is not None, "the reducer holds the original stream"
         stream = self.reducer.stream
         for cuts in CUT_POLICIES:

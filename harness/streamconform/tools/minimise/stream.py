@@ -15,8 +15,8 @@ from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]
 CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("as-is", "whole", "utf8-split", "bytewise", "kept")
-"""Ways of cutting chunks, simplest first: like the delivery of that name cuts a body without chunk marks
-(`as-is` gives one chunk per frame), or, for `kept`, at the original boundaries that still exist.
+"""Ways to cut chunks, simplest first: as the delivery of that name cuts a body without chunk marks (`as-is`
+gives one chunk per frame), or, for `kept`, at the original boundaries that still exist.
 """
 
 
@@ -29,7 +29,7 @@ class Piece:
     payload: bytes | None = None
     tail: bytes = b""
     cuts: tuple[int, ...] = ()
-    """Offsets in the piece at which chunks begin."""
+    """Offsets in the piece where chunks begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class SplitStream:
         return replace(self, pieces=tuple(pieces))
 
     def list_chunk_offsets(self) -> tuple[int, ...]:
-        """Return the offsets in the body at which chunks begin."""
+        """Return the offsets in the body where chunks begin."""
         offsets: list[int] = []
         start = 0
         for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
@@ -88,7 +88,7 @@ class SplitStream:
         return [(i, path) for i, payload in payloads for path in find_nodes(payload)]
 
     def with_changes(self, changes: Mapping[int, Mapping[Path, bytes | None]]) -> SplitStream:
-        """Return the stream with some values replaced, or dropped if None; `changes` is by piece and path."""
+        """Return the stream with some values replaced, or dropped if None, by piece and path."""
         return self.with_payloads(
             {i: edit_members(self.pieces[i].payload or b"", edits) for i, edits in changes.items() if edits}
         )

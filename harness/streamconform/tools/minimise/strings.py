@@ -34,7 +34,7 @@ ARGUMENT_TEXT: Final = TOOL_DATA | {"partial_json", "delta"}
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsSlot:
-    """The arguments of a call, and all places that contain them, as an object or as fragments of text."""
+    """A call's arguments, and every place that contains them, as an object or as fragments of text."""
 
     text: bytes
     objects: tuple[Place, ...]
@@ -117,7 +117,7 @@ def replace_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> Spl
 def find_joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
     """Yield the next piece that differs from the piece `first` in only one text, with their joined payload.
 
-    It may lack some members of the first piece: the start of a call has a name, its fragments have none.
+    It may lack some members of the first piece: the start of a call has a name, but its fragments do not.
     """
     payload = stream.pieces[first].payload
     if payload is None or not (document := read_payload(payload)):

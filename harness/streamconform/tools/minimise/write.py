@@ -40,11 +40,13 @@ class WrittenFiles:
 
 
 def scan_result(search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()) -> Scanned:
-    """Return the cassette and spec of `candidate`, which may be printed and written.
+    """Return the cassette and spec of `candidate` in a form that may be printed and written.
 
-    `allowed` are the fingerprints of possible secrets and the fields that the scan ignores.
+    `allowed` contains the fields, and the fingerprints of possible secrets, that the scan ignores.
 
-    Raises: SourceError: YAML cannot represent the stream's text. SecretsLeft: a possible secret remains.
+    Raises:
+        SourceError: YAML cannot represent the stream's text.
+        SecretsLeft: a possible secret remains.
 
     """
     assert search.oracle is not None, "the search found a failure"

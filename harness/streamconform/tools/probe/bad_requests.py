@@ -22,7 +22,7 @@ class RefusedRequest:
     name: str
     title: str
     statuses: frozenset[int]
-    """The status codes of the providers; any other status from 400 to 499 is a warning."""
+    """The providers' status codes; any other status from 400 to 499 is a warning."""
     broken: Literal["json", "messages", "model", "tool", "tool-type", "key"]
     level: Literal["must", "should"] = "must"
     possible: Callable[[Probing], bool] = applies_to_every_api

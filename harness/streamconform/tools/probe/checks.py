@@ -40,7 +40,7 @@ UNPARSED: Final = "the arguments are not a JSON object"
 def check_stream(
     api: str, scenario: Scenario, request: Mapping[str, Any], recording: RawRecording
 ) -> tuple[list[Check], Json | None]:
-    """Return the checks of a streamed answer, and its outcome from the reference decoder.
+    """Return the checks on a streamed answer, and its outcome from the reference decoder.
 
     An answer with an error status has only the check `http.status`, and no outcome.
     """
@@ -59,7 +59,7 @@ def check_stream(
 def check_twin(
     api: str, scenario: Scenario, recording: RawRecording, streamed: Mapping[str, Any] | None
 ) -> list[Check]:
-    """Return the checks of a non-streaming answer; `streamed` is the outcome of the streamed answer."""
+    """Return the checks on a non-streaming answer; `streamed` is the outcome of the streamed answer."""
     checks = [_check_success(recording)]
     if not _is_success(recording):
         return checks
@@ -78,7 +78,7 @@ def check_twin(
 
 
 def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) -> list[Check]:
-    """Return the checks of the answer to a bad request."""
+    """Return the checks on the answer to a bad request."""
     refused = 400 <= recording.status < 500
     message = (
         None if refused else f"expected 400 to 499, got {recording.status}: {quote_body(recording.body)}"
@@ -101,7 +101,7 @@ def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) 
 
 
 def check_token_counts(counting: TokenCounting, short: RawRecording, long: RawRecording) -> list[Check]:
-    """Return the checks of two token counts; `long` adds a system prompt and tools to the same messages."""
+    """Return the checks on two token counts; `long` adds a system prompt and tools to the same messages."""
     checks = [_check_success(short)]
     if not (_is_success(short) and _is_success(long)):
         return checks if not _is_success(short) else [_check_success(long)]
@@ -167,7 +167,7 @@ def _fail_rule(rule: str, level: Level, deviations: Sequence[Deviation]) -> Chec
 
 
 def format_frame(deviation: Deviation) -> str:
-    """Return where in the body a deviation is."""
+    """Return the position of a deviation in the body."""
     return "end of the body" if deviation.frame is None else f"frame {deviation.frame}"
 
 
@@ -206,7 +206,7 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
 
 
 def _count_prompt_tokens(outcome: Mapping[str, Any]) -> int | None:
-    """Return the number of prompt tokens, cached or not."""
+    """Return the number of prompt tokens, both cached and uncached."""
     usage = outcome.get("usage") or {}
     counts = [usage.get(key) for key in ("input", "cache_read", "cache_write")]
     return None if counts[0] is None else sum(count or 0 for count in counts)

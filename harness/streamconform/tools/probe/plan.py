@@ -19,7 +19,7 @@ from streamconform.tools.probe.bad_requests import BAD_REQUESTS, RefusedRequest
 from streamconform.tools.record.live import RawRecording
 
 Kind = Literal["stream", "twin", "refusal", "count"]
-"""The kind of question: streaming, not streaming, a bad request, or a token count."""
+"""The kinds of question: streaming, non-streaming, bad request, and token count."""
 EMPTY_ANSWER: Final = RawRecording(
     path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
 )
@@ -98,7 +98,7 @@ def find_unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
 
 
 def _check_empty_answer(api: str, case: ProbeCase) -> list[Check]:
-    # Paths do not depend on the answer, so checking an empty one lists them.
+    # Paths do not depend on the answer, so checking an empty answer lists them all.
     if case.kind == "refusal":
         assert case.bad_request is not None, "a case of kind `refusal` has a bad request"
         return checks.check_error(api, case.bad_request, EMPTY_ERROR)

@@ -31,7 +31,7 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of an answer; every scenario asks for a short one."""
 MAX_UNANSWERED: Final = 2
-"""The probe stops if this many questions at the beginning get no answer."""
+"""The probe stops if this many initial questions get no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class _Probe:
         self.plan, self.path, self.progress = plan, path, progress
         self.streamed_outcomes: dict[str, Mapping[str, Any]] = {}
         self.plain_results: list[TrialResult] = []
-        """Results before known failures are applied."""
+        """The results before known failures are applied."""
         self.results: list[TrialResult] = []
         self.answered = self.cut_short = False
         self.interrupted = False
@@ -251,6 +251,6 @@ def _make_info(plan: ProbePlan) -> ImplementationInfo:
 
 
 def _make_observation(recording: RawRecording) -> dict[str, Any]:
-    """Return a failed answer in the form used in results, with a readable body."""
+    """Return a failed answer in the form that results use, with a readable body."""
     body = recording.body[:65536].decode("utf-8", "backslashreplace")
     return {"status": recording.status, "headers": dict(recording.headers), "body": body}

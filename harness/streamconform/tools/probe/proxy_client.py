@@ -13,7 +13,7 @@ from streamconform.adapters.proxy_address import ProxyAddress
 from streamconform.peers import request_reader
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""The maximum size of an answer; no case has one of that size."""
+"""The maximum size of an answer; no case has an answer that large."""
 CONNECT_SECONDS: Final = 5.0
 MAX_TOKENS: Final = 8192
 THINKING_BUDGET: Final = 2048
@@ -53,7 +53,7 @@ def build_request(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> 
     """Return a request with the prompt and the tools of the `recorded` request."""
     prompt, tools = request_reader.read_prompt(recorded), request_reader.read_tools(recorded)
     if not prompt.strip():
-        prompt = DEFAULT_PROMPT  # a request that only loads a model has no messages
+        prompt = DEFAULT_PROMPT  # a request can have no messages, if it only loads a model
     conversation: dict[str, Any] = {
         "model": address.model,
         "messages": [{"role": "user", "content": prompt}],
@@ -96,5 +96,5 @@ def send_request(
 
 
 def make_client() -> httpx.Client:
-    """Return a client that ignores proxy settings and has no read timeout, because the trial has one."""
+    """Return a client that ignores proxy settings and has no read timeout, since the trial has one."""
     return httpx.Client(trust_env=False, timeout=httpx.Timeout(None, connect=CONNECT_SECONDS))

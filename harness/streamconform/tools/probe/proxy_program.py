@@ -1,6 +1,6 @@
 """`--impl proxy:…`: the program that plays both the client and the upstream of a proxy.
 
-Like every HTTP adapter, it gets the base URL at which the server replays a trial. As the client, it sends the
+Like every HTTP adapter, it gets the base URL where the server replays a trial. As the client, it sends the
 trial's prompt and tools in the API that the proxy offers, decodes the answer with the reference and checks it
 against the grammar. As the upstream, it forwards the proxy's requests to the trial's base URL.
 """
@@ -114,7 +114,7 @@ class _StreamReader:
 def _find_deviations(
     api: str, chunks: list[bytes], request: Mapping[str, Any], *, complete: bool
 ) -> Iterator[Deviation]:
-    """Yield a body's deviations from the grammar; if it is incomplete, only those in complete frames."""
+    """Yield a body's deviations from the grammar; for an incomplete body, only those in complete frames."""
     if complete:
         yield from GRAMMARS[api].of_body(chunks, request)
         return

@@ -25,7 +25,7 @@ from streamconform.tools.probe.proxy_upstream import UpstreamRequest
 from streamconform.wire.framings import MEDIA_TYPES
 
 MAX_PLACES: Final = 3
-"""Deviations quoted per broken rule; the others are counted."""
+"""The maximum number of deviations quoted per broken rule; the others are counted."""
 UPSTREAM_RULES: Final[Mapping[str, Level]] = {
     "upstream.body": "must",
     "upstream.prompt": "must",
@@ -81,7 +81,7 @@ def check_answer(api: str, answer: ProxyAnswer) -> Iterator[BrokenRule]:
 def check_upstream_request(
     request: ProxyRequest, upstream_requests: Iterable[UpstreamRequest]
 ) -> Iterator[BrokenRule]:
-    """Yield the rules that the last request to the upstream violates; a missing one is reported elsewhere."""
+    """Yield the rules that the last upstream request violates; a missing request is reported elsewhere."""
     for upstream_request in [*upstream_requests][-1:]:
         body, quoted = upstream_request.parse_json(), checks.quote_body(bytes(upstream_request.body))
         if body is None or not isinstance(body.get("messages"), list) or not body.get("model"):

@@ -43,7 +43,7 @@ class TrialUpstream:
 
 @dataclass(slots=True)
 class UpstreamRequest:
-    """One request of the proxy to its upstream."""
+    """One request from the proxy to its upstream."""
 
     method: str
     path: str
@@ -60,10 +60,10 @@ class UpstreamRequest:
 
 
 class UpstreamRelay:
-    """Listens on the upstream's port; `upstream` is the current trial's, None between trials."""
+    """Listens on the upstream's port; `upstream` belongs to the current trial and is None between trials."""
 
     def __init__(self, port: int) -> None:
-        """Start to listen; raises `OSError` if the port is in use."""
+        """Start listening; raises `OSError` if the port is in use."""
         self.upstream: TrialUpstream | None = None
         self._listener = socket.create_server((HOST, port), backlog=64)
         threading.Thread(target=self._accept, name="upstream", daemon=True).start()
@@ -169,7 +169,7 @@ def _forward_answer(replay: socket.socket, proxy: socket.socket) -> None:
 
 
 def _wait_until_read(connection: socket.socket) -> None:
-    """Wait until the proxy has read everything and had time to process it, as the replay server does."""
+    """Wait, as the replay server does, until the proxy has read everything and had time to process it."""
     for _ in range(int(_READ_SECONDS / _POLL_SECONDS)):
         if not count_unread_bytes(connection):
             break
@@ -185,7 +185,7 @@ def _reset(connection: socket.socket) -> None:
 
 
 def _decode_chunked(body: bytes) -> bytes:
-    """Return the data of a body in chunked transfer encoding; it may be cut off."""
+    """Return the data of a possibly truncated body in chunked transfer encoding."""
     data, rest = b"", body
     while rest:
         size, _, rest = rest.partition(b"\r\n")

@@ -27,13 +27,13 @@ from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
 BEHIND: Final = 200
-"""The number of files up to which a separate process does not pay off."""
+"""Up to this number of files, a separate process is not worthwhile."""
 MAX_DIGESTS: Final = 50_000
-"""The maximum number of digests kept; each has 33 bytes."""
+"""The maximum number of digests to keep; each takes 33 bytes."""
 
 
 def list_files(paths: Sequence[Path], sources: Sources) -> list[Path]:
-    """Return the files that `lint` reads for `paths`, or for all of `sources`; a cassette has several."""
+    """Return the files that `lint` reads for `paths`, or all of `sources`; a cassette has several files."""
     if not paths:
         return [*_list_folder(sources.specs), *_list_folder(sources.cassettes)]
     files: list[Path] = []
@@ -52,7 +52,7 @@ def list_files(paths: Sequence[Path], sources: Sources) -> list[Path]:
 def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], list[Problem]]:
     """Begin to scan `files`, and return a function that waits for the problems and returns them in order.
 
-    A problem is a key, address or account in a file that is not `allowed`.
+    A problem is a key, address or account that is found in a file and not `allowed`.
     """
     digests = dict(_iter_digests(files))
     known = _read_clean()
@@ -75,7 +75,7 @@ def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[
         return lambda: _scan_files(files, allowed)
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    # A daemon process always ends with this process.
+    # A daemon process does not outlive this process.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)
     process.start()
     sender.close()
@@ -127,7 +127,7 @@ def _read_clean() -> frozenset[str]:
 
 
 def _write_clean(known: Collection[str], clean: Collection[str]) -> None:
-    """Add `clean` to the digests, or forget the earlier ones if there are too many."""
+    """Add `clean` to the digests; if there would be too many, discard the earlier ones."""
     digests = {*known, *clean} if len(known) < MAX_DIGESTS else {*clean}
     if digests == {*known}:
         return

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_DEPTH: Final = 6
-"""The maximum number of nested encodings that are decoded."""
+"""The maximum number of nested encodings to decode."""
 MAX_INFLATED: Final = 16 * 1024 * 1024
 """The maximum size of one decompressed value; the rest is not scanned."""
 SHORTEST_RUN: Final = 18
@@ -33,7 +33,7 @@ _PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _BASE64: Final = bytes(byte if chr(byte).isalnum() or byte in b"+/-_" else 32 for byte in range(128)).ljust(
     256
 )
-"""Maps all other characters to spaces."""
+"""Maps every byte that is not a base64 character to a space."""
 SHORTEST_BASE64: Final = 24
 SHORTEST_HEXADECIMAL: Final = 36
 """Minimum encoded length of `SHORTEST_RUN` bytes, in characters."""
@@ -73,7 +73,7 @@ def iter_forms(data: bytes) -> Iterator[Form]:
                 seen.add(decoded)
                 waiting.append(Form(decoded, (*form.removed, name)))
                 if name in _TEXTUAL:
-                    break  # other encoded parts of this text are still encoded in the decoded text
+                    break  # the decoded text still contains the other parts in their encoded form
 
 
 def _decode_escapes(data: bytes) -> bytes | None:

@@ -32,18 +32,18 @@ DOCUMENTS: Final = "documents-"
 
 
 class DraftRefused(ConformError):
-    """No draft can be written: the case exists already, or nothing can be appended to the spec."""
+    """No draft can be written: the case already exists, or the spec's form does not allow appending."""
 
 
 def compose_spec(specs: Path, cassette: Cassette, topic: str, title: str) -> str:
-    """Return the validated text of the spec with a draft of `cassette` appended; nothing is written."""
+    """Return the spec's validated text with a draft of `cassette` appended; nothing is written."""
     return add_case(specs, cassette, topic, format_case(cassette, title))
 
 
 def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
-    """Return the validated text of the spec with `case`, a text from `format_case`, appended.
+    """Return the validated text of the spec, with the output of `format_case` appended as `case`.
 
-    Raises `DraftRefused` if the spec already has that case, or none can be appended.
+    Raises `DraftRefused` if the spec already has that case, or no case can be appended.
     """
     path = find_spec(specs, cassette, topic)
     if path.name.startswith(pulled.PREFIX):
@@ -70,12 +70,12 @@ def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
 
 
 def find_spec(specs: Path, cassette: Cassette, topic: str) -> Path:
-    """Return the spec for the case of `cassette`; non-streaming answers have a separate spec."""
+    """Return the path of the spec for a case about `cassette`; non-streaming answers have separate specs."""
     return specs / cassette.api / f"{DOCUMENTS if is_document(cassette) else ''}{topic}.yaml"
 
 
 def list_cases(path: Path) -> list[str]:
-    """Return the ids of the cases of a spec; none if it does not exist."""
+    """Return the ids of a spec's cases; none if the file does not exist."""
     return _read_spec(path)[1]
 
 

@@ -1,4 +1,4 @@
-"""The endpoints that `conform record --scenarios` knows: addresses, APIs, and variables of keys."""
+"""The endpoints that `conform record --scenarios` knows: addresses, APIs, and variables that contain keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Endpoint:
     """The address that precedes each request's path. `{NAME}` stands for an environment variable."""
     apis: tuple[str, ...]
     key: Key | None = None
-    """How the key is sent, if not in the way that is usual for the API."""
+    """How the key is sent, if not in the API's usual way."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Path prefixes and their replacements."""
     prices: str | None = None

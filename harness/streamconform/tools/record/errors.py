@@ -17,7 +17,7 @@ from streamconform.errors import ConformError
 
 
 class RecordError(ConformError):
-    """A recording failed: where, why, and what to do next. Never contains a header's value."""
+    """A recording failed: where, why, and what to do next. The message never contains a header's value."""
 
     opening: ClassVar[str] = "cannot record from"
     advice: ClassVar[str] = ""

@@ -1,7 +1,7 @@
-"""Join the pieces of an answer, whose text is split over frames, and over the fields of a frame. Pure.
+"""Join the pieces of an answer, whose text is split across frames, and across the fields of a frame. Pure.
 
-No parser is used: pieces are joined by their path in the payload, so that a key is found in fields that no
-client reads, and in streams of every API, valid or not.
+No parser is used: pieces are joined by their path in the payload, so that a key is found even in fields that
+no client reads, and in streams of any API, valid or not.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex
 
 
 class Leaf(NamedTuple):
-    """A string of a payload, or a list of byte values, as in the log probabilities of OpenAI."""
+    """A string in a payload, or a list of byte values, as in OpenAI's log probabilities."""
 
     place: Place
     block: Place
-    """The values of the members in `SELECTORS` that apply to it."""
+    """The values of the `SELECTORS` members that apply to it."""
     data: bytes
 
 
@@ -51,12 +51,12 @@ STRUCTURE: Final = frozenset(
         for name in ("event", "id", "item_id", "kind", "object", "response_id", "role", "status", "type")
     }
 )
-"""The last path components of strings that occur between pieces of content but are not content."""
+"""The last path component of strings that occur between pieces of content but are not content themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Pieces of an answer that may belong together, joined in one text."""
+    """Pieces of an answer that may belong together, joined into one text."""
 
     how: str
     data: bytes

@@ -1,4 +1,4 @@
-"""Match a key in every form in which a server may echo it: verbatim, other case, escaped, hex, base64."""
+"""Match a key in every form that a server may echo: verbatim, in another case, escaped, in hex or base64."""
 
 from __future__ import annotations
 

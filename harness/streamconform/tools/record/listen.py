@@ -1,4 +1,4 @@
-"""A recording reverse proxy: it forwards each request to one server, and keeps the exchange.
+"""A recording reverse proxy: it forwards each request to one server and records the exchange.
 
 Both bodies are forwarded unchanged. Each piece of an answer is forwarded as soon as it arrives, and recorded
 with its time. Two request headers are replaced: `host`, and `accept-encoding`, because the pieces of a
@@ -103,7 +103,7 @@ class CannotForward(Exception):
 
 
 class RecordingProxy:
-    """Listens inside `async with`, and gives each exchange to `keep` when it has ended."""
+    """Listens inside `async with`, and passes each exchange to `keep` when it ends."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class RecordingProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection; what has arrived of each exchange is saved."""
+        """Close every connection; the part of each exchange that has arrived is saved."""
         if self._server is not None:
             self._server.close()
         for task in self._connections:
@@ -188,7 +188,7 @@ class RecordingProxy:
         finally:
             self._keep(exchange)
             left.cancel()
-            await asyncio.gather(left, return_exceptions=True)  # only one may read at a time
+            await asyncio.gather(left, return_exceptions=True)  # only one coroutine may read at a time
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         upstream = self._upstream
@@ -255,7 +255,7 @@ class _Client:
                 return None
 
     async def wait_until_it_leaves(self) -> None:
-        """Wait until the client closes its side; bytes that arrive before belong to its next request."""
+        """Wait until the client closes its side; bytes that arrive before that belong to its next request."""
         while True:
             try:
                 data = await self.reader.read(READ_SIZE)
@@ -279,7 +279,7 @@ class _Client:
 
 
 class _Forwarding:
-    """One request on its way to the server, and the answer on its way back."""
+    """A request that is being forwarded to the server, and its answer."""
 
     def __init__(self, exchange: Overheard, client: _Client, left: asyncio.Task[None]) -> None:
         self._exchange = exchange
@@ -324,7 +324,7 @@ class _Forwarding:
             await self._break_off(error)
 
     async def _receive(self, event: object) -> bool:
-        """Store and forward what the server sent; return whether the answer has ended."""
+        """Store and forward the server's bytes; return whether the answer has ended."""
         exchange = self._exchange
         if isinstance(event, h11.Response):
             exchange.status = event.status_code

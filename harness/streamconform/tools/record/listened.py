@@ -31,7 +31,7 @@ class ListenSettings:
 
     specs: Path
     folder: Path
-    """Of the cassettes."""
+    """The folder of the cassettes."""
     name: str
     """The prefix of the cassettes' names."""
     topic: str
@@ -53,7 +53,7 @@ class KeptExchange:
     notes: tuple[SecretFinding, ...]
     """Random words that the user should review."""
     is_twin: bool
-    """Whether it was added to an earlier stream."""
+    """Whether the answer became the twin of an earlier stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class NotKept:
     """Method and path."""
     why: str
     is_lost: bool
-    """Whether the answer should have been saved; a list of models should not."""
+    """Whether the exchange should have been saved; false for a list of models, for example."""
 
 
 def find_api(target: str) -> str | None:
@@ -80,8 +80,8 @@ def find_api(target: str) -> str | None:
 def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Streams) -> KeptExchange | NotKept:
     """Write the cassette and the draft case of `exchange`, or nothing.
 
-    A non-streaming answer to a request in `streams` becomes the twin of that stream; a stream is added to
-    them.
+    A non-streaming answer to a request in `streams` becomes the twin of that stream; a new stream is added to
+    `streams`.
     """
     secrets = scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.target)
     path = exchange.target.partition("?")[0][:200]
@@ -118,7 +118,7 @@ def _write(
         save.Destination(settings.specs, settings.folder, settings.topic),
         secrets=secrets,
         allowed=settings.allowed,
-        # Requests from a user's program are full of ids, and cannot be repeated without them.
+        # Requests from a user's program are full of ids, and repeating the requests requires those ids.
         refuse_random_words=False,
     )
     if cassette.twin is None and not is_document(cassette) and _is_whole(exchange):

@@ -28,13 +28,13 @@ from streamconform.tools.record.errors import (
 Cut = Literal["closed", "reset", "timeout", "too_large", "client left"]
 """Why a body is incomplete.
 
-`closed`: the connection ended, or stopped being HTTP, before the announced end of the body;
-`reset`: the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client
-that was recorded closed its connection.
+`closed`: before the announced end of the body, the connection ended or its data was no longer HTTP; `reset`:
+the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client that was
+recorded closed its connection.
 """
 
 MAX_BYTES = 16 * 1024 * 1024
-"""Default limit of a body in bytes; also the limit of a cassette."""
+"""The default maximum size of a body in bytes; also the maximum in a cassette."""
 
 SUFFIXES = {
     "application/json": "json",
@@ -43,7 +43,8 @@ SUFFIXES = {
     "application/x-ndjson": "ndjson",
     "text/event-stream": "sse",
 }
-"""Maps a media type to the suffix of the body's file. Others get `sse`, because a stream was requested."""
+"""Maps a media type to the suffix of the body's file. Any other type gets `sse`, because a stream was
+requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class RawRecording:
     body: bytes
     """The bytes on the wire, without HTTP's transfer encoding."""
     marks: tuple[ChunkMark, ...]
-    """One chunk per read: an HTTP chunk, or the part of it that had arrived."""
+    """One chunk per read: an HTTP chunk, or the part of one that arrived in that read."""
     cut: Cut | None
     """None if the server ended the body correctly."""
 
@@ -198,7 +199,7 @@ class _Tape:
             self._sent_at = time.monotonic()
 
     def add(self, chunk: bytes) -> bool:
-        """Store as much of the chunk as the limit allows; return whether all of it fitted."""
+        """Store as much of the chunk as the limit allows; return whether all of it fit."""
         data = chunk[: self._max_bytes - len(self.body)]
         if data:
             elapsed = round((time.monotonic() - self._sent_at) * 1000)

@@ -47,7 +47,7 @@ PATTERNS: Final[Mapping[str, re.Pattern[bytes]]] = {
     "Azure subscription": re.compile(rb"(?i:subscriptions)" + SLASH + rb"([0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27})"),
     "home directory": re.compile(rb"(?:/(?:home|Users)/|[A-Za-z]:\\{1,2}Users\\{1,2})([^/\\\"'\s:]{4,64})"),
 }
-"""Maps a kind to its pattern, whose first group is replaced everywhere."""
+"""Maps a kind to its pattern. The value of the pattern's first group is replaced everywhere."""
 
 IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
     "Vertex project": re.compile(
@@ -67,8 +67,8 @@ IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
         + rb")(?:=|%3[Dd]|\\u003[dD])((?:[A-Za-z0-9._~+/=-]|%(?!26|23)[0-9A-Fa-f]{2}){8,})"
     ),
 }
-"""Maps a kind to its pattern, whose first group is replaced there, and everywhere else only if it is unlikely
-to be part of other text.
+"""Maps a kind to its pattern. The pattern's first group is replaced where it matches; other occurrences of
+the value are replaced only if it is unlikely to be part of other text.
 
 A deployment often has the same name as its model, and the name of a resource or project may be an ordinary
 word.
@@ -183,7 +183,7 @@ def _is_distinctive(value: bytes) -> bool:
 
 
 def _make_placeholder(value: bytes, number: int) -> bytes:
-    """Return `value` with letters and digits replaced by `x`, and the last ones by the digits of `number`.
+    """Return `value` with letters and digits replaced by `x`, except the last ones, which become `number`.
 
     A number stays a number: `1` followed by zeros, with `number` as the last digits.
 

@@ -1,4 +1,4 @@
-"""Compute the cost of answers with the prices of genai-prices."""
+"""Compute the cost of answers with the prices in genai-prices."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final
 from streamconform.model.outcome import Usage
 
 BYTES_PER_TOKEN: Final = 3
-"""The number of characters per token. English has about four; a low value makes estimates too high rather
-than too low.
+"""The assumed number of characters per token. English has about four; a lower value errs towards
+overestimates.
 """
 INSTALL: Final = "pip install 'streamconform[prices]'"
 

@@ -23,7 +23,7 @@ class SavedRecording:
     metadata: Path
     spec: Path
     replaced: Mapping[str, int]
-    """Kind to number of distinct values."""
+    """The number of distinct values, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Destination:
 
     specs: Path
     folder: Path
-    """Of the cassettes."""
+    """The folder of the cassettes."""
     topic: str
 
 
@@ -45,11 +45,11 @@ def save_new(
     allowed: tuple[str, ...] = (),
     refuse_random_words: bool = True,
 ) -> tuple[Path, Path, Scanned]:
-    """Write a cassette, and a draft case unless the spec has one of its name; return both paths.
+    """Write a cassette, and a draft case unless the spec has one by that name; return both paths.
 
     Raises:
-        SecretsLeft: the scan found something in the cassette or the draft; nothing is written. DraftRefused:
-        no case can be appended to the spec.
+        SecretsLeft: the scan found something in the cassette or the draft; nothing is written.
+        DraftRefused: no case can be appended to the spec.
 
     """
     unscanned = Unscanned(
@@ -99,7 +99,7 @@ def append_case(specs: Path, scanned: Scanned, topic: str) -> Path:
     """Append the draft case to `specs/<api>/<topic>.yaml` and return that path.
 
     Raises:
-        DraftRefused: the spec already has a case of the cassette's name, or none can be appended.
+        DraftRefused: the spec already has a case with the cassette's name, or no case can be appended.
 
     """
     text = draft.add_case(specs, scanned.cassette, topic, scanned.text)

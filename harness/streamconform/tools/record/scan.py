@@ -1,4 +1,4 @@
-"""Before writing, scan for values that still look like a key, an e-mail address or a long random word.
+"""Scan data, before it is written, for values that look like a key, an e-mail address or a long random word.
 
 The scan covers every text in all its forms (`decoded_forms`). For bodies, it also covers the answer with its
 pieces joined (`joined`).
@@ -29,11 +29,12 @@ class SecretKind:
     pattern: str
     """Matches the value."""
     hints: tuple[bytes, ...]
-    """Lower-case texts, one of which is in every match; searching for them first is 50 times faster."""
+    """Lower-case texts; every match contains one of them, and searching for them first is 50 times faster."""
     word: bool = True
     """Whether matches must start at the start of a word or of a joined piece: `task-…` is not a key."""
     personal: bool = False
-    """Whether the value identifies a person but is not a key. It is then searched for only in unencoded text.
+    """Whether the value identifies a person and is not a key. Such values are searched for only in unencoded
+    text.
     """
 
     def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
@@ -106,7 +107,8 @@ FIELD: Final = re.compile(rb'\\?"([A-Za-z0-9_.-]{1,64})\\?"\s*:\s*\[?\s*\\?"[^"\
 LOOKBACK: Final = 400
 """The number of bytes before a word that are searched for its field name."""
 LONGEST_VALUE: Final = 4096
-"""How many bytes of the joined text, counted from the start of each piece, are matched against a pattern."""
+"""The number of bytes of the joined text, from the start of each piece, that are matched against a
+pattern."""
 
 _IN_TEXT: Final = tuple((kind, kind.compile()) for kind in KINDS)
 _IN_PIECES: Final = tuple((kind, kind.compile(word=False)) for kind in KINDS if not kind.personal)
@@ -210,7 +212,7 @@ def _drop_allowed(findings: Iterable[SecretFinding], allowed: Collection[str]) -
 
 def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[SecretFinding]:
     reported = set()
-    rest = bytearray(data)  # keys are blanked in it, so that they are not reported again as random words
+    rest = bytearray(data)  # a copy with keys blanked, so that they are not reported again as random words
     for form in iter_forms(data):
         for kind, match in _find_keys(form):
             finding = _make_finding(part, form, match, kind.looks_like)
@@ -253,7 +255,7 @@ def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
                 at_pieces = (pattern.match(form.data, start, start + LONGEST_VALUE) for start in starts)
                 for match in (*anywhere.finditer(form.data), *filter(None, at_pieces)):
                     finding = _make_finding(part, form, match, kind.looks_like, joined.how)
-                    # If pieces are joined in another way, other text may follow the same key.
+                    # When pieces are joined in another way, the same key may be followed by other text.
                     if _is_secret(kind, match[0]) and not any(value in match[0] for value in reported):
                         reported.add(match[0])
                         yield finding

@@ -1,4 +1,4 @@
-"""The scan that all data must pass before record, listen, import, minimise or draft write it.
+"""The scan that data must pass before `record`, `listen`, `import`, `minimise` or `draft` writes it.
 
 `scan_for_writing` is the only function that makes a `Scanned`, and `save` writes nothing else. A test lists
 every place in the harness that writes a file, so new code cannot bypass the scan unnoticed.
@@ -51,7 +51,7 @@ class Scanned:
     cassette: Cassette
     text: str
     notes: tuple[SecretFinding, ...]
-    """Random words that were not rejected; the user should review them."""
+    """Random words that the scan allowed; the user should review them."""
     seal: object = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -67,11 +67,11 @@ def scan_for_writing(
 
     The scan covers the request, answer, twin, provenance and draft: unchanged, decoded, with the pieces of
     the answer joined, and as read by the bundled parser. `allowed` contains fingerprints and names of JSON
-    fields. Random words may be harmless, and a capture cannot be repeated without them, so
-    `refuse_random_words` determines whether they are rejected or only noted.
+    fields. Random words may be harmless and needed to repeat a capture, so `refuse_random_words` determines
+    whether they are rejected or only noted.
 
     Raises:
-        SecretsLeft: something is left in any of the drafts; nothing may be written then.
+        SecretsLeft: a secret is left in one of the drafts, so nothing may be written.
 
     """
     scanned = []
@@ -99,7 +99,7 @@ def find_secrets(unscanned: Unscanned, allowed: Collection[str] = ()) -> tuple[S
     answers = _parse_parts(cassette)
     draft_text = {"draft": unscanned.text.encode()}
     check_known(unscanned.where, parts | content | draft_text, answers, unscanned.secrets)
-    # The same value may be found in several forms, of which plain text is the most informative.
+    # The same value may be found in several forms; plain text is the most informative one.
     found = list(scan(parts | content, ()))
     found += (f for part, values in answers.items() for f in scan_answer(part, values))
     found += scan(draft_text, random_words=False)

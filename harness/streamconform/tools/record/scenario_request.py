@@ -27,7 +27,7 @@ class RequestSettings:
     key_form: Key | None = None
     """How the key is sent, if not in the API provider's usual way."""
     host: str | None = None
-    """The host's name, on which some request fields depend."""
+    """The host's name; some request fields depend on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class LiveRequest:
     path: str
     headers: Mapping[str, str]
     secret: Mapping[str, str]
-    """Headers that are sent and never stored."""
+    """Headers that are sent but never stored."""
     body: bytes | Mapping[str, Any]
 
 

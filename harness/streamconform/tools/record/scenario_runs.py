@@ -24,7 +24,7 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 from streamconform.tools.record.scrub import extract_secrets
 
 Mode = Literal["once", "new", "all"]
-"""Recording modes: only if the API has no recordings yet, only missing recordings, or everything.
+"""The recording modes: only if the API has no recordings yet, only missing recordings, or everything.
 
 These are like the record modes of vcrpy: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
 """
@@ -42,7 +42,7 @@ class ScenarioSettings:
     key: str | None
     specs: Path
     folder: Path
-    """Of the cassettes."""
+    """The folder of the cassettes."""
     origin: Origin
     timeout: float = 300.0
     names: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ def record_scenario(planned: PlannedRequest, settings: ScenarioSettings) -> Reco
 
 
 def save_scenario(recorded: RecordedScenario, planned: PlannedRequest, settings: ScenarioSettings) -> Path:
-    """Write the cassette, and a draft case unless there is a case already; return the cassette's path.
+    """Write the cassette, and a draft case unless the case already exists; return the cassette's path.
 
     Raises:
         SecretsLeft: the scan found something; nothing is written.
@@ -179,7 +179,7 @@ def compare_shapes(before: Sequence[Cassette], now: Sequence[Cassette]) -> Itera
 
 
 def _find_shapes(recordings: Iterator[Cassette]) -> dict[Shape, str]:
-    """Return the shapes, each with the first recording that has it."""
+    """Map each shape to the first recording that has it."""
     found: dict[Shape, str] = {}
     for cassette in recordings:
         for shape in read_shapes(cassette):

@@ -46,14 +46,14 @@ STAND_INS: Final = frozenset({
     "my", "none", "not", "null", "placeholder", "real", "redacted", "removed", "sanitized", "scrubbed",
     "secret", "test", "testing", "the", "token", "undefined", "value", "x", "xxx", "your",
 })  # fmt: skip
-"""Words that make up the values that tools write in place of a key."""
+"""The words that tools write in place of a key."""
 
 NOT_SECRET: Final = re.compile(r"\bAWS4-HMAC-SHA256\b|\bSignedHeaders=[^,\s]*")
 """The parts of an AWS signature that describe how it was made, and are not secret."""
 
 SHORTEST_SECRET = 8
-"""The minimum length of a secret, in bytes. Shorter values are placeholders (`none`, `x`) or common words,
-and blanking those would damage the body.
+"""The minimum length of a secret, in bytes. Shorter values are placeholders (`none`, `x`) or common words;
+blanking them would damage the body.
 """
 
 
@@ -78,7 +78,7 @@ def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
 def find_credentials(
     request_headers: Mapping[str, str], response_headers: Mapping[str, str] | None = None, url: str = ""
 ) -> tuple[bytes, ...]:
-    """Return the secrets of an exchange that somebody else recorded; its bodies may repeat them.
+    """Return the secrets in an exchange recorded by others; its bodies may repeat them.
 
     Header names are lower-case. Secrets are the values of headers with secret names, cookies that were sent
     or set, user and password, and query parameters. Stand-ins such as `REDACTED` are not secrets.
@@ -139,7 +139,7 @@ def _make_secrets(words: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _is_stand_in(secret: bytes) -> bool:
-    """Return whether `secret` only stands for a key that a tool removed."""
+    """Return whether `secret` is a stand-in for a key that a tool removed."""
     words = re.findall(rb"[a-z]+", secret.lower())
     return not re.search(rb"[0-9]", secret) and all(word.decode() in STAND_INS for word in words)
 

@@ -16,7 +16,7 @@ REPLACED: Final = frozenset({b"authorization", b"x-amz-date", b"x-amz-security-t
 
 
 def sign_again(method: str, url: str, headers: Headers, body: bytes) -> Headers:
-    """Return the headers to send to `url`, with a new signature if the client's request is signed.
+    """Return the headers to send to `url`, with a new signature if the client signed its request.
 
     Only the client's own key is used, so that a client gains no additional access.
 

@@ -53,7 +53,7 @@ class Group:
 
 
 def make_group(adapters: Mapping[str, Adapter], trials: Sequence[AnyTrial]) -> Group:
-    """Return the group of these mutants, which all make the claims of the first one."""
+    """Return the group of these mutants, which all make the same claims as the first one."""
     name, adapter = next(iter(adapters.items()))
     impl = f"mutant:{name}"
     greeting = protocol.parse_greeting(json.dumps(host.build_greeting(adapter, impl)).encode(), impl)
@@ -66,7 +66,7 @@ def _split_id(case_id: str) -> list[str]:
 
 
 def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[list[TrialResult]]:
-    """Return the results of each group that are not passes; `implementation` is the position in `adapters`.
+    """Return each group's results other than passes; `implementation` is the position in `adapters`.
 
     A mutant has `seconds` for each trial.
     """
@@ -89,7 +89,7 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
 _STATE: Final[dict[str, Sequence[Group]]] = {}
 """The groups of trials; workers inherit them from the parent process."""
 _HUNG: Final[set[str]] = set()
-"""In a worker, the mutants that timed out; they get no more trials, which could take hours."""
+"""In a worker, the mutants that timed out; they get no more trials, because that could take hours."""
 
 
 def _start_worker(groups: Sequence[Group]) -> None:
@@ -120,7 +120,7 @@ def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
 
 
 def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[TrialResult]:
-    """Yield the results of `trial` that are not passes, for every mutant in `group`."""
+    """Yield the result of `trial` for each mutant in `group` that does not pass it."""
     events = "events" in group.plan.greeting.claims(trial.case.api) and not (
         isinstance(trial, Trial) and not trial.case.stream
     )
@@ -138,7 +138,7 @@ def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[Trial
 
 
 def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | None:
-    """Return the result line of `adapter`, or None after `seconds`, when SIGALRM raises `TimedOut`."""
+    """Return the result line of `adapter`, or None if SIGALRM raises `TimedOut` after `seconds`."""
     message = json_line.loads(request)  # read again for each mutant, because a mutant may change it
 
     def build() -> dict[str, Any]:

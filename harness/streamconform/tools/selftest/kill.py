@@ -26,14 +26,14 @@ class MutantResult:
 
     @property
     def killed(self) -> bool:
-        """Return whether a case that guards against its bug caught it, and nothing else failed."""
+        """Return whether a case that guards against the mutant's bug caught it, and nothing else failed."""
         return bool(self.cases) and self.guarded and not self.unexpected and not self.faulted
 
 
 def make_matrix(
     results: Iterable[TrialResult], mutants: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 ) -> tuple[MutantResult, ...]:
-    """Return one row per mutant; `mutants` (name to patterns and bugs) has the order of the run.
+    """Return one row per mutant; `mutants` maps names to patterns and bugs, in the order of the run.
 
     `results` may leave out trials that pass.
     """
@@ -59,10 +59,10 @@ def make_matrix(
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return the `cases` in which no mutant fails with an unbroken stream.
+    """Return the `cases` that no mutant fails on an unbroken stream.
 
-    Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
-    every case with them.
+    Faults do not count, because with faults a mutant that treats the end of the bytes as the end of the
+    answer fails every case.
     """
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
     return tuple(dict.fromkeys(case for case in cases if case not in catching))

@@ -77,7 +77,7 @@ def check_outcome_form(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_content(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield one problem if no stream gave any content, as with an adapter that is still a template."""
+    """Yield one problem if no stream produced any content, as with an adapter that is still a template."""
     if _has_no_content(transcript):
         yield SmokeProblem(
             "the outcome of every stream is empty; pass the stream to your library, and return its result"
@@ -129,7 +129,7 @@ def check_event_order(transcript: Transcript) -> Iterator[SmokeProblem]:
         try:
             outcome, events = decode.decode_outcome(answer.outcome), decode.decode_events(answer.events)
         except decode.MalformedError:
-            continue  # already reported by the checks of the forms
+            continue  # already reported by the checks of their form
         for rule in invariants.EVENT_RULES.values():
             message = rule(outcome, events)
             if message is not None:
@@ -147,7 +147,7 @@ def check_determinism(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_unknown_field(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield outcomes that an unknown field of the run message changes or prevents."""
+    """Yield outcomes that an unknown field in the run message changes or prevents."""
     for record in transcript.steps if any(iter_answers(transcript)) else ():
         answered = any("outcome" in result or "raised" in result for result in record.results.values())
         if record.step == "unknown field" and not answered:
@@ -185,7 +185,7 @@ def _is_whole(answer: RunAnswer) -> bool:
 
 
 def _has_no_content(transcript: Transcript) -> bool:
-    """Return whether complete streams were answered, all without content and without an explaining error."""
+    """Return whether all answers to complete streams lack both content and an error that explains it."""
     whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
     return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
 
@@ -207,7 +207,7 @@ def _describe_error(answer: RunAnswer) -> str:
 
 
 def _pair_answers(transcript: Transcript, suffix: str) -> Iterator[tuple[RunAnswer, RunAnswer]]:
-    """Yield the first answer for each stream with its answer in each step whose name ends with `suffix`."""
+    """Pair the first answer for each stream with its answer in each step whose name ends with `suffix`."""
     first_answers: dict[tuple[str, str], RunAnswer] = {}
     for answer in iter_answers(transcript):
         first = first_answers.setdefault((answer.stream.api, answer.stream.name), answer)

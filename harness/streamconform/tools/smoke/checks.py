@@ -31,7 +31,7 @@ class SmokeCheck:
     """One check of an adapter."""
 
     success: str
-    """The message if it finds no problem."""
+    """The message if the check finds no problem."""
     find_problems: Callable[[Transcript], Iterator[protocol.SmokeProblem]]
     find_skip_reason: Callable[[Transcript], str | None] = protocol.skip_without_runs
 

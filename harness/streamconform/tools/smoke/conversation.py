@@ -32,7 +32,7 @@ from streamconform.tools.smoke.transcript import (
 MAX_LINES: Final = 10_000
 """The maximum number of lines read per step; the streams are tiny."""
 MAX_STARTS: Final = 3
-"""The maximum number of starts of the program; after that, the remaining steps are not tried."""
+"""The maximum number of times the program is started; after that, the remaining steps are not tried."""
 DRAIN_SECONDS: Final = 0.3
 """How long stdout is read after the program has exited."""
 STOP_SECONDS: Final = 6.0
@@ -54,16 +54,16 @@ class SmokeStep:
     lines_before: tuple[bytes, ...] = ()
     """Lines to send before the runs."""
     checked: bool = True
-    """False if any answer is right."""
+    """Whether the answers are checked; false if every answer is acceptable."""
 
     @property
     def checked_streams(self) -> Mapping[str, SampleStream | None]:
-        """Return the stream of each run by id, or None if its answer is not checked."""
+        """Return the stream of each run by the run's id; None if the answer is not checked."""
         return {id_: stream if self.checked else None for id_, stream in self.runs.items()}
 
 
 def hold_conversation(connection: Connection, timeout: float) -> Transcript:
-    """Send an adapter every step; each answer may take `timeout` seconds.
+    """Send every step to an adapter; each answer may take `timeout` seconds.
 
     Raises `ImplementationError` if the program cannot be started or exits before it greets.
     """
@@ -157,7 +157,7 @@ class _Conversation:
                     exchanges[id_] = stack.enter_context(server.exchange(stream.trial))
                 feeds[id_] = Feed(mode, exchanges[id_].base_url if exchanges else None)
             record = await self._send_step(step, tuple(encode_step(step, hello, feeds)))
-        # A request that the server could not match got no stream, so its outcome says nothing.
+        # A request that the server could not match got no stream, so its outcome is meaningless.
         streams = {
             id_: None if exchanges and exchanges[id_].mismatch else stream
             for id_, stream in record.streams.items()
@@ -202,7 +202,7 @@ class _Conversation:
         return Message(line)
 
     async def _send_step(self, step: SmokeStep, lines: Iterable[bytes]) -> StepRecord:
-        """Send the lines of `step` and read until every run is answered; kill a program that does not."""
+        """Send the lines of `step` and read until every run is answered; kill the program if that fails."""
         output: list[Message] = []
         exit_, timed_out = None, False
         process = self.process

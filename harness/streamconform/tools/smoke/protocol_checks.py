@@ -1,4 +1,4 @@
-"""Check the protocol behavior: greeting, claims, stdout, timely answers, unknown messages, exit."""
+"""Check the adapter's protocol behavior: greeting, claims, stdout, timely answers, unknown messages, exit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALID_PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "event
 
 @dataclass(frozen=True, slots=True)
 class SmokeProblem:
-    """Something to fix, and the step that showed it, if one did."""
+    """Something to fix, and the step that revealed it, if there is one."""
 
     message: str
     step: str | None = None
@@ -150,7 +150,7 @@ def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_answers(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield runs without an answer, runs with two, and early exits of the program."""
+    """Yield runs without an answer, runs with two answers, and early exits of the program."""
     for record in transcript.steps:
         if record.step in STEPS_WITH_OWN_CHECK:
             continue
@@ -243,7 +243,7 @@ def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid outcome and valid events for a message, because the real ones have separate checks."""
+    """Return a valid outcome and valid events for a message; the real ones have separate checks."""
     if fields.get("op") == "event":
         return {"event": {"type": "usage"}} if "event" in fields else {}
     return {key: value for key, value in VALID_PAYLOAD.items() if key in fields}

@@ -66,7 +66,7 @@ class StepRecord:
     complaints: tuple[str, ...] = ()
     """The replay server's complaints about the requests, over HTTP."""
     mismatches: tuple[str, ...] = ()
-    """Why requests got no stream: they asked for a different kind of answer than the recorded one."""
+    """Why requests got no stream: they requested a different kind of answer than the recorded one."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
@@ -97,12 +97,12 @@ class Transcript:
     leftover: tuple[Message, ...] = ()
     """The lines written after the last answer."""
     stopped: bool | None = None
-    """Whether the program exited by itself after `stop`; None if it had exited before."""
+    """Whether the program exited by itself after `stop`; None if it exited earlier."""
     exit_code: int | None = None
     timeout: float = 0.0
     """Seconds that each answer may take."""
     untried: tuple[str, ...] = ()
-    """The steps that were left out because the program exited or timed out too often."""
+    """The steps that were skipped because the program exited or timed out too often."""
 
     @property
     def hello(self) -> Mapping[str, Any]:
@@ -130,7 +130,7 @@ def find_input(hello: Mapping[str, Any]) -> Input | None:
 
 
 def read_claims(hello: Mapping[str, Any], api: str) -> frozenset[str]:
-    """Return the known capabilities claimed for `api`; without any claims, all those of streams."""
+    """Return the known capabilities claimed for `api`; if nothing is claimed, all capabilities of streams."""
     claims = hello.get("capabilities")
     if claims is None:
         return OF_STREAMS

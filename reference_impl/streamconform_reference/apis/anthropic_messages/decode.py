@@ -15,7 +15,7 @@ Undocumented behavior, and differences between servers:
 - `usage.iterations` of type `compaction` are billed but not included in the totals: they count in the cost,
   under `other`, but not in the buckets. Advisor iterations have another model's price and are left out.
 - A second `message_start` before `message_stop` means that a new answer was spliced in. Finished blocks of
-  the first answer stay, its open blocks never end, and usage, model and id are those of the second answer.
+  the first answer stay, its open blocks never end, and usage, model and id come from the second answer.
 - Everything after `message_stop` or an error is ignored, for example a second recording in the same file.
 """
 
@@ -132,7 +132,7 @@ class AnthropicMessagesDecoder(Decoder):
         """Read one payload; unknown types are ignored."""
         kind = payload.get("type")
         if kind is None and payload.get("error") is not None:
-            kind = "error"  # another vendor's error envelope, from a gateway
+            kind = "error"  # another vendor's error envelope, sent by a gateway
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
         if handler:
             handler(self.message, payload)

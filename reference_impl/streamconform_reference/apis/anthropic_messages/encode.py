@@ -2,15 +2,15 @@
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming and https://docs.claude.com/en/api/messages
 
-- Only one block is open at a time: the pieces of others wait until it ends. A block of text or thinking
+- Only one block is open at a time: the pieces of other blocks wait until it ends. A block of text or thinking
   starts with its first piece, so that no block is empty. Redacted thinking, which is only known at its end,
   is a separate block with its own type. Every other block of thinking has one signature, possibly empty.
 - The first fragment of a call is empty, as in the API itself. Its arguments follow as text, never in its
-  start event, where most clients do not read them. An open call that has to end is made unparseable
-  (`arguments_text`).
+  start event, where most clients do not read them. An open call that has to end is made unparseable (see
+  `arguments_text`).
 - `usage` is in `message_delta`; the counts in `message_start` are placeholders. `message_delta` has no
-  documented field for one-hour cache writes, so they have the same path as in `message_start`, where clients
-  look for them.
+  documented field for one-hour cache writes, so they are written at the path that they have in
+  `message_start`, where clients look for them.
 - An MCP call has an empty server name, because an outcome does not contain the name.
 """
 
@@ -71,7 +71,7 @@ class AnthropicMessagesEncoder:
     """Writes one response of `POST /v1/messages` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing, and its answers contain no time."""
+        """Start an answer; the API has only one framing, and its answers contain no time."""
         del framing, created
         self._head = _head(model, response_id)
         self._blocks = BlockSequencer()
@@ -105,7 +105,7 @@ class AnthropicMessagesEncoder:
         return b"".join(frame for item in self._blocks.take(piece) for frame in self._write(item))
 
     def write_event(self, kind: str, **fields: Any) -> bytes:
-        """Return an event; an API with the same events in a different framing overrides this."""
+        """Return an event; APIs with the same events in a different framing override this method."""
         return sse({"type": kind, **fields}, kind)
 
     def write_failure(self, error: Error) -> bytes:
@@ -207,7 +207,7 @@ class AnthropicMessagesEncoder:
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
-        """Stop the open block although it has not ended, if there is one."""
+        """Stop the open block, if there is one, although it has not ended."""
         if self._open is None:
             return
         self._fresh = False
@@ -221,7 +221,7 @@ class AnthropicMessagesEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single document; an error document if it is not complete."""
+    """Return the answer as a single document, or as an error document if it is not complete."""
     del created
     called = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if called.status != "complete":

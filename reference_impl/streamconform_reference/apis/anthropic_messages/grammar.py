@@ -126,7 +126,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.blocks = GrammarBlocks()
         self.calls: dict[str, int] = {}
         self.broken_calls: list[str] = []

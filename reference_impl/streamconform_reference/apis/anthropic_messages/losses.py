@@ -81,13 +81,13 @@ _CITATIONS: Final = frozenset(
 
 
 def is_own_citation(citation: Citation) -> bool:
-    """Whether a citation is one of the API's."""
+    """Whether a citation has the API's own form."""
     is_own = isinstance(citation.data, dict) and citation.data.get("type") in _CITATIONS
     return is_own and CITATIONS.read(citation.data) == citation
 
 
 def is_own_block(block: Other) -> bool:
-    """Whether an `other` block is one of the API's, which are complete in their start event."""
+    """Whether an `other` block is one that the API has; such blocks are complete in their start event."""
     is_own = block.kind in _OTHERS or block.kind.endswith(_RESULT)
     return is_own and isinstance(block.data, dict) and block.data.get("type") == block.kind
 

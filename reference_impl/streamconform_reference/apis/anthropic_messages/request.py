@@ -6,14 +6,14 @@ thinking and on prompt caching there, and the types of the `anthropic` package 2
 - Every block of an answer is sent back verbatim and in order: thinking with its signature, even without text;
   redacted thinking as its data; provider calls and their results between them. If an answer ends with
   thinking, that thinking is omitted, because the API rejects it as the last block.
-- All results are in one user message; text follows them in the same message. A result without text has no
-  content.
+- All results are in one user message; the user's text follows them in the same message. A result without text
+  has no content.
 - `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it.
 - `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
   impossible, thinking is omitted. It is also omitted if a call is forced, because the API rejects the
   combination.
-- Temperature is omitted with thinking, and for models that decide themselves how much they think: those
-  always reject it, and the types no longer have it (sipeed/picoclaw#2939).
+- Temperature is omitted with thinking, and for models that decide for themselves how much to think: they
+  always reject it, and the types no longer include it (sipeed/picoclaw#2939).
 - The cache covers the system prompt, and everything up to the last block of the user's last message.
 """
 
@@ -119,7 +119,7 @@ def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
 
 
 def _build_cache_control(conversation: Conversation) -> dict[str, Any]:
-    """Return the cache mark as a field, if caching is requested; only this host supports one hour."""
+    """Return the cache mark as a field, if caching is requested; only Anthropic's host supports one hour."""
     keep = conversation.get("cache", "none")
     if keep == "none":
         return {}
@@ -149,7 +149,7 @@ def build_thinking(conversation: Conversation) -> tuple[int, dict[str, Any]]:
 
 
 def _build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
-    """Return the fields for a model that decides itself how much it thinks, with a level."""
+    """Return the fields, with a level, for a model that decides for itself how much to think."""
     fields: dict[str, Any] = {"thinking": {"type": "adaptive"}}
     if options.effort:
         fields["output_config"] = {"effort": _EFFORTS.get(options.effort, options.effort)}
@@ -178,7 +178,7 @@ def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: st
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
-    """Append blocks to the last message if it has this role; otherwise, as a new message if there are any."""
+    """Append blocks to the last message if it has this role, or else as a new message, if there are any."""
     blocks = list(blocks)
     if sent and sent[-1]["role"] == role:
         sent[-1]["content"] += blocks
@@ -241,7 +241,7 @@ def build_thinking_block(block: Block) -> dict[str, Any]:
 
 
 def build_tool_use(call: Block) -> list[dict[str, Any]]:
-    """Return a call of the client or the provider; nothing if it cannot be sent back."""
+    """Return a call run by the client or by the provider; nothing if it cannot be sent back."""
     if call.get("executor") != "provider":
         kind = "tool_use"
     elif call["id"].startswith(_MCP_ID):

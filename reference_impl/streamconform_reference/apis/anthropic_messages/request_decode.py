@@ -98,7 +98,7 @@ def read_tool_choice(body: Json) -> Json:
 
 
 def read_thinking(body: Json) -> Json:
-    """Return the thinking options as a field; without the field, none are requested."""
+    """Return the thinking options as a field; nothing if none are requested."""
     value = read_field(body, "thinking", "object")
     if value is None:
         return {}
@@ -153,7 +153,7 @@ def read_messages(body: Json) -> list[Json]:
 
 
 def read_user_message(message: Json, parent: str, names: Mapping[str, str]) -> Iterator[Json]:
-    """Yield the results in a user's message, then its other content, each if there is any."""
+    """Yield a user message's results, if any, then its other content, if any."""
     if isinstance(message["content"], str):
         yield {"role": "user", "content": message["content"]}
         return
@@ -219,7 +219,7 @@ def _read_image(source: Json, parent: str) -> Json:
 
 
 def _require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
-    """Raise unless the source has the only type that can be passed on."""
+    """Raise unless the source is of the only type that can be passed on."""
     kind = require_field(source, "type", "text", parent)
     if kind != expected_type:
         raise unsupported(

@@ -48,7 +48,7 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "malformed_model_output": "error",
     "malformed_tool_use": "error",
 }
-# Reasons after which an open call may be cut off.
+# Stop reasons after which an open call may be truncated.
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
 
@@ -114,7 +114,7 @@ class BedrockConverseDecoder(Decoder):
     deltas: ClassVar[Mapping[str, tuple[type, Callable[..., None]]]] = DELTAS
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self.stop_reason: str | None = None  # in the API's spelling; empty if `messageStop` has none
         self._event: str | None = None  # the payload's type according to the frame's headers
 

@@ -4,9 +4,9 @@ Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Conv
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and for failures
 https://smithy.io/2.0/aws/amazon-eventstream.html
 
-- Only one block is open at a time: the pieces of others wait until it ends. Text and reasoning have no start
-  event; their block starts with its first delta, so that no block is empty.
-- The first fragment of a call is empty, as with AWS; its arguments follow as text.
+- Only one block is open at a time: the pieces of other blocks wait until it ends. Text and reasoning have no
+  start event; their block starts with its first delta, so that no block is empty.
+- The first fragment of a call is empty, as AWS sends it; the call's arguments follow as text.
 - Usage comes last, after the stop reason, so a failed answer has none. The latency next to it is 0, because
   nothing measures it.
 - The API's exceptions are messages of type `exception`; any other error is a message of type `error`.
@@ -74,13 +74,13 @@ class BedrockConverseEncoder:
     """Writes one response of `POST /model/{modelId}/converse-stream`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing, and its answers have no id or model."""
+        """Start an answer; the API has only one framing, and its answers have no id or model."""
         del model, response_id, framing, created
         self._blocks = BlockSequencer()
         self._messages: list[bytes] = []
         self._index = -1  # of the latest block
         self._open = False  # whether that block has not stopped
-        self._begun = False  # whether that block is the one of the current pieces
+        self._begun = False  # whether the current pieces belong to that block
         self._fragments: list[str] = []  # of the open call
         self._called = False
         self._usage: Usage | None = None
@@ -193,7 +193,7 @@ class BedrockConverseEncoder:
             self._stop(ending)
 
     def _cut(self) -> None:
-        """End the open block although it has not ended, if there is one."""
+        """End the open block, if there is one, although it is incomplete."""
         if self._open:
             self._stop(compute_cut_ending("".join(self._fragments)) if self._fragments else "")
 
@@ -209,7 +209,7 @@ class BedrockConverseEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single document, an error document if it is not complete."""
+    """Return the answer as a single document, or as an error document if it is not complete."""
     del model, response_id, created
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":

@@ -111,7 +111,7 @@ class BedrockConverseGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.blocks = GrammarBlocks()
         self.ids: set[str] = set()
         self.broken_calls: list[str] = []

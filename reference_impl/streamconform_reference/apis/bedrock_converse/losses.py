@@ -75,7 +75,7 @@ OTHER_STARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def is_own_citation(citation: Citation) -> bool:
-    """Whether a citation is one of the API's."""
+    """Whether a citation has the API's own form."""
     is_own = isinstance(citation.data, dict) and "location" in citation.data
     return is_own and read_citation(citation.data) == citation
 
@@ -87,7 +87,7 @@ def is_own_block(other: Other) -> bool:
 
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `stopReason`, and its meaning by itself."""
+    """Return the `stopReason`, and what it means on its own."""
     word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_WORDS.meaning(word)
 

@@ -11,10 +11,10 @@ tool use, reasoning and prompt caching, and the service model of botocore 1.44.5
   text). Its status says whether the tool failed. Content must not be blank, so an empty result gets a text
   that says it is empty.
 - There is no option for "no tool" or for "one call at most". Leaving out all tools would prevent calls, but a
-  history with calls requires `toolConfig`, so it keeps the tools, or declares the called ones if there are no
-  others (langgenius/dify#17545, vxcontrol/pentagi#196).
+  history with calls requires `toolConfig`, so the request keeps its tools, or, if it has none, declares the
+  tools called in the history (langgenius/dify#17545, vxcontrol/pentagi#196).
 - Converse has no thinking options: each model family has its own, in `additionalModelRequestFields`.
-- Images have four formats; an image of any other format is replaced by text.
+- Images have four formats; an image in any other format is replaced by text.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def _is_claude(conversation: Conversation) -> bool:
-    """Whether the model is Claude; a model of an unknown family, such as a profile, counts as Claude."""
+    """Whether the model is Claude, which is assumed for unknown names, such as profiles."""
     return not any(family in conversation["model"] for family in _OTHER_FAMILIES)
 
 
@@ -217,6 +217,6 @@ def build_reasoning(block: Block) -> dict[str, Any]:
 
 
 def build_tool_use(call: Block) -> dict[str, Any]:
-    """Return a call of the client or the provider."""
+    """Return a call run by the client or by the provider."""
     kind = {"type": "server_tool_use"} if call.get("executor") == "provider" else {}
     return {"toolUseId": call["id"], "name": call["name"], "input": arguments_object(call), **kind}

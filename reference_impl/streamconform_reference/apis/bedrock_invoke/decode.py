@@ -55,7 +55,7 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
     framing_factory: ClassVar[Callable[[], Framing]] = EventStreamFraming
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self._intervened = False
         self.message.report_usage({}, Billing(service_tier=self.headers.get(SERVICE_TIER)))
 

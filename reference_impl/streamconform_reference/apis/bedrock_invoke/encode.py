@@ -55,7 +55,7 @@ class BedrockInvokeEncoder(AnthropicMessagesEncoder):
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single document, an error document if it is not complete."""
+    """Return the answer as a single document, or as an error document if it is not complete."""
     if outcome.status == "complete":
         return write_anthropic_document(outcome, model=model, response_id=response_id, created=created)
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")

@@ -32,7 +32,7 @@ def read_citations(data: Payload) -> Iterator[Citation]:
 
 
 def list_sources(data: Payload) -> Sequence[Any]:
-    """Return the sources of a citation; a single unknown source if it has none."""
+    """Return the sources of a citation, or a single unknown source if there are none."""
     return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
 
 
@@ -40,11 +40,11 @@ class CitationWriter:
     """Finds the citations to write: the normal form repeats a citation for each of its sources."""
 
     def __init__(self) -> None:
-        """Start before the first citation."""
+        """Start with no citations."""
         self._repetitions = 0
 
     def is_next(self, citation: Citation) -> bool:
-        """Return whether this is the first of the citations that one citation in the stream becomes."""
+        """Return whether this is the first of the citations that represent one citation in the stream."""
         if self._repetitions:
             self._repetitions -= 1
             return False

@@ -5,7 +5,7 @@ the types of the `cohere` package 7.3.1. `v2` and `v1` read the events, `termina
 
 Undocumented behavior, and differences between servers:
 
-- The payload decides, not the framing: v2 names its events in `type`, and v1 in `event_type`.
+- The payload, not the framing, determines the version: v2 names its events in `type`, and v1 in `event_type`.
 - `[DONE]` may follow the end of v2 and is ignored: on its own, it does not complete the answer.
 - A payload that has a message but no type is an error (`{"message": "..."}`), even as the only line of a body
   with HTTP status 200.
@@ -36,7 +36,7 @@ class CohereChatDecoder(Decoder):
     v1_handlers: ClassVar[Mapping[str, v1.Handler]] = v1.HANDLERS
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self.v2 = v2.V2Stream(self.message)
         self.v1 = v1.V1Stream(self.message)
 

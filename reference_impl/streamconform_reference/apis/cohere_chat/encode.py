@@ -2,8 +2,9 @@
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 
-- Only one block is open at a time: the pieces of others wait until it ends. Calls are numbered separately
-  from content blocks. All thinking is content, as with newer models; the plan of older models is not written.
+- Only one block is open at a time: the pieces of other blocks wait until it ends. Calls are numbered
+  separately from content blocks. All thinking is content, as with newer models; the plan of older models is
+  not written.
 - Arguments are text: a value becomes one fragment, even `{}`.
 - An open call that has to end is made unparseable; see `arguments_text`.
 - Usage is written at the end, as billed, but not for a failed answer. A failed answer has its error type in
@@ -65,7 +66,7 @@ class CohereChatEncoder:
     """Writes one response of `POST /v2/chat` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte."""
+        """Start an answer."""
         del model, framing, created
         self._id = response_id
         self._blocks = BlockSequencer()
@@ -167,7 +168,7 @@ class CohereChatEncoder:
             self._write_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
 
     def _cut(self) -> None:
-        """End the open block although it has not ended, if there is one."""
+        """End the open block, if there is one, although it is incomplete."""
         if self._open:
             if self._open[0] == "tool-call":
                 self._arguments(compute_cut_ending("".join(self._fragments)))
@@ -195,7 +196,7 @@ def make_encoder(*, model: str, response_id: str, framing: str | None = None, cr
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a document of version 2; an error document if it is not complete."""
+    """Return the answer as a version 2 document, or as an error document if it is not complete."""
     del model, created
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":

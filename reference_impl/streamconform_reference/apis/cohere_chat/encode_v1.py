@@ -3,8 +3,8 @@
 Source: https://docs.cohere.com/reference/chat-stream-v1
 
 - All text is one block, regardless of its position. Thinking is not written.
-- Calls are written complete, in one event at the end, because their pieces would not mark where a call ends.
-  Their arguments must be objects: a call with other arguments makes the answer fail. They have no ids.
+- Calls are written complete, in one event at the end, because pieces would not show where a call ends. Their
+  arguments must be objects: a call with other arguments makes the answer fail. They have no ids.
 - The last event repeats the complete answer.
 """
 
@@ -37,7 +37,7 @@ class CohereV1Encoder:
     """Writes one response of `POST /v1/chat` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte."""
+        """Start an answer."""
         del model, framing, created
         self._blocks = BlockSequencer()
         self._response: Json = {"generation_id": response_id, "text": ""}

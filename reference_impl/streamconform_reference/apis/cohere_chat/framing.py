@@ -1,7 +1,7 @@
 """The framings of Cohere Chat: v2 sends server-sent events; v1 sends JSON lines or, on request, events.
 
 The first byte decides. The content type is supposed to say the same (`text/event-stream`, or
-`application/stream+json` for v1), but gateways rewrite it, while none changes a leading `{`.
+`application/stream+json` for v1), but gateways rewrite it; a leading `{` is never changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CohereFraming:
     """The framing of both versions; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self) -> None:
-        """Start before the first byte of a body."""
+        """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._framing: Framing | None = None

@@ -123,7 +123,7 @@ class CohereChatGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.content = GrammarBlocks("content block")
         self.calls = GrammarBlocks("call")
         self.ids: set[str] = set()

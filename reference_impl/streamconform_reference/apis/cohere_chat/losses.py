@@ -58,7 +58,7 @@ STOP_WORDS: Final = StopReasons(
         "refusal": "ERROR_TOXIC",
     },
 )
-"""Version 2 has no reason for filtered content; version 1's reason is at least never read as success."""
+"""Version 2 has no reason for filtered content, but version 1's reason is at least never read as success."""
 FAILED: Final = "ERROR"
 _TIMED_OUT: Final = "TIMEOUT"
 _NULL: Final = "null"
@@ -71,7 +71,7 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and its meaning by itself."""
+    """Return the `finish_reason`, and what it means on its own."""
     word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_WORDS.meaning(word)
 
@@ -91,7 +91,7 @@ def encode_error(error: Error) -> Error:
 
 
 def choose_failed_reason(error: Error, known: Collection[str] = STOP_REASONS) -> str:
-    """Return the `finish_reason` of a failed answer; `known` are those of the version."""
+    """Return the `finish_reason` of a failed answer; `known` contains the version's reasons."""
     return _TIMED_OUT if error.type == _TIMED_OUT and _TIMED_OUT in known else FAILED
 
 
@@ -159,7 +159,7 @@ def _usage_at_the_end(outcome: Outcome) -> Outcome:
 
 
 def make_failure_row(known: Collection[str] = STOP_REASONS) -> Loss:
-    """Return the row for failed answers; `known` are the reasons of the version."""
+    """Return the row for failed answers; `known` contains the version's reasons."""
 
     def apply(outcome: Outcome) -> Outcome:
         if outcome.status != "error":

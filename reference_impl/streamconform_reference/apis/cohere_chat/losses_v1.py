@@ -44,7 +44,7 @@ V1_STOP_WORDS: Final = StopReasons(
     {**STOP_WORDS.usual, "tool_use": STOP_WORDS.usual["stop"]},
 )
 MALFORMED: Final = "INVALID_TOOL_GENERATION"
-"""The name that version 2 gives such a failure."""
+"""Version 2's name for such a failure."""
 # `other` blocks: the type of their event, the field with the list, and a field that each item has.
 V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "search_query": ("search-queries-generation", "search_queries", "text"),
@@ -66,7 +66,7 @@ def is_v1_citation(citation: Citation) -> bool:
 
 
 def is_whole(block: Block) -> bool:
-    """Whether a block is anything but a truncated call or a call whose arguments are not an object."""
+    """Whether a block can be written; false for a truncated call, and for arguments other than an object."""
     return not isinstance(block, ToolCall) or (block.complete and isinstance(block.arguments, dict))
 
 
@@ -81,7 +81,7 @@ def make_malformed_error(call: ToolCall) -> Error:
 
 
 def encode_stop(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and its meaning by itself."""
+    """Return the `finish_reason`, and what it means on its own."""
     word = V1_STOP_WORDS.of(stop, called=False)
     return word, V1_STOP_WORDS.meaning(word)
 
@@ -101,7 +101,7 @@ def _without_malformed(outcome: Outcome) -> Outcome:
 
 
 def _calls_at_the_end(outcome: Outcome) -> Outcome:
-    """Return the outcome with a single text, where the first one was, and complete calls at the end."""
+    """Return the outcome with all text joined where the first text was, and complete calls at the end."""
     content: list[Block] = []
     position: int | None = None
     for block in outcome.content:

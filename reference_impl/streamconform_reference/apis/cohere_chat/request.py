@@ -10,8 +10,7 @@ https://docs.cohere.com/docs/reasoning, and the types of the `cohere` package 7.
 - A result that is a JSON object becomes a document, which the model can cite; any other result is text.
   Images are moved to a user message after the results, because a result cannot contain them.
 - `strict_tools` applies to all tools or none: it is set if every tool is strict.
-- Reasoning models think
-  by default; the only options are to disable thinking and to set a budget.
+- Reasoning models think by default; the only options are to disable thinking and to set a budget.
 """
 
 from __future__ import annotations

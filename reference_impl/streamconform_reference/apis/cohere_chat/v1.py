@@ -5,11 +5,11 @@ recorded streams.
 
 Undocumented behavior, and differences between models:
 
-- Calls arrive in pieces (`tool-calls-chunk`), complete (`tool-calls-generation`), or both. They end when they
-  arrive complete. Pieces may lack the index; a name then starts a call. There are no ids.
+- Calls arrive in pieces (`tool-calls-chunk`), complete (`tool-calls-generation`), or both. A call ends when
+  it arrives complete. Pieces may lack the index; a name then starts a call. There are no ids.
 - `tool-calls-chunk` may contain text, which v2 calls the plan. In v1 it is part of the answer's `text`, next
   to the calls and in the history, so it is read as text.
-- `stream-end` repeats the complete answer, of which nothing is added twice. Its `response` has the form of
+- `stream-end` repeats the complete answer; only the missing parts are added. Its `response` has the form of
   the non-streaming answer.
 - `finish_reason` is `COMPLETE` after tool calls, and missing from the `response` of older streams.
 - Searches and their results become `other` blocks at the position where they arrived. Citations belong to the
@@ -32,7 +32,8 @@ from .terminal import end_answer, read_counts, set_stop
 
 _TEXT: Final = "text"  # the slot of the only text block
 
-# Lists in the final response whose items earlier events may have sent, and the kind of an item's block.
+# Lists in the final response, whose items may already have arrived in earlier events, and the block kind of
+# their items.
 _OTHER_KINDS: Final[Mapping[str, str]] = {
     "search_queries": "search_query",
     "search_results": "search_result",
@@ -45,7 +46,7 @@ class V1Stream:
     """One answer of v1, and the parts that have arrived."""
 
     def __init__(self, message: Assembler) -> None:
-        """Start before the first event."""
+        """Start with no events."""
         self.message = message
         self.calls = 0  # the number of calls that have started
         self._numbers: dict[int, int] = {}  # call numbers by the index of their pieces
@@ -100,7 +101,7 @@ class V1Stream:
         self.read_calls(read_objects(response, "tool_calls"))
 
     def _to_parameters(self, slot: tuple[str, int], whole: Any) -> Any:
-        """Return parameters as text if fragments arrived, so that they complete or contradict those."""
+        """Return the parameters; if fragments arrived, as text that completes or contradicts them."""
         return codec.dumps(whole).decode() if self.message.text(slot) else whole
 
 

@@ -5,8 +5,8 @@ the `cohere` package 7.3.1, and recorded streams.
 
 Undocumented behavior, and differences between servers:
 
-- The index of a tool call counts calls, and that of content counts blocks; each starts at 0. An event without
-  an index belongs to the block or call that started last.
+- The index of a tool call counts calls, and the index of content counts blocks; each starts at 0. An event
+  without an index belongs to the block or call that started last.
 - `tool_calls` and `citations` are objects in a stream, but lists without streaming.
 - `tool_plan` is the model's reasoning before it calls tools, in a field next to the content. It becomes
   thinking, because Cohere calls it a reflection, and it is not an answer to the user.
@@ -40,7 +40,7 @@ class V2Stream:
     """One answer of v2, and the slots of its blocks."""
 
     def __init__(self, message: Assembler) -> None:
-        """Start before the first event."""
+        """Start with no events."""
         self.message = message
         self._started = 0
         self._current: dict[str, Hashable] = {}  # the latest slot of `content`, `call` and `plan`
@@ -56,7 +56,7 @@ class V2Stream:
         return slot
 
     def find_slot(self, kind: str, payload: Payload) -> Hashable:
-        """Return the slot that a delta or an end belongs to."""
+        """Return the slot that a delta or an end event belongs to."""
         index = payload.get("index")
         return (kind, index) if type(index) is int else self._current.get(kind, (kind, None))
 

@@ -75,14 +75,14 @@ class FunctionCalls:
         self.open = None
 
     def add_provider_call(self, part: Payload, signature: str) -> None:
-        """Read a call of a tool that the provider runs; its response arrives as another part."""
+        """Read a call to a tool that the provider runs; the tool's response arrives as another part."""
         self.close()
         self._start(part, _text(part.get("id")), _text(part.get("toolType")), provider=True)
         self.message.sign_content(self.open, signature)
         self.close()
 
     def _continues(self, part: Payload, call_id: str, name: str) -> bool:
-        """Whether a part with a name continues the open call: it repeats its id or has partial arguments."""
+        """Whether a part with a name continues the open call: it repeats the id or has partial arguments."""
         if self.open is None or (call_id, name) != self._open_name:
             return False
         return bool(call_id or _read_entries(part))

@@ -12,7 +12,7 @@ Undocumented behavior, and differences between servers:
 - `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
   `finishMessage`. Some clients re-encode reasons as enum numbers.
 - `content` may be absent, empty, or without `parts`. Only `thought: true` marks text as thinking; a
-  `thoughtSignature` does not. It belongs to the text or call of its part; see `prose`.
+  `thoughtSignature` does not. The signature belongs to the text or call in its part; see `prose`.
 - An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
 - Candidates other than 0 are ignored; index 0 is omitted on the wire.
 - Code that the provider ran, its results, images and grounding data are `other` blocks. Grounding and
@@ -44,7 +44,7 @@ PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
 
 _BILLED_TOOLS: Final = frozenset({"executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
-"""Parts of the provider's tools whose results are, or may be, charged as input."""
+"""Parts from the provider's tools whose results are, or may be, charged as input."""
 # Metadata of the candidate, which later chunks repeat.
 METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 _METADATA: Final = frozenset(METADATA)
@@ -91,19 +91,19 @@ class GoogleGenerateDecoder(Decoder):
     calls_factory: ClassVar[type[FunctionCalls]] = FunctionCalls
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self.prose = SignedProse(self.message)
         self.calls = self.calls_factory(self.message, self.prose.end)
         self.finish: str | None = None
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
         self._billing: Billing | None = None
-        self._details: list[Any] = []  # what `_billing` was read from: it is the same in almost every chunk
+        self._details: list[Any] = []  # the source of `_billing`, which is the same in almost every chunk
         self._searched = False
         self._ran_other_tools = False
 
     def receive_frame(self, frame: Frame) -> None:
-        """Decode one frame; a frame that is an array, as some errors are, counts as its elements."""
+        """Decode one frame; an array, which some errors are, is decoded element by element."""
         # `[DONE]`, which gateways append, begins like an array.
         if not frame.data.startswith(b"[") or frame.data.strip() == DONE_MARK:
             super().receive_frame(frame)
@@ -201,14 +201,14 @@ class GoogleGenerateDecoder(Decoder):
             self.calls.close()
 
     def read_feedback(self, feedback: Any) -> None:
-        """Set the reason why the prompt was blocked, if it was; there are no candidates then."""
+        """Set the reason why the prompt was blocked, if it was; in that case, there are no candidates."""
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
         if blocked:
             self.finish = read_enum(blocked, "blockReason")
             self.message.stop("content_filter", self.finish)
 
     def end_of_body(self) -> None:
-        """End the answer; it is complete if there was a reason, unless that names a failure."""
+        """End the answer; it is complete if there was a reason, unless the reason names a failure."""
         if self.message.ended:
             return
         if self.finish is None:

@@ -7,10 +7,10 @@ https://ai.google.dev/gemini-api/docs/thought-signatures
 - A call is one part, so it waits until it is complete; a truncated call is never written. Only Vertex AI
   streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
   `MALFORMED_FUNCTION_CALL`, as in the API.
-- The signature of a call is on its part. That of text or thinking is on an empty part after it, because the
-  text is written as it arrives.
-- Usage is written with the next chunk. An error is an event like the others: Google's own errors are between
-  events, where most clients do not see them.
+- A call's signature is on the call's part. The signature of text or thinking is on an empty part after it,
+  because the text is written as it arrives.
+- Usage is written with the next chunk. An error is an event like any other, whereas Google's own servers send
+  errors between events, where most clients do not see them.
 - A body that ends without an answer has one chunk with the model and id.
 """
 
@@ -111,7 +111,7 @@ class GoogleGenerateEncoder:
     """Writes one response of `:streamGenerateContent`, as events or, with `json_array`, as an array."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte."""
+        """Start an answer."""
         del created
         self._names = {"modelVersion": model, "responseId": response_id}
         self._array = framing == _ARRAY
@@ -183,7 +183,7 @@ class GoogleGenerateEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single document, an error document if it is not complete."""
+    """Return the answer as a single document, or as an error document if it is not complete."""
     del created
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     error = expressed.error

@@ -1,8 +1,8 @@
 """The two framings of Gemini: server-sent events with `alt=sse`, otherwise one JSON array.
 
 The first byte decides, not the content type, because gateways send each framing under the other's content
-type. An error after the first chunk is often a bare JSON document instead of an event, over several lines and
-perhaps in its own array; google-genai reads it too.
+type. An error after the first chunk is often a bare JSON document instead of an event, spread over several
+lines and sometimes in its own array; google-genai reads it too.
 
 Source: https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent and
 https://github.com/googleapis/python-genai/blob/main/google/genai/_api_client.py
@@ -22,7 +22,7 @@ _LONGEST_HEAD: Final = 1024  # white space before the byte that decides
 
 
 class GoogleSseFraming(SseFraming):
-    """Server-sent events, possibly with JSON documents between them whose lines have no `data:`.
+    """Server-sent events, possibly interspersed with JSON documents whose lines have no `data:`.
 
     A body that starts with such a document is an error document, not a stream.
     """
@@ -42,7 +42,7 @@ class GoogleFraming:
     """A framing that is chosen by the first byte; see `streamconform_reference.framing.Framing`."""
 
     def __init__(self) -> None:
-        """Start before the first byte of a body."""
+        """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
         self._head = b""
@@ -59,7 +59,7 @@ class GoogleFraming:
         return self._receive(self._choose(), data)
 
     def end(self) -> list[Frame]:
-        """End the body; return the last frame if only its end mark is missing."""
+        """End the body; return the last frame if only its terminator is missing."""
         frames = [] if self._chosen else self._receive(self._choose(), self._head)
         chosen = self._choose()
         frames += chosen.end()

@@ -68,7 +68,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.finished: dict[int, bool] = {}
         self.calling = self.failed = self.blocked = False
         self.id: Any = None

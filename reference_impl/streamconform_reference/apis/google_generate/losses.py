@@ -55,7 +55,7 @@ STOP_WORDS: Final = StopReasons(
 )
 MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
 _BLOCKED: Final = frozenset({"JAILBREAK", "OTHER"})
-"""Block reasons for prompts that have a different meaning, or none, as finish reasons."""
+"""Block reasons for prompts; as finish reasons, they have a different meaning or none."""
 _PARTS: Final = frozenset(PARTS) - {"functionCall", "toolCall"}
 
 

@@ -24,8 +24,8 @@ _STEP: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROLS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _MAX_DEPTH: Final = 64
-# Elements without a value are omitted, for example empty objects, so an index may be ahead of the array;
-# the limit keeps a short path from creating a huge array.
+# Elements without a value are omitted, for example empty objects, so an index may be beyond the end of the
+# array; the limit keeps a short path from creating a huge array.
 _MAX_GAP: Final = 256
 
 _VALUE_KEYS: Final = ("numberValue", "boolValue", "listValue", "structValue")

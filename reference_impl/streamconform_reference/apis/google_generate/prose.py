@@ -6,7 +6,7 @@ Any part may have a signature, which the client must return on the same part, an
 merged with an unsigned one. Signed text is therefore a separate block, often an empty one. Thinking arrives
 in pieces, the last of which is signed, so the signature ends the block.
 
-In the normal form, an image or another part without a common form cannot have a signature. Its signature is
+In the normal form, `other` blocks, such as images, cannot have a signature. The signature of such a part is
 put on the thinking before it, or else on thinking without text.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
@@ -47,7 +47,7 @@ class SignedProse:
             self.end()
 
     def sign_other(self, signature: str) -> None:
-        """Put the signature of a part without a common form on thinking, and end the open block."""
+        """Put the signature of a part that becomes an `other` block on thinking, and end the open block."""
         if signature:
             if self._kind != "thinking":
                 self.end()

@@ -7,10 +7,10 @@ the types of the `google-genai` package 3.4.0.
 - The model is in the path. The method name selects streaming.
 - Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
 - An answer is one `content` with all its calls, and all results are one user `content`, in the same order.
-- A result is in `output`, or in `error` if the tool failed. It is never the response itself, because an
-  object that happens to have the key `error` would count as a failure. For Gemini 3, images are parts of the
-  response; for earlier models, which would ignore those, they are parts next to it.
-- A signature is sent back on its original part. For images and other parts without a common form, it is in
+- A result is in `output`, or in `error` if the tool failed. The result is never the response itself, because
+  an object that happens to have the key `error` would count as a failure. For Gemini 3, images are parts of
+  the response; for earlier models, which would ignore those, they are parts next to it.
+- A signature is sent back on its original part. For `other` blocks, such as images, the signature is in
   thinking without text, directly before them.
 - Gemini 3 rejects an answer by another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE` is
   the value that Google documents for such histories.

@@ -7,10 +7,11 @@ Undocumented behavior, and differences between servers:
 
 - The payload's `event_type` decides. `interaction.completed` ends the answer, whatever its status; `[DONE]`
   alone does not.
-- Until June 2026, the events had other names (`content.start`), which emulating servers still send.
+- Until June 2026, the events had other names (`content.start`), which servers that emulate the API still
+  send.
 - Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as the totals so
   far. `step_usage` covers only one step and is ignored.
-- If the request is refused after the stream has begun, a JSON document on a separate line may end it
+- If the request is refused after the stream has begun, a JSON document on a separate line may end the stream
   (googleapis/js-genai#1973).
 - A `failed` status or an `error` event makes the answer an error, even if its code says that the answer was
   blocked.
@@ -116,7 +117,7 @@ class GoogleInteractionsDecoder(Decoder):
     steps_factory: ClassVar[type[Steps]] = Steps
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self.steps = self.steps_factory(self.message)
         self.totals = Totals()
 

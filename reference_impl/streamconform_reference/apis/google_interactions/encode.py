@@ -2,12 +2,12 @@
 
 Source: https://ai.google.dev/api/interactions-api and recorded streams
 
-- Only one step is open at a time: the pieces of others wait until it ends. A step of text or thinking starts
-  with its first piece, so that no step is empty.
+- Only one step is open at a time: the pieces of other steps wait until it ends. A step of text or thinking
+  starts with its first piece, so that no step is empty.
 - The start of a call has an empty object as arguments; the real arguments follow as text. The first fragment
-  is empty. An open call that has to end is made unparseable (`arguments_text`).
-- A tool that the provider ran is written as one of Google's if it has such a name, or else as one of an MCP
-  server.
+  is empty. An open call that has to end is made unparseable (see `arguments_text`).
+- A tool that the provider ran is written as one of Google's tools if it has the name of one, or else as a
+  tool of an MCP server.
 - Usage is only in the last event.
 """
 
@@ -72,7 +72,7 @@ class GoogleInteractionsEncoder:
     """Writes one response of `POST /v1beta/interactions` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing, and its events contain no time."""
+        """Start an answer; the API has only one framing, and its events contain no time."""
         del framing, created
         self._head: Json = {"id": response_id, "object": "interaction", "model": model}
         self._steps = BlockSequencer()
@@ -189,7 +189,7 @@ class GoogleInteractionsEncoder:
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
-        """Stop the open step although it has not ended, if there is one."""
+        """Stop the open step, if there is one, although it has not ended."""
         if self._open is None:
             return
         self._fresh = False
@@ -201,7 +201,7 @@ class GoogleInteractionsEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single document, an error document if it is not complete."""
+    """Return the answer as a single document, or as an error document if it is not complete."""
     del created
     written = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if written.status != "complete":

@@ -51,7 +51,7 @@ FINAL: Final = frozenset(
         "cancelled",
     ]
 )
-"""The statuses with which an interaction ends."""
+"""The statuses that end an interaction."""
 
 
 class GoogleInteractionsGrammar(Grammar):
@@ -99,7 +99,7 @@ class GoogleInteractionsGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.steps = GrammarBlocks("step")
         self.ids: set[str] = set()
         self.broken_calls: list[str] = []

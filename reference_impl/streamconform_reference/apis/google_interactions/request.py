@@ -3,12 +3,13 @@
 Source: https://ai.google.dev/api/interactions-api#CreateInteraction,
 https://ai.google.dev/gemini-api/docs/interactions, and the types of the `google-genai` package 3.4.0.
 
-- `store` is true by default, so it is always sent, as false. The history is then in `input`, as steps.
+- `store` is true by default, so the request always sets it to false. The history is then in `input`, as
+  steps.
 - Thought steps are sent back at their position, with their summary and signature; without them, the API
   rejects a call that is sent back (allenhutchison/obsidian-gemini#1269).
 - A result is a step after the calls. Its value is sent unchanged if it is a single JSON object, as contents
   if it has images, and otherwise as text.
-- Calls of Google's tools, and their results, are sent back as the same steps.
+- Calls to Google's tools, and their results, are sent back as the same steps.
 - There is no option for "one call at most", and thinking cannot be switched off.
 """
 

@@ -6,7 +6,7 @@
   empty, because some servers send empty ones first.
 - `function_call`: a call for the client. Its arguments are an empty object in the start and fragments of text
   in the deltas; a complete object replaces everything before it.
-- Any other step whose type ends with `_call` is a call of one of Google's tools, named after its type.
+- Any other step whose type ends with `_call` is a call to one of Google's tools, named after its type.
 - All remaining steps are `other` blocks of the same type, including the data in their deltas.
 - `user_input` repeats the request and is left out.
 
@@ -57,14 +57,15 @@ class Steps:
         self.kinds: set[str] = set()
         """The types of the steps so far."""
         self.error: Any = None
-        """The error of a `model_output`, if one had any."""
+        """The error of a `model_output`, if one had an error."""
         self._steps: dict[int, Step] = {}
         self._last: Step | None = None
 
     def start(self, index: int | None, data: Payload) -> None:
         """Start a step, with what its start contains.
 
-        Raises: BrokenPayloadError: the step has no type.
+        Raises:
+            BrokenPayloadError: the step has no type.
         """
         kind = data.get("type")
         if not isinstance(kind, str):
@@ -85,9 +86,10 @@ class Steps:
             self.message.add_other(kind, data, slot=step)
 
     def start_content(self, index: int | None, data: Payload) -> None:
-        """Start a content item of the first schema as the step that replaced it.
+        """Start a content item of the first schema as the kind of step that replaced it.
 
-        Raises: BrokenPayloadError: the item has no type.
+        Raises:
+            BrokenPayloadError: the item has no type.
         """
         kind = data.get("type")
         is_step = isinstance(kind, str) and (kind == "thought" or kind.endswith((_CALL, "_result")))

@@ -41,7 +41,7 @@ class Totals:
     """The totals so far; the last report of each wins."""
 
     def __init__(self) -> None:
-        """Start before the first report."""
+        """Start with no usage."""
         self._counts: dict[str, int] = {}
 
     def update(self, usage: Payload) -> None:

@@ -80,7 +80,7 @@ class OllamaChatDecoder(Decoder):
     fields: ClassVar[Mapping[str, FieldHandler]] = FIELDS
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self.prose = Prose(self.message)
         self._calls = 0
 

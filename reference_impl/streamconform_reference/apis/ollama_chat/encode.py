@@ -6,8 +6,8 @@ https://github.com/ollama/ollama/blob/main/api/types.go
 - Every record contains the model and text, possibly empty. The first record contains nothing else, so that a
   client knows the model from the start. Such a record also keeps an idle stream alive, because some clients
   fail on blank lines.
-- A call is written when it has ended, because its arguments are an object; calls are therefore in the order
-  of their ends.
+- A call is written when it ends, because its arguments are an object; calls are therefore in the order in
+  which they end.
 - Durations are omitted, because nothing measures them.
 """
 
@@ -44,7 +44,7 @@ class OllamaChatEncoder:
     """Writes one response of `POST /api/chat`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing, and its answers contain no id."""
+        """Start an answer; the API has only one framing, and its answers contain no id."""
         del response_id, framing
         self._head = _head(model, created)
         self._calls = 0
@@ -86,7 +86,7 @@ class OllamaChatEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single record; an error if it is not complete."""
+    """Return the answer as a single record, or an error if it is not complete."""
     del response_id
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":

@@ -60,7 +60,7 @@ class OllamaChatGrammar(Grammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.model: Any = None
         self.ids: set[str] = set()
 

@@ -44,9 +44,9 @@ from .usage import compute_buckets, find_usages, read_counts
 
 FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
 
-# The first five are OpenAI's. The rest are from Mistral, https://docs.mistral.ai/api; DeepSeek,
-# https://api-docs.deepseek.com/api/create-chat-completion; OpenRouter, Zhipu, Bedrock's gateway and
-# older servers of open models.
+# The first five are OpenAI's. The others come from Mistral, https://docs.mistral.ai/api; DeepSeek,
+# https://api-docs.deepseek.com/api/create-chat-completion; OpenRouter, Zhipu, Bedrock's gateway and older
+# servers of open models.
 STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "stop": "stop",
     "length": "length",
@@ -170,7 +170,7 @@ class OpenaiChatDecoder(Decoder):
     calls_factory: ClassVar[type[ToolCalls]] = ToolCalls
 
     def begin(self) -> None:
-        """Set the state that is kept between payloads."""
+        """Initialize the state that is kept between payloads."""
         self.prose = Prose(self.message)
         self.calls = self.calls_factory(self.message, self.prose.end)
         self.citations = Citations(self.message)
@@ -258,7 +258,7 @@ class OpenaiChatDecoder(Decoder):
             changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
             for usage in find_usages(payload, choice):
-                tier = usage.get("service_tier")  # Mistral's place for it
+                tier = usage.get("service_tier")  # where Mistral puts it
                 if not self._service_tier and isinstance(tier, str):
                     self._service_tier = tier
                 counts = read_counts(usage)

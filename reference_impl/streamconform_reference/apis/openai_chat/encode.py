@@ -71,7 +71,7 @@ class OpenaiChatEncoder:
     """Writes one response of `POST /v1/chat/completions` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing."""
+        """Start an answer; the API has only one framing."""
         del framing
         self._head = _head(model, response_id, created, "chat.completion.chunk")
         self._calls: dict[int, _Call] = {}
@@ -162,7 +162,7 @@ class OpenaiChatEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the answer as a single document, an error document if it is not complete."""
+    """Return the answer as a single document, or as an error document if it is not complete."""
     expressed = apply_losses({_API: LOSSES}, _API, outcome, form="document")
     if expressed.status != "complete":
         return {"error": _error(expressed.error)}

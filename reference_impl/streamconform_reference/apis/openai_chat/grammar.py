@@ -86,7 +86,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
     }
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.choices: dict[int, Choice] = {}
         self.id: Any = None
         self.model: Any = None

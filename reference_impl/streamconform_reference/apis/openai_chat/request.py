@@ -219,7 +219,7 @@ def _build_user_part(part: Block) -> dict[str, Any]:
 
 
 def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | None:
-    """Return the message of an answer, None if it would be empty."""
+    """Return the message of an answer, or None if it would be empty."""
     texts = [block["text"] for block in turn.blocks if block["type"] == "text"]
     refusals = [block["text"] for block in turn.blocks if block["type"] == "refusal"]
     calls = [build_tool_call(block) for block in turn.blocks if is_client_call(block)]

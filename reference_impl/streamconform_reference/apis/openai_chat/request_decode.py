@@ -6,7 +6,7 @@ Source: https://platform.openai.com/docs/api-reference/chat/create and the types
 - `system` and `developer` messages become paragraphs of a single system prompt, wherever they are.
 - Adjacent `tool` messages are the results of one answer.
 - The text of arguments is kept next to their value; text that cannot be parsed stays text.
-- Clients of hosts that show thinking send it back; only OpenRouter's details have a signature.
+- Clients of hosts that show thinking send the thinking back; only OpenRouter's details have a signature.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class WireCall:
     repeats: bool = False
     """Whether a fragment was longer than the previous one and started with it."""
     free_text: bool = False
-    """Whether the arguments are not JSON, so that truncation cannot be seen in them."""
+    """Whether the arguments are not JSON, so they do not reveal whether they were truncated."""
     ended: bool = False
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
@@ -120,7 +120,7 @@ class ToolCalls:
         self.message.sign_content(call.slot, fragment.signature)
 
     def sign_first(self, entries: Any, signature: str) -> None:
-        """Sign the call of the first entry, because the signature came next to the list of calls."""
+        """Sign the call in the first entry, because the signature came next to the list of calls."""
         first = entries[0] if isinstance(entries, list) and entries else None
         index = first.get("index") if isinstance(first, dict) else None
         known = self._by_index.get(index) if type(index) is int else self._last

@@ -1,7 +1,7 @@
 """The output items that are tool calls, by type, with their executor, name and arguments.
 
-The client runs a call if the API waits for an item with its output. Tools that OpenAI hosts have neither a
-name nor a common form of arguments, so their name is the type without `_call`, and their arguments are the
+The client runs a call if the API waits for an item with its output. Tools hosted by OpenAI have neither a
+name nor arguments in a common form, so their name is the type without `_call`, and their arguments are the
 field with the query. Their results are in the finished item, which becomes an `other` block of the same type.
 
 Source: https://platform.openai.com/docs/guides/tools and the guides below it (function calling,
@@ -79,7 +79,7 @@ def read_field(key: str) -> Callable[[Payload], Any]:
 
 
 def read_fields(*keys: str) -> Callable[[Payload], Any]:
-    """Return a function that reads an object, keeping those of these fields that are present."""
+    """Return a function that reads an object, keeping whichever of these fields are present."""
 
     def read(item: Payload) -> Any:
         return {key: item[key] for key in keys if item.get(key) is not None}

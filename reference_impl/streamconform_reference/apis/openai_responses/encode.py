@@ -8,7 +8,7 @@ https://platform.openai.com/docs/api-reference/responses/object
   `encrypted_content`.
 - Arguments are text: a value becomes one fragment, even `{}`. A call whose arguments are the text itself
   belongs to a custom tool.
-- A call of a hosted tool waits for its result, because one item contains both, in the API's own form. Other
+- A call to a hosted tool waits for its result, because one item contains both, in the API's own form. Other
   complete items wait until no prose is open, because OpenAI's servers never start one inside another.
 - A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never ended
   has to end with the answer, as `arguments_text` describes.
@@ -46,7 +46,7 @@ class OpenaiResponsesEncoder:
     """Writes one response of `POST /v1/responses` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start before the first byte; the API has a single framing."""
+        """Start an answer; the API has only one framing."""
         del framing
         self.response = build_response(model, response_id, created)
         """The response so far, as in the latest event."""
@@ -54,14 +54,14 @@ class OpenaiResponsesEncoder:
         self._number = 0
         self._items: list[MessageItem | ReasoningItem | CallItem | Json] = []
         self._open: dict[int, MessageItem | ReasoningItem | CallItem] = {}  # by position in the content
-        self._hosted: set[str] = set()  # ids of pending calls of hosted tools
+        self._hosted: set[str] = set()  # ids of pending calls to hosted tools
         self._waiting: list[Json] = []  # whole items
         self._refused = False
         self._usage: Usage | None = None
         self._ended = False
 
     def opening(self) -> bytes:
-        """Return the events that the response was created and is in progress."""
+        """Return the events that announce the response as created and in progress."""
         response = {"response": self.response}
         return self._write_event([("response.created", response), ("response.in_progress", response)])
 
@@ -203,7 +203,7 @@ class OpenaiResponsesEncoder:
 
 
 def write_document(outcome: Outcome, *, model: str, response_id: str, created: int = 0) -> Json:
-    """Return the response as a single document; an error document if it is not complete."""
+    """Return the response as a single document, or as an error document if it is not complete."""
     if outcome.status != "complete":
         encoded = encode_error(outcome.error or TRUNCATED)
         return {

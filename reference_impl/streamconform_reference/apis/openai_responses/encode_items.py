@@ -148,7 +148,7 @@ class ReasoningItem(_Item):
 
 @dataclass(slots=True, kw_only=True)
 class CallItem(_Item):
-    """A call of the client's function, or of a tool that takes free text."""
+    """A call to a function of the client, or to a tool that takes free text."""
 
     call_id: str
     name: str

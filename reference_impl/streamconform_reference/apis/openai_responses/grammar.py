@@ -57,7 +57,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
     order: ClassVar[Mapping[str, Step]] = ORDER
 
     def begin(self) -> None:
-        """Set the state that is kept between frames."""
+        """Initialize the state that is kept between frames."""
         self.items = GrammarBlocks("item", sequential=True)
         self.parts: dict[tuple[Any, str], GrammarBlocks] = {}
         self.names: dict[int, Any] = {}
@@ -102,7 +102,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield "item-id-constant", f"`{value[:40]}` after `{str(self.names[index])[:40]}`"
 
     def finish(self) -> Violations:
-        """Accept an error as the end even without a failed response after it, because both are documented."""
+        """Accept an error as the end even if no failed response follows; both forms are documented."""
         if self.errors and self.state != ENDED:
             self.state = ENDED
         yield from ()

@@ -108,7 +108,7 @@ class Items:
         return None if item.family == "call" and other else item
 
     def find_for_end(self, index: int | None, data: Payload) -> Item | None:
-        """Return the item that this event ends; an item that has ended only if the event repeats its end."""
+        """Return the item that this event ends, or whose end it repeats."""
         item = self._find(index, data)
         if item is None and index is None:
             item = self._open(_find_family(data["type"]))

@@ -78,7 +78,7 @@ _SERVER_ERROR: Final = "server_error"
 
 
 def is_own_citation(citation: Citation) -> bool:
-    """Whether a citation is one of the API's, with its fields next to its type, not under it."""
+    """Whether a citation has the API's own form, with its fields next to its type, not under it."""
     data = citation.data
     kind = data.get("type") if isinstance(data, dict) else None
     return kind in _ANNOTATIONS and kind not in data and CITATIONS.read(data) == citation
@@ -90,7 +90,7 @@ def is_item(other: Other) -> bool:
 
 
 def is_hosted_call(other: Other) -> bool:
-    """Whether a block is a finished call of a tool that OpenAI runs, with its query and its results."""
+    """Whether a block is a finished call to a tool that OpenAI runs, with its query and its results."""
     form = CALLS.get(other.kind)
     return form is not None and _is_of_kind(other) and form.executor(other.data, ()) == "provider"
 
@@ -127,14 +127,14 @@ def _drop_redaction(block: Block) -> Iterator[Block]:
 
 
 def has_text(block: Block) -> bool:
-    """Whether a block is anything but a text or refusal without text and citations."""
+    """Whether a block is worth writing; false for a text or refusal without text or citations."""
     if isinstance(block, Text):
         return bool(block.text or block.citations)
     return not isinstance(block, Refusal) or bool(block.text)
 
 
 def _limit_to_functions(loss: Loss) -> Loss:
-    """Return a row that applies only to function calls; calls of other tools are unchanged."""
+    """Return a row that applies only to function calls; calls to other tools are unchanged."""
 
     def apply(outcome: Outcome) -> Outcome:
         changed = zip(outcome.content, loss.apply(outcome).content, strict=True)
@@ -174,7 +174,7 @@ def _end_calls_as_answer(outcome: Outcome) -> Outcome:
 
 
 def encode_stop(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
-    """Return the status, or the reason of an incomplete response, and its meaning by itself.
+    """Return the status, or the reason if the response is incomplete, and what it means on its own.
 
     The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written
     unchanged: a client also treats it as unknown, never as success.

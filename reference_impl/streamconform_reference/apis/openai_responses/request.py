@@ -4,8 +4,8 @@ Source: https://platform.openai.com/docs/api-reference/responses/create,
 https://platform.openai.com/docs/guides/reasoning and https://platform.openai.com/docs/guides/function-calling,
 and the types of the `openai` package 3.54.0.
 
-- `store` is true by default, so it is always sent, as false. The model's thinking is then in the encrypted
-  content of its reasoning items, which is requested unless the model is known not to think.
+- `store` is true by default, so the request always sets it to false. The model's thinking is then in the
+  encrypted content of its reasoning items, which is requested unless the model is known not to think.
 - In an outcome, the encrypted content is the signature of the thinking, and there are no item ids. The types
   require an id for a reasoning item. Without stored state there is nothing to look up, and OpenAI responds to
   an id with 404 (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it
@@ -15,7 +15,7 @@ and the types of the `openai` package 3.54.0.
 - `strict` is true by default, so tools that are not strict send `false`.
 - Results are text, or parts if they contain an image. The API has no field for a failure, so the text
   describes it.
-- Calls of tools that the provider ran are sent back as their original items.
+- Calls that the provider ran are sent back as their original items.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ API: Final = "openai-responses"
 IDS: Final = r"[\s\S]{1,64}"
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
-# Items besides calls that the provider requires back.
+# Items, other than calls, that the provider requires back.
 _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
 
 
@@ -105,7 +105,7 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, a word unless it names a tool."""
+    """Return the tool choice, which is a word unless it names a tool."""
     return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 

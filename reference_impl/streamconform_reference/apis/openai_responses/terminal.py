@@ -1,8 +1,8 @@
 """Read the finished response: items missing from the stream, usage and stop reason.
 
 `response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing; on
-others, no items precede it. It therefore completes known items and adds unknown ones, and nothing is added
-twice.
+others, no items precede it. Therefore, known items are completed and unknown items are added, and nothing is
+added twice.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -71,11 +71,11 @@ def _recover_items(answer: ResponseState, response: Payload) -> None:
 
 
 def _take_usage(answer: ResponseState, response: Payload) -> None:
-    """Report the usage; the tier is the finished response's, as earlier events repeat the requested one."""
+    """Report the usage, with the finished response's tier, since earlier events repeat the requested one."""
     usage = response.get("usage")
     if isinstance(usage, dict):
         searches = fields.read_count(response, "tool_usage", "web_search", "num_requests")
-        if searches is None:  # xAI's place for it
+        if searches is None:  # where xAI puts it
             searches = fields.read_count(usage, "server_side_tool_usage_details", "web_search_calls")
         answer.message.report_usage(
             {**read_counts(usage), "web_searches": searches},

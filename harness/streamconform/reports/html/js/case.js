@@ -40,7 +40,7 @@ function makeCasePage(c, delivery, i) {
   ].filter(Boolean);
 }
 
-// What the case rests on: each fact with the page that says it, or the recording that shows it.
+// The evidence for the case: each fact, with the page that states it or the recording that shows it.
 function makeEvidence(facts) {
   if (!facts.length) return [];
   return [el("ul", { class: "evidence" }, facts.map(([says, from, read]) => el("li", {}, escapeNodes(says), " ",
@@ -48,7 +48,7 @@ function makeEvidence(facts) {
 }
 
 function makeSteps(failure) {
-  // The steps lead through the failures that the filters of the list select; a page opened by its address may be of another one.
+  // Step through the failures that match the list's filters, and this one: a page opened by its address may not match them.
   const listed = inOrder.filter((other) => other === failure || matchesFilters(other));
   const at = listed.indexOf(failure);
   if (at < 0) return null;

@@ -48,7 +48,7 @@ function diffBySubsequence(a, b, at) {
   return runs;
 }
 
-// Returns segments [differs, text] of two texts: compared word by word, and replaced words by their common ends.
+// Returns segments [differs, text] of two texts, compared word by word; the common start and end of replaced words count as equal.
 function diffTexts(a, b) {
   const splitWords = (text) => text.match(/[\p{L}\p{N}_]+|\s|[^\p{L}\p{N}_\s]/gu) || [];
   const one = splitWords(a);
@@ -98,7 +98,7 @@ function formatJson(input, like) {
   return JSON.stringify(sorted(input, like), null, 2) ?? "null";
 }
 
-// Returns a matcher in words, null for any other value.
+// Returns the description of a matcher, or null for any other value.
 function describeMatcher(value) {
   if (value === null || typeof value !== "object") return null;
   const list = (items) => items.map((item) => JSON.stringify(item)).join(", ");

@@ -57,7 +57,7 @@ function parseQuery(text) {
   });
 }
 
-// Returns a test of a case for each term but those of implementations, which select columns.
+// Returns a predicate on cases for each term except `impl:` terms, which select columns.
 function makeTests(terms) {
   return terms.filter(({ name }) => name !== "impl").map(({ term, name, value, excluded }) => {
     const test = FIELDS[name]?.(value) || ((testCase) => testCase.text.includes(term));
@@ -65,7 +65,7 @@ function makeTests(terms) {
   });
 }
 
-let unexpected = new Set(); // the cases with a failure of a selected implementation that fails the run
+let unexpected = new Set(); // the cases in which a selected implementation has a failure that fails the run
 
 function hasVerdict(testCase, impls, name) {
   if (name === "unexpected") return unexpected.has(testCase.number);
@@ -121,7 +121,7 @@ function failedWith(failure, verdict) {
 let timer = 0;
 form.addEventListener("input", () => {
   for (const key of KEYS) filter[key] = form[key].value;
-  lastList = filtersAddress({}); // where the way back leads, even before the address has changed
+  lastList = filtersAddress({}); // the target of the link back, even before the address has changed
   drawLists();
   clearTimeout(timer); // browsers limit how often the address may change
   timer = setTimeout(writeAddress, 200);
@@ -132,7 +132,7 @@ function writeAddress() {
   if (page.hidden) history.replaceState(null, "", lastList);
 }
 
-// The address of the list has to be right when a link leads away from it, for the browser's own way back.
+// The list's address must be up to date before a link leaves the list, so that the browser's Back button returns to it.
 overview.addEventListener("click", (event) => { if (event.target.closest("a")) writeAddress(); }, true);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", (event) => {

@@ -2,7 +2,7 @@
 
 const TAGS_SHOWN = 24;
 const CASES_AT_ONCE = 200;
-const FEW = 40; // topics are unfolded at first if there are at most so many cases
+const FEW = 40; // topics are unfolded at first if there are at most this many cases
 const unfolded = new Set();
 
 function makeHead(what) {

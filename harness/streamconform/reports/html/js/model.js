@@ -8,7 +8,7 @@ const run = JSON.parse(document.getElementById("data").textContent);
 const LETTERS = "fehtwkpx"; // worst first
 const AT = Object.fromEntries([...LETTERS].map((letter, at) => [letter, at]));
 const NAMES = { p: "pass", f: "fail", w: "warn", k: "known", t: "stale", x: "skipped", e: "faulted", h: "hang" };
-const LABELS = { ...NAMES, t: "fixed (remove from list)", e: "adapter error", h: "timed out" }; // for people; NAMES are in addresses
+const LABELS = { ...NAMES, t: "fixed (remove from list)", e: "adapter error", h: "timed out" }; // for display; addresses contain NAMES
 const SIGNS = { p: "✓", f: "✗", w: "!", k: "K", t: "S", x: "–", e: "E", h: "H", m: "~" };
 const LETTER = Object.fromEntries(Object.entries(NAMES).map(([letter, name]) => [name, letter]));
 
@@ -68,7 +68,7 @@ function findWorst(count) {
   return at < 0 ? "." : LETTERS[at];
 }
 
-// The number of trials of each verdict that a failure stands for: in some deliveries the same difference only warns.
+// The number of trials of each verdict that a failure represents: in some deliveries the same difference is only a warning.
 const numberOf = new Map(run.deliveries.map((name, at) => [name, at]));
 for (const failure of run.failures) {
   const all = listLetters(failure.i, failure.c);

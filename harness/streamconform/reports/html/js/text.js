@@ -1,4 +1,4 @@
-// Elements and text. Text from outside only ever becomes text nodes, never markup, and is escaped where it does not print.
+// Elements and text. Untrusted text always becomes text nodes, never markup; characters that do not print are escaped.
 
 const NOT_GRAPHIC = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 const SHORT = { 9: "\\t", 10: "\\n", 13: "\\r" };
@@ -64,7 +64,7 @@ function formatCount(count, noun) {
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
 
-// Tells screen readers.
+// Announces the message to screen readers.
 function announce(message) {
   document.getElementById("status").textContent = message;
 }

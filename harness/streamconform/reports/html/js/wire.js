@@ -1,6 +1,6 @@
 // The wire of a trial: frames with offsets, times and reads; payloads or raw bytes; events beside them.
 
-const ALL_FRAMES = 24; // so many are all shown at first
+const ALL_FRAMES = 24; // up to this many frames are all shown at first
 const AROUND = 1;
 const MAX_MARKED = 24;
 const RAW_SHOWN = 3000;

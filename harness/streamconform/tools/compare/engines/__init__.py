@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 from streamconform.tools.compare.inputs.partition import Partition
 
 Work = Callable[[Any, Partition, str | None], Any]
-"""A function in `work.py` that takes the job, a partition, and a file whose presence stops the work."""
+"""A function in `work.py` that takes the job, a partition, and a file that stops the work once it exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Death:
     reason: str
     """In one line."""
     counts: bool = True
-    """Whether the partition may be to blame; otherwise only the connection was lost."""
+    """Whether the partition may be to blame; false if only the connection was lost."""
 
 
 class Engine(Protocol):
@@ -36,10 +36,10 @@ class Engine(Protocol):
         """Stop what was started."""
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
-        """Submit a call of `work` to a worker."""
+        """Submit a call to `work` to a worker."""
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
         """Wait for at least one submitted partition; yield those that are done, with a result or a `Death`.
 
-        Exceptions that concern the whole run are raised: `ImplementationError`, `UsageError`.
+        Raises exceptions that concern the entire run: `ImplementationError`, `UsageError`.
         """

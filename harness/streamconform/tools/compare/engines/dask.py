@@ -1,7 +1,7 @@
 """The engine on a Dask cluster: a running one, or a new one on this machine.
 
-Dask repeats a partition whose worker died. This module adds one case that Dask cannot detect: a partition
-whose result was lost together with the connection to the scheduler is submitted again.
+Dask retries a partition whose worker died. This module handles one case that Dask cannot detect: it submits a
+partition again if the result was lost because the connection to the scheduler was lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONNECT_SECONDS: Final = 3
 RECONNECT_SECONDS: Final = 120.0
 """How long the scheduler may be unreachable before the run ends."""
 LOCAL_CLUSTER: Final = {
-    # The caller repeats a partition whose worker died, and counts the attempts.
+    # The caller retries a partition whose worker died, and counts the attempts.
     "distributed.scheduler.allowed-failures": 0,
     # Dask samples the stack of each worker a hundred times per second.
     "distributed.worker.profile.enabled": False,
@@ -30,7 +30,7 @@ LOCAL_CLUSTER: Final = {
 PER_WORKER: Final = 2
 """Partitions submitted per worker thread, so that the next one is ready when one is done."""
 WAIT_SECONDS: Final = 5.0
-"""Interval at which the connection to the scheduler is checked while nothing happens."""
+"""The interval between checks of the connection to the scheduler while nothing happens."""
 
 
 class DaskEngine:
@@ -66,7 +66,7 @@ class DaskEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the implementations on the workers, and a cluster that was started here."""
+        """Stop the implementations on the workers, and the cluster if it was started here."""
         try:
             if self._client.status == "running":
                 self._client.cancel(list(self._pending))
@@ -90,13 +90,13 @@ class DaskEngine:
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
         """Submit a partition."""
-        # Dask's own retries are for exceptions; a death of the worker is repeated up to
+        # These retries are for exceptions; after a worker's death, Dask retries up to
         # `distributed.scheduler.allowed-failures` times.
         future = self._client.submit(work, request, partition, None, pure=False)
         self._pending[future] = work, request, partition
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield the workers' results."""
+        """Yield results as workers return them."""
         distributed = self._distributed
         done: list[Any] = []
         while not done:

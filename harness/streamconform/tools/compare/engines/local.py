@@ -34,7 +34,7 @@ class InlineEngine:
     slots = 1
 
     def __init__(self) -> None:
-        """Start without work."""
+        """Start with no submitted work."""
         self._queue: deque[tuple[Work, Any, Partition]] = deque()
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class InlineEngine:
         work.close_examiners()
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
-        """Queue a call of `work`."""
+        """Queue a call to `work`."""
         self._queue.append((work, request, partition))
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
@@ -64,8 +64,8 @@ class InlineEngine:
 class ProcessEngine:
     """Examines partitions in local processes.
 
-    Each process has its own pool, because if a process in a larger pool ended, its partition would be
-    unknown.
+    Each process has its own pool: if a process in a larger pool ended, there would be no way to know its
+    partition.
     """
 
     def __init__(self, workers: int) -> None:
@@ -104,7 +104,7 @@ class ProcessEngine:
         self._pending[future] = partition, pool
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
-        """Yield the processes' results."""
+        """Yield results as processes return them."""
         done, _ = concurrent.futures.wait(self._pending, return_when=concurrent.futures.FIRST_COMPLETED)
         for future in done:
             partition, pool = self._pending.pop(future)
@@ -129,7 +129,7 @@ class ProcessEngine:
 
 
 def _create_context() -> multiprocessing.context.BaseContext:
-    """Return the start method of workers, which inherit no threads or open files from this process.
+    """Return the start method for workers, which inherit no threads or open files from this process.
 
     On Linux they are forked from a process that has already imported the modules they need, which saves most
     of their start-up time. Elsewhere, system libraries may not survive a fork.
@@ -143,7 +143,7 @@ def _create_context() -> multiprocessing.context.BaseContext:
 
 
 def describe_exception(error: BaseException) -> Death:
-    """Return the death for an exception in a worker."""
+    """Return the `Death` that represents an exception in a worker."""
     return Death(f"streamconform failed: {type(error).__name__}: {escape_line(str(error), 200)}")
 
 

@@ -1,10 +1,10 @@
-"""Read recordings from folders and files, local or by URL, with bounded memory.
+"""Read recordings from local or remote folders and files, with bounded memory.
 
 To add a format:
 
 1. Write a module with `split_NAME(url, size)`, which yields the partitions of a file, and
    `read_NAME(partition)`, which yields cases and unread recordings, one at a time.
-2. Add both to `READERS`, with the ends of the names of such files.
+2. Add both to `READERS`, with the suffixes of such files.
 3. Add a file of the format to `tests/compare/test_inputs.py`.
 """
 
@@ -33,7 +33,7 @@ Recordings = Iterator[Case | UnreadRecording]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The functions that divide and read files of a format."""
+    """The functions that divide and read the files of one format."""
 
     suffixes: tuple[str, ...]
     split: Callable[[str, int], Iterator[Partition]]
@@ -52,7 +52,7 @@ READERS: Final[Mapping[str, Reader]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordingFolder:
-    """All recordings of an input that fits in memory; every file is in one of the two lists."""
+    """All recordings in an input that fits in memory; every file is in one of the two lists."""
 
     cases: tuple[Case, ...]
     unread: tuple[UnreadRecording, ...]

@@ -59,7 +59,7 @@ def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def parse_manifest_line(line: bytes) -> Entry:
-    """Return the entry of a line of a manifest; raises `ValueError`, `KeyError` or `TypeError`."""
+    """Return the entry in a line of a manifest; raises `ValueError`, `KeyError` or `TypeError`."""
     given = json.loads(line)
     media_type = given.get("content_type")
     file = str(given["file"])
@@ -119,7 +119,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
         folder, found = Path(url), Path(url) / entry.file
         outside = outside or not found.resolve().is_relative_to(folder.resolve())
         if not outside and entry.sha256 is None and found.with_suffix(".yaml").is_file():
-            # Our own cassettes contain more metadata.
+            # Our own cassettes contain more metadata than a manifest.
             try:
                 return wrap_cassette(entry, cassettes.load(folder, found.parent.name, found.stem))
             except SourceError as error:

@@ -56,7 +56,7 @@ def read_lines(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def build_entry(file: str, given: Mapping[str, Any]) -> Entry:
-    """Return the metadata of the recording in a row or line, without the body."""
+    """Return the metadata of the recording in a row or line, excluding the body."""
     media_type, request = given.get("content_type"), given.get("request")
     return Entry(
         file=file,
@@ -89,7 +89,7 @@ def _read_line(file: str, line: bytes) -> Case | UnreadRecording:
 
 
 def read_body(given: Mapping[str, Any]) -> bytes:
-    """Return the bytes in `body` or `body_base64`; raises `ValueError` or `TypeError` if there are none."""
+    """Return the bytes in `body` or `body_base64`; raises `ValueError` or `TypeError` if neither is valid."""
     body = given.get("body")
     if isinstance(body, bytes):
         return body

@@ -19,7 +19,7 @@ BATCH: Final = 64
 
 
 def split_parquet(url: str, size: int) -> Iterator[Partition]:
-    """Yield partitions that consist of complete row groups and have about `size` bytes."""
+    """Yield partitions of complete row groups, each of about `size` bytes."""
     with open_file(url) as file:
         metadata = _open(url, file).metadata
         sizes = [metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)]

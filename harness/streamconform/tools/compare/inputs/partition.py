@@ -16,7 +16,7 @@ time; it determines how much work is repeated when a worker dies.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The input, and the positions at which a worker starts and stops reading."""
+    """The input, and the positions where a worker starts and stops reading."""
 
     url: str
     """The input: a path, or an fsspec URL."""
@@ -24,7 +24,7 @@ class Partition:
     """A key of `inputs.READERS`."""
     start: int = 0
     stop: int | None = None
-    """Positions in units of the format (bytes, members, row groups); None is the end."""
+    """Positions in the format's unit (bytes, members, row groups); None is the end."""
     size: int = 0
     """The size in bytes, for showing progress."""
     entries: tuple[Entry, ...] = ()
@@ -38,6 +38,6 @@ class Partition:
 
     @property
     def id(self) -> str:
-        """Return a name that stays the same if the same input is divided in the same way."""
+        """Return a name that is the same whenever the same input is divided in the same way."""
         fields = asdict(replace(self, only=None, without=(), unreadable=None))
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""WARC files; the recordings are the responses whose address belongs to a known API.
+"""WARC files; the recordings are the responses from addresses of known APIs.
 
 One worker reads the entire file, because compressed files have no index of their records.
 """
@@ -26,7 +26,7 @@ def split_warc(url: str, size: int) -> Iterator[Partition]:
 
 
 def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
-    """Yield the recordings of `partition`, named after the offset at which their record starts."""
+    """Yield the recordings of `partition`, named after the offset of their record."""
     try:
         from warcio.archiveiterator import ArchiveIterator
         from warcio.exceptions import ArchiveLoadFailed
@@ -45,7 +45,7 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 if api is None:
                     continue
                 body = record.content_stream().read(MAX_BODY + 1)
-                # The iterator reads to the end of the record to find the offset.
+                # The iterator must read to the end of the record to know the offset.
                 yield _make_recording(f"{name}#{records.get_record_offset()}", api, record, body)
         except (ArchiveLoadFailed, OSError, EOFError) as error:
             raise SourceError((Problem(partition.url, None, f"the archive is broken: {error}"),)) from error

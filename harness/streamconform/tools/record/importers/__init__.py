@@ -24,7 +24,7 @@ from streamconform.tools.record.importers.exchange import (
 Exchanges = Iterable[ImportedExchange | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
-"""The maximum size of a file in bytes. The largest vcrpy cassette seen in a public repository has 9 MB."""
+"""The maximum size of a file in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,8 @@ READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes]
     (lambda _, data: har.is_har(data), har.read),
     (_is_vcr, _read_vcr),
 )
-"""For each format with several exchanges, how to recognise it, and its reader. Any other file is a body."""
+"""For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
+is a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | SkippedExchange:
@@ -120,7 +121,7 @@ def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | Skipped
         wrong = explain_wrong_api(wanted, exchange.status, body)
         return wanted if wrong is None else SkippedExchange(exchange.origin, wrong)
     if detected is None and exchange.url is not None:
-        # Its frames may resemble those of an API: older endpoints of a provider have similar ones.
+        # Its frames may resemble an API's: a provider's older endpoints have similar frames.
         return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
     if detected is None:
         found = detect_apis(exchange.status, body)

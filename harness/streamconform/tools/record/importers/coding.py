@@ -34,7 +34,7 @@ class DecodedBody:
 def decode_body(body: bytes, encoding: str) -> DecodedBody:
     """Return `body` without its content coding (`gzip`, `deflate`, `br`, or several).
 
-    Raises `Undecodable`, also if the decoded body would be larger than `MAX_BODY`.
+    Raises `Undecodable`, including when the decoded body would be larger than `MAX_BODY`.
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     note = None
@@ -83,7 +83,7 @@ def _inflate(body: bytes, bits: int) -> tuple[bytes, bool]:
         _check_size(len(out))
         if not inflater.eof:
             return bytes(out), False
-        body = inflater.unused_data  # another member: some servers compress each flush separately
+        body = inflater.unused_data  # the next member: some servers compress each flush separately
     return bytes(out), True
 
 

@@ -16,7 +16,7 @@ MAX_FRAMES: Final = 200
 
 
 def detect_apis(status: int, body: bytes) -> tuple[str, ...]:
-    """Return the APIs that have frames like those of `body`."""
+    """Return the APIs whose frames look like those of `body`."""
     return tuple(
         name
         for name, api in APIS.items()
@@ -25,7 +25,7 @@ def detect_apis(status: int, body: bytes) -> tuple[str, ...]:
 
 
 def detect_apis_of_payload(payload: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the APIs that have payloads like `payload`."""
+    """Return the APIs whose payloads look like `payload`."""
     return tuple(name for name, api in APIS.items() if is_typical(api, None, payload))
 
 
@@ -35,7 +35,7 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
     An error may precede all other frames, as a separate frame or as a document.
     """
     if status >= 400 or not body or _is_json(body):
-        return None  # a document, which only its reader can examine further
+        return None  # a document, which only the code that reads it can examine further
     framed = APIS[api].detect_framing(status, body)
     payloads = [*_read_payloads(APIS[api], status, body)]
     if any(
@@ -45,14 +45,14 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
         return None
     others = [name for name in detect_apis(status, body) if name != api]
     if framed in MESSAGE_REWRITERS and not others:
-        return None  # binary messages, of which the first one may be any error
+        return None  # binary messages, whose first one may be any error
     found = "neither a stream nor JSON" if framed == "document" else f"{len(payloads)} frames, none of {api}"
     hint = f"; it looks like {' or '.join(others)}" if others else ""
     return f"it is not of {api}: {found}{hint}"
 
 
 def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
-    """Return whether only this API has payloads like this one."""
+    """Return whether no other API has payloads like this one."""
     names = [name for name in _list_names(event, payload) if isinstance(name, str) and name]
     if any(api.importing.types.fullmatch(name) for name in names):
         return True
@@ -60,7 +60,7 @@ def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
 
 
 def _list_names(event: str | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return all names that may identify a payload; without framing, only its single member's name does."""
+    """Return all names that may identify a payload; without framing, only the name of its single member."""
     wrapper = next(iter(payload)) if len(payload) == 1 else None
     return payload.get("type"), payload.get("event_type"), payload.get("object"), event, wrapper
 

@@ -46,7 +46,7 @@ class ImportedExchange:
     """A response and, if it was recorded, its request. Header names are lower-case."""
 
     origin: str
-    """The file's name, and the number of the exchange in it."""
+    """The file's name, and the exchange's number in the file."""
     recipe: str
     """The tool that recorded it, and how it was converted."""
     status: int = 200
@@ -106,7 +106,8 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
     clean = _Cleaner(exchange, headers, coding.body, framed)
     body = clean(coding.body)
     if framed in MESSAGE_REWRITERS:
-        # Binary frames have checksums, which a replaced value makes invalid, and payloads may be in base64.
+        # Binary frames have checksums, which replacing a value would invalidate, and their payloads may be in
+        # base64.
         body = replace_payloads(framed, eventstream.update_checksums(coding.body, body), clean)
     return Cassette(
         api=api,

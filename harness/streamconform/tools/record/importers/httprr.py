@@ -1,7 +1,7 @@
-"""Read traces of Go's httprr: a header line, then pairs of lengths, each followed by request and response.
+"""Read traces from Go's httprr: a header line, then exchanges (two lengths, a request and a response).
 
-Both are as they were on the wire (https://pkg.go.dev/golang.org/x/oscar/internal/httprr), so the response may
-have a chunked transfer encoding, whose boundaries are not those of the network.
+Both are stored as they were on the wire (https://pkg.go.dev/golang.org/x/oscar/internal/httprr), so the
+response may have a chunked transfer encoding, whose boundaries are not those of network reads.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
 
 def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> ImportedExchange:
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
-    # Go writes the HTTP version of the exchange, but the rest has the form of HTTP/1.1.
+    # Go writes the HTTP version of the exchange, but always uses the syntax of HTTP/1.1.
     server.receive_data(HTTP2.sub(b"HTTP/1.1", request_bytes, count=1))
     request = server.next_event()
     if not isinstance(request, h11.Request):

@@ -1,7 +1,7 @@
 """Read the cassettes of LangChain's own vcrpy serializer: gzipped YAML with two lists.
 
-`requests` and `responses` belong together by position. Values of headers, and in some projects the address,
-are replaced by a mark; the request's body then shows which API of OpenAI was called.
+`requests` and `responses` belong together by position. Header values, and in some projects the address, are
+replaced by a mark; in that case the request's body shows which of OpenAI's APIs was called.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _restore_request(request: Mapping[str, Any]) -> Any:
 
 
 def _guess_address(sent: Mapping[str, Any]) -> str:
-    """Return the address to which a client would send this body; both providers use `messages`."""
+    """Return the address that a client would send this body to; both providers use `messages`."""
     if str(sent.get("model")).startswith("claude"):
         return _ANTHROPIC
     return f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"

@@ -1,6 +1,6 @@
 """Read flows that mitmproxy saved: a sequence of tnetstrings (https://tnetstrings.info/).
 
-A value consists of its length, a colon, its bytes and a letter for its type.
+A value consists of its length, a colon, its bytes, and a character for its type.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _detect_api(path: Path, payload: Any) -> str:
 
 
 def _join_texts(path: Path, data: bytes) -> ImportedExchange:
-    """Join the lines, each a JSON string, to a body; some npm packages save chunks in this form."""
+    """Join the lines, each a JSON string, into a body; some npm packages save chunks in this form."""
     pieces: list[str] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
