@@ -19,17 +19,17 @@ PREFIX = "peer:"
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="[default: stdout]")
 @click.option("--run/--no-run", default=True, help="Run the trial if the peer is installed. [default: run]")
 def command(impl: str, case: str, output: str | None, *, run: bool) -> None:
-    """Write an issue about a finding: the bug of IMPL in CASE, and a program that shows it.
+    """Write an issue about a finding: IMPL's bug in CASE, and a program that reproduces it.
 
-    IMPL is a peer; CASE is the id of a case or trial of its known failures. The program consists of a server
-    with the complete stream and a call of the library, and does not need streamconform. If the peer is
+    IMPL is a peer; CASE is the id of a case or trial in its known failures. The program consists of a server
+    that sends the complete stream and a call to the library, and does not need streamconform. If the peer is
     installed, the trial is run, and the differences are listed.
 
     \b
     conform finding peer:openai openai-chat/tolerance/ids-and-comments
     conform finding peer:openai ids-and-comments@as-is -o finding.md
 
-    Exit codes: 0 written, 2 there is no such finding.
+    Exit codes: 0 written, 2 no such finding.
     """
     from streamconform.suite.catalog import read_catalog
     from streamconform.tools.finding.lookup import find_issue

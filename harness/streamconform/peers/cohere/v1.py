@@ -1,4 +1,4 @@
-"""Read the events of Cohere's v1 `Client.chat_stream()`: text from each, calls and usage from the last."""
+"""Read the events of Cohere's v1 `Client.chat_stream()`: text from all, calls and usage from the last."""
 
 from __future__ import annotations
 

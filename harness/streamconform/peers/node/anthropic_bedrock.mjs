@@ -10,8 +10,8 @@ function buildClient({ url, key }) {
   return new AnthropicBedrock({ baseURL: url, apiKey: key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
 }
 
-// Bedrock names the exception of an error response in a header, which the error of the SDK has. Bytes that the SDK rejects raise an
-// error whose cause is a nameless Error or a RangeError; the cause of a lost connection has a code.
+// Bedrock names the exception of an error response in a header, which the SDK's error exposes. Bytes that the SDK rejects raise
+// an error whose cause is a plain Error or a RangeError; the cause of a lost connection has a code.
 function readError(error) {
   const details = readProviderError(error);
   if (details) return { ...details, type: details.type ?? error.headers?.get("x-amzn-errortype") ?? null };
