@@ -18,7 +18,7 @@ from typing import Any, Final
 LOADERS: Final = ("load_verify_locations", "set_default_verify_paths")
 """Methods of `SSLContext` that read certificates from disk."""
 USERS: Final = ("_wrap_socket", "_wrap_bio", "get_ca_certs", "cert_store_stats")
-"""Methods that need the certificates. Every handshake calls one of the first two."""
+"""Methods that need the certificates; every handshake calls one of the first two."""
 _PENDING: Final = "_streamconform_pending_loads"
 
 

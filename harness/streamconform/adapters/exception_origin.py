@@ -171,5 +171,5 @@ def _format_frame(frame: FrameType, line: int) -> str:
 
 
 def convert_raised(value: Any, adapter: Callable[..., Any]) -> Mapping[str, Any] | None:
-    """Return the `raised` field for the exception, or the description of one, that the adapter reported."""
+    """Convert the exception that an adapter reported, or its description of one, to the `raised` field."""
     return describe_raised(value, adapter) if isinstance(value, BaseException) else value

@@ -171,7 +171,7 @@ def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
                 _send(out, encode_result(adapter, message, partial(build_call_result, adapter, message)))
             case "stop":
                 return
-            # A later version of the protocol may have messages that this one does not know.
+            # A later protocol version may have messages that this one does not know.
             case _:
                 pass
 
@@ -241,7 +241,7 @@ def _name_implementation(target: str) -> str:
 
 
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
-    """Return `capabilities` for the greeting, without those whose function the adapter lacks.
+    """Return `capabilities` for the greeting, without those for which the adapter lacks the function.
 
     An adapter without `capabilities` claims every capability of streams, plus those of the functions that it
     has.

@@ -1,6 +1,6 @@
 """Replace values in a result that JSON cannot represent, such as NaN, so that they can be reported. Pure.
 
-A library that returns such a value in a call's arguments or in usage is at fault, not its adapter.
+If a call's arguments or usage contain such a value, the library is at fault, not the adapter.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
-# A full collection after every run took a quarter of the total time of a run with peers.
+# A full collection after every run took a quarter of the total time in runs with peers.
 RUNS_PER_FULL_COLLECTION: Final = 100
 
 

@@ -26,9 +26,9 @@ from streamconform.printable import escape_line
 STDERR_KEPT_LINES = 60
 """Lines of stderr to keep: a stack trace may follow the line with the error."""
 STDERR_LINES = 8
-"""Lines of stderr that a message quotes."""
+"""Lines of stderr to quote in a message."""
 STDERR_WIDTH = 300
-"""The number of characters kept per line of stderr."""
+"""The maximum number of characters to keep per line of stderr."""
 ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
 """The beginning of a stderr line that states why a program ended."""
 

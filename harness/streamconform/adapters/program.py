@@ -45,7 +45,7 @@ class PendingRun:
     """Total size of its event lines in bytes."""
     gate: Gate | None = None
     taken: list[int] = field(default_factory=list)
-    """For each event, the number of chunks that had passed the gate when it arrived."""
+    """For each event, the number of chunks that had passed the gate when the event arrived."""
 
 
 class Program:

@@ -46,13 +46,13 @@ STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
 """The key that HTTP clients are given; the replay server accepts any."""
 QUOTED_BYTES: Final = 120
-"""The number of bytes of a line that an error message quotes."""
+"""The maximum number of bytes of a line to quote in an error message."""
 RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
 """The outcome of a run whose result has `raised` but no `outcome`."""
 MAX_RAISED_TYPE: Final = 200
 MAX_RAISED_MESSAGE: Final = 500
 MAX_RAISED_WHERE: Final = 300
-"""The number of characters kept of each text that describes an exception."""
+"""The maximum number of characters to keep of each text that describes an exception."""
 _ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
 _TRACEBACK: Final = "\nTraceback (most recent call last):"
 """Some libraries put a traceback into an exception's message; it names folders on this machine."""
@@ -63,9 +63,9 @@ _PACKAGE_FOLDERS: Final = re.compile(
 _FOLDERS: Final = re.compile(_ROOT + r"([^()/\\:]+[/\\])*")
 MAX_REASON: Final = 1000
 MAX_TRACEBACK: Final = 4000
-"""The number of characters kept of an adapter's description of its own failure."""
+"""The maximum number of characters to keep of an adapter's description of its own failure."""
 MAX_PATH: Final = 200
-"""The number of characters kept of the path of a value that JSON cannot represent."""
+"""The maximum number of characters to keep of the path to a value that JSON cannot represent."""
 # Precomputed, since a bytewise delivery encodes each byte as a chunk.
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
@@ -142,7 +142,7 @@ _END: Final = b"]}}\n"
 
 
 def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
-    """Return the members of a run message that follow `op`, `id` and `want`; `input` is the last one."""
+    """Return the members of a run message that follow `op`, `id` and `want`; `input` comes last."""
     cassette = case.cassette
     members = {
         "api": case.api,

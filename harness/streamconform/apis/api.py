@@ -73,7 +73,7 @@ class Ending:
     delta_keys: tuple[str, ...]
     """Keys, at any depth, whose values are pieces of thinking, a refusal or a call."""
     error_frame: Mapping[Framing, bytes]
-    """The provider's mid-stream error frame, for each framing in which it is documented."""
+    """The provider's mid-stream error frame, for each framing that documents one."""
     error_type: str | None
     """The error type in that frame, if the provider sends one."""
     error_names: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a request below the base URL, decoded."""
+    """A request's target below the base URL, decoded."""
 
     path: str
     query: Mapping[str, Sequence[str]]
@@ -113,7 +113,7 @@ class Endpoints:
     """
 
     streams: tuple[str, ...]
-    """The paths at which a stream is requested, the usual one first."""
+    """The paths for requesting a stream, the usual one first."""
     documents: tuple[str, ...] = ()
     """The paths for non-streaming requests, if the path rather than the body selects streaming."""
     document_path: Callable[[str], str] = keep_path
@@ -161,7 +161,7 @@ class RequestForm:
     """The bodies of requests: which forms are equivalent, and where the ids of tool calls are."""
 
     canonical: Callable[[Json], Json]
-    """Returns a body in the canonical form, in which cases are written.
+    """Returns a body in the canonical form, which cases use.
 
     Clients write the same body in different ways: text or a list of one part, null or an absent member. Only
     forms that the provider's documentation calls equivalent are unified, each with its source; user data
@@ -223,9 +223,9 @@ class Importing:
     """How captures made by other tools are recognized."""
 
     stream: re.Pattern[str]
-    """Text in the path of a request for a stream."""
+    """Matches text in the path of a request for a stream."""
     document: re.Pattern[str] | None = None
-    """Text in the path of a request for an answer without streaming, if the path selects streaming."""
+    """Matches text in the path of a non-streaming request, if the path selects streaming."""
     path: str
     """The path to assume for a capture that does not contain the request."""
     types: re.Pattern[str] = re.compile(r"(?!)")

@@ -1,6 +1,6 @@
-"""JSON Schemas of the payloads that vendors of Chat Completions document, by vendor.
+"""JSON Schemas of the payloads that each vendor of Chat Completions documents.
 
-Fields that a vendor does not document are allowed, except those in which other servers send content.
+Undocumented fields are allowed, except those in which other servers send content.
 """
 
 from __future__ import annotations

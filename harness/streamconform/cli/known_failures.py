@@ -282,5 +282,5 @@ def _display_path(path: Path) -> str:
 
 
 def _today() -> date:
-    """Return the date in the user's time zone, to which `expires` refers."""
+    """Return today's date in the user's time zone, which is the time zone of `expires`."""
     return datetime.now(UTC).astimezone().date()

@@ -42,7 +42,7 @@ OPTIONS: Final = {
         *("dry_run", "max_cost"),
     },
 }
-"""The optional options of each form, in addition to those that all forms share."""
+"""The optional options of each form, besides those that all forms share."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 

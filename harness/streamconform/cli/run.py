@@ -55,7 +55,7 @@ RECORDED_SETTINGS: Final = (
     "specs",
     "cassettes",
 )
-"""The settings to store in the header of the results: how trials are selected and judged."""
+"""The settings to store in the results header: how trials are selected and judged."""
 
 
 SECTIONS: Final = {

@@ -101,7 +101,8 @@ def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iter
     """Yield groups of mutants with the same APIs and the same functions, and the trials of each group."""
     from streamconform_mutants import MUTANTS
 
-    # Mutants that run the same trials mostly give the same answers, and each distinct answer is judged once.
+    # Mutants that run the same trials mostly return the same answers, and each distinct answer is judged
+    # once.
     groups: dict[_GroupKey, dict[str, Adapter]] = {}
     for name in names:
         adapter = MUTANTS[name].adapter

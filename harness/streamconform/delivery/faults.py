@@ -77,7 +77,7 @@ class _ParsedStream:
 def derive_faults(
     case: Case, framed: Framing, *, every: bool, http: bool = False
 ) -> Iterator[BrokenDelivery]:
-    """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all with `every`.
+    """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all if `every` is set.
 
     Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
     no faults, except that an answer without streaming is cut once. The stream is broken once for each pair of

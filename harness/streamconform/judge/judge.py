@@ -163,7 +163,7 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
-    """Return both arguments without the values that the canned answer to a continued request replaced.
+    """Return both arguments without the values that the canned final answer replaced.
 
     A client may report both answers, or only the last one. Stopping and continuing are both correct.
     """

@@ -25,7 +25,7 @@ broken answer is not sent back.
 def compare_partial(
     expect: Expectation, content: Sequence[Block], claims: Claims, level: Level, *, ordered: bool = True
 ) -> Iterator[Check]:
-    """Yield the checks of the content of a stream that broke at the position in `expect.partial`.
+    """Yield checks of the content of a stream that broke at the position in `expect.partial`.
 
     Blocks may be missing. Each received block matches one in the whole stream, in order, and its texts are
     prefixes. An executable call has its complete arguments, and there are at most as many executable calls as

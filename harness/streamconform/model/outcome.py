@@ -46,7 +46,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Text with which the model refuses to answer."""
+    """The text of the model's refusal to answer."""
 
     text: str
     type: Literal["refusal"] = "refusal"

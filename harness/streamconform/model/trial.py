@@ -96,7 +96,7 @@ FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
 
 
 OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
-"""Prefixes of the names of the rules for streams that are read through a proxy."""
+"""Name prefixes of the rules for streams that are read through a proxy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 
 class Source:
-    """The Python expression that creates an object of a library."""
+    """The Python expression that creates one of a library's objects."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         """Store the arguments."""

@@ -47,7 +47,7 @@ class Finding:
     title: str
     libraries: tuple[Library, ...]
     input: Literal["legal", "lenient"]
-    """Whether the provider sends such a stream, or only lenient servers do."""
+    """Whether the provider itself sends such streams, or only lenient servers do."""
     cases: tuple[str, ...]
     documented: str
     does: str

@@ -316,4 +316,4 @@ _PYTHON_PEERS: Final = (
 )
 
 PEERS: Final[Mapping[str, Peer]] = {peer.name: peer for peer in (*_PYTHON_PEERS, *NODE_PEERS)}
-"""All peers by name, in the order in which they are listed."""
+"""All peers by name, in listing order."""

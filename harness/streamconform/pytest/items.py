@@ -20,7 +20,7 @@ from streamconform.reports.describe import format_count
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"
-"""The name of the property with the verdict, if it is not pass, in test reports and JUnit files."""
+"""The property that holds a verdict other than pass in test reports and JUnit files."""
 
 
 class ConformHooks:

@@ -29,7 +29,7 @@ from streamconform.replay.sending import send_reply
 
 HOST: Final = "127.0.0.1"
 _PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
-"""`/x/7` is a trial of a run; `/x/api/topic/case@delivery` is a trial by its id."""
+"""`/x/7` is a trial in a run; `/x/api/topic/case@delivery` is a trial named by its id."""
 _EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
 FindTrial = Callable[[str], Trial | str]

@@ -70,7 +70,7 @@ def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:
-    """Return the usage buckets from the billed units, which the SDK gives as floats."""
+    """Return the usage buckets from the billed units, which the SDK returns as floats."""
     counts = {
         bucket: get(usage, "billed_units", field)
         for bucket, field in (

@@ -43,7 +43,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 yield build_call(
                     block["id"], block["name"], block["args"], complete=complete, executor="provider"
                 )
-            # `content_blocks` gives the position; `tool_calls` and `invalid_tool_calls` have the arguments.
+            # `content_blocks` has the position; `tool_calls` and `invalid_tool_calls` have the arguments.
             case "tool_call" | "tool_call_chunk" | "invalid_tool_call":
                 for call in [call for call in calls if order or call["id"] == block.get("id")][:1]:
                     calls.remove(call)

@@ -1,4 +1,4 @@
-// Anthropic's Messages through the clients of @anthropic-ai/sdk and of the packages around it: `client.messages.stream(…)`, its
+// Anthropic's Messages through the clients of @anthropic-ai/sdk and the packages built on it: `client.messages.stream(…)`, its
 // events, and `finalMessage()`.
 
 import Anthropic from "@anthropic-ai/sdk";

@@ -45,9 +45,9 @@ def convert_block(block: Mapping[str, Any]) -> Block:
 
 
 def move_signatures(content: list[Block]) -> list[Block]:
-    """Return the blocks with the signatures of texts, which Strands puts into an empty reasoning block.
+    """Move signatures from the empty reasoning blocks that Strands puts them into, to the texts before.
 
-    If no text precedes that block, the signature belongs to a tool that the provider ran, and is dropped.
+    A signature that no text precedes belongs to a tool that the provider ran; it is dropped.
     """
     moved: list[Block] = []
     for block in content:

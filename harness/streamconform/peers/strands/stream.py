@@ -50,7 +50,7 @@ def adapter(run: Any) -> dict[str, Any]:
         content = [convert_block(block) for block in message["content"]]
     if run.api == "google-generate":
         content = move_signatures(content)
-    # An `Agent` does not run the calls of such an answer; whether the last one had ended is not exposed.
+    # An `Agent` does not run the calls in such an answer; whether the last call had ended is not exposed.
     is_cut = message is not None and stop != "tool_use"
     cut = [block for block in content[-1:] if is_cut and block["type"] == "tool_call"]
     for block in cut:
