@@ -16,7 +16,7 @@ _TAIL_WIDTH: Final = 10
 
 
 def escape_unprintable(text: str) -> str:
-    """Return `text` with every character except spaces escaped that Unicode does not classify as graphic."""
+    """Escape the characters in `text` that Unicode does not classify as graphic, except spaces."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -83,7 +83,7 @@ _USAGE: Final[Json] = {
     "type": ["object", "null"],
     "required": ["prompt_tokens", "completion_tokens", "total_tokens"],
 }
-# The fields in which servers send content other than `content` and `tool_calls`.
+# The fields besides `content` and `tool_calls` in which servers send content.
 _NO_OTHER_CONTENT: Final[Json] = {
     field: {"type": "null"}
     for field in ("reasoning", "reasoning_content", "reasoning_text", "refusal", "function_call")

@@ -1,7 +1,8 @@
 """Adapt a trial's expectation to a proxy that translates its stream into another API. Pure.
 
-The proxy reads the trial's stream and writes a stream of another API, which is decoded to the judged outcome.
-Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the reference.
+The proxy reads the trial's stream and writes a stream of another API, which is decoded into the outcome to
+judge. Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the
+reference.
 
 - The proxy chooses the ids of calls and answers, and the model's name, so they are not judged.
 - Usage is judged only in complete answers for which the case expects numbers, because some APIs require a

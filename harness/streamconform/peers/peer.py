@@ -35,7 +35,7 @@ class Peer:
     """The vendor whose servers the library is written for; it is judged only on that vendor's streams."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
-    """Distributions that are installed with the library; for Python, the pins have their releases."""
+    """Distributions that are installed with the library; for Python, the pins file lists their releases."""
     language: str = "python"
 
     @property

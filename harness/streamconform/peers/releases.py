@@ -60,7 +60,7 @@ def list_releases(package: Package) -> tuple[str, ...]:
 
 
 def find_date(package: Package, version: str) -> date | None:
-    """Return a day, soon after the release, when the index already had it; None if unknown."""
+    """Return a day soon after the release was uploaded to the index; None if unknown."""
     if package.language == "javascript":
         text = _read_npm_dates(package.name).get(version)
         return None if text is None else datetime.fromisoformat(text).date() + timedelta(days=1)

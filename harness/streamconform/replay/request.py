@@ -147,7 +147,7 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
                         connection.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                     data = await connection.reader.read(65536)
                     if data and not connection.is_mid_request:
-                        # The first byte ends the idle time and starts the time limit of the request.
+                        # The first byte ends the idle time and starts the time limit for the request.
                         limit.reschedule(loop.time() + bounds.request_seconds)
                         connection.is_mid_request = True
                     protocol.receive_data(data)
