@@ -1,6 +1,6 @@
 """The config file: `conform.toml`, or `[tool.conform]` in `pyproject.toml`, nearest to the current folder.
 
-Every key is also a command-line option of the same name, and the command line takes precedence.
+Every key is also a command-line option of the same name, which takes precedence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    # `bool` is a subclass of `int`, and TOML has both: `workers = true` is a mistake.
+    # `bool` is a subclass of `int`, but `workers = true` in TOML is a mistake.
     return type(value) is int and value >= 0
 
 
@@ -55,7 +55,7 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 
 
 def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
-    """Return the path and the settings of the config file nearest to `folder`, searching upwards, or None."""
+    """Search upwards from `folder` for a config file; return its path and settings, or None."""
     for parent in (folder, *folder.parents):
         for name in ("conform.toml", "pyproject.toml"):
             path = parent / name
@@ -108,7 +108,7 @@ def load_settings(folder: Path) -> dict[str, Any]:
 
 
 def _find_line(path: Path, key: str) -> int | None:
-    # tomllib keeps no positions, so the line is found in the text.
+    # tomllib keeps no positions, so the line is found by searching the text.
     for number, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if text.partition("=")[0].strip().strip('"') == key:
             return number

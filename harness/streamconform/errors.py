@@ -8,9 +8,9 @@
 * examining recordings in workers that die: `WorkerError`
 * writing reports: `ReportError`
 
-Each class has the exit code of its kind (`exit_code`). Any other exception that escapes is a bug in
-streamconform and ends with exit code 4. A message states the problem, its location, the expected and actual
-value, and the fix; code and file names are in backticks.
+Each class has its own exit code (`exit_code`). Any other exception that escapes is a bug in streamconform and
+ends with exit code 4. A message states the problem, its location, the expected and actual value, and the fix;
+code and file names are in backticks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Problem:
 
 
 class ConformError(Exception):
-    """Base class of the errors that a user can cause; they are printed without a traceback."""
+    """Base class for the errors that a user can cause; they are printed without a traceback."""
 
     exit_code = 2
 

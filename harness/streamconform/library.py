@@ -37,7 +37,7 @@ __all__ = ["judge_outcome", "load_cases", "run_suite", "write_report"]
 def load_cases(
     select: Sequence[str] = (), *, specs: str | None = None, cassettes: str | None = None
 ) -> tuple[AnyCase, ...]:
-    """Return the cases whose id matches one of the patterns, as for `conform run -k`; all by default.
+    """Return the cases whose ids match any of the patterns, as for `conform run -k`; all by default.
 
     `specs` and `cassettes` are folders, by default the bundled ones. Raises `SourceError` if a spec or a
     cassette is wrong, and `SelectionError` if a pattern matches nothing.
@@ -58,9 +58,9 @@ def run_suite(
 ) -> Results:
     """Judge implementations, named as for `conform run --impl`, and return the results.
 
-    `path` is written line by line during the run; by default it is in a new folder below `.conform/runs`, as
-    for `conform run`. Raises `ImplementationError` if an implementation cannot be reached, `SelectionError`
-    if nothing is selected, and `SourceError` for a broken spec.
+    The results are written to `path` line by line during the run; by default, `path` is in a new folder below
+    `.conform/runs`, as for `conform run`. Raises `ImplementationError` if an implementation cannot be
+    reached, `SelectionError` if nothing is selected, and `SourceError` for a broken spec.
     """
     selection = options.select({"select": tuple(select), "deliver": deliver})
     request = RunRequest(
@@ -85,8 +85,9 @@ def judge_outcome(
 ) -> Judgement:
     """Return the checks and the verdict for an outcome that was produced elsewhere.
 
-    `outcome` and `events` are in the normal form (docs/outcome.md), as JSON values; for a case of a function,
-    `outcome` is its output. Raises `SelectionError` for a round trip, which only a run over HTTP can judge.
+    `outcome` and `events` are in the normal form (docs/outcome.md), as JSON values; for a case that tests a
+    function, `outcome` is the function's output. Raises `SelectionError` for a round trip, which only a run
+    over HTTP can judge.
     """
     if isinstance(case, RoundTripCase):
         raise SelectionError(f"`{case.id}` tests requests, which only a server sees; use `run_suite`")

@@ -1,9 +1,8 @@
 r"""Make untrusted text safe to print: escape non-printable characters, and limit its length. Pure.
 
 Reports contain text from implementations, and messages quote servers and files. Control characters, line
-ends, marks that change the direction of text, lone surrogates and characters that XML forbids are written as
-escapes such as `\u202e`, so that this text can neither move a terminal's cursor nor imitate a line of the
-report.
+ends, marks that change text direction, lone surrogates and characters that XML forbids are written as escapes
+such as `\u202e`, so that this text can neither move a terminal's cursor nor imitate a line in a report.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ from __future__ import annotations
 from typing import Final
 
 LINE_WIDTH: Final = 60
-"""The number of characters of a value that a report shows on one line by default."""
+"""The default number of characters of a value to show on one line of a report."""
 _TAIL_WIDTH: Final = 10
 """Characters kept from the end of a shortened text, because long texts often differ only there."""
 
 
 def escape_unprintable(text: str) -> str:
-    """Return `text` with every character escaped that Unicode does not classify as graphic, except spaces."""
+    """Escape the characters in `text` that Unicode does not classify as graphic, except spaces."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def escape_lines(text: str) -> str:
-    """Return `text` with its lines kept, each escaped."""
+    """Return `text` with each line escaped, but the line breaks kept."""
     return "\n".join(map(escape_unprintable, text.split("\n")))
 
 

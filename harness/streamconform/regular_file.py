@@ -1,6 +1,6 @@
 """Read files of an untrusted suite without waiting for a pipe or a device.
 
-Opening a named pipe waits for a writer, and a terminal never ends; `os.O_NONBLOCK` opens both at once.
+Opening a named pipe waits for a writer, and a terminal never ends; with `os.O_NONBLOCK`, opening never waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class NotRegularError(OSError):
     """The path is a named pipe, a socket, a device or a folder."""
 
     def __init__(self, kind: str) -> None:
-        """Store a description of the kind of file that the path is."""
+        """Store a description of the kind of file found at the path."""
         super().__init__()
         self.strerror = f"it is {kind}, expected a regular file"
 

@@ -51,11 +51,11 @@ class BytesInput:
 
 @dataclass(frozen=True, slots=True)
 class HttpInput:
-    """A server to send requests to, for an adapter whose input is `http`; it has no `chunks`."""
+    """The server to send requests to, for an adapter whose input is `http`. There are no `chunks`."""
 
     api: str
     base_url: str
-    """Replaces the provider's base URL; no trailing slash."""
+    """The URL to use in place of the provider's base URL, without a trailing slash."""
     api_key: str
     request: Mapping[str, Any] | None = None
     model: str | None = None

@@ -1,4 +1,4 @@
-"""Map an `--impl` value to the program to start: the table of forms."""
+"""Map each form of an `--impl` value to the program to start."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _host_peer(name: str) -> tuple[str, ...]:
 def _proxy_argv(address: str) -> tuple[str, ...]:
     from streamconform.adapters import proxy_address
 
-    proxy_address.parse_address(address)  # so that a wrong address is reported before a program starts
+    proxy_address.parse_address(address)  # so that an invalid address is reported before a program starts
     return (sys.executable, "-m", PROXY_PROGRAM, address)
 
 
@@ -101,4 +101,4 @@ FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "peer": _host_peer,
     "proxy": _proxy_argv,
 }
-"""The word before the colon, and the function that returns the program to start."""
+"""Maps the word before the colon to the function that returns the program to start."""

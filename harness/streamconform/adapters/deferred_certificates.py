@@ -2,9 +2,9 @@
 
 Over HTTP every trial has its own base URL, so most adapters create one client per trial. HTTP libraries then
 build a TLS context and parse the system's certificates, 50 to 80 ms of CPU time, although the replay server
-speaks plain HTTP on loopback. Here a context remembers which certificates to load and loads them at the first
-handshake. Verification is never weaker: a client that connects elsewhere by HTTPS loads its certificates and
-verifies as usual.
+speaks plain HTTP on loopback. With this patch, a context remembers which certificates to load and loads them
+at the first handshake. Verification is never weaker: a client that connects elsewhere over HTTPS loads its
+certificates and verifies as usual.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 LOADERS: Final = ("load_verify_locations", "set_default_verify_paths")
 """Methods of `SSLContext` that read certificates from disk."""
 USERS: Final = ("_wrap_socket", "_wrap_bio", "get_ca_certs", "cert_store_stats")
-"""Methods that need the certificates. Every handshake calls one of the first two."""
+"""Methods that need the certificates; every handshake calls one of the first two."""
 _PENDING: Final = "_streamconform_pending_loads"
 
 
@@ -60,7 +60,7 @@ def _load_before(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_on_disk(cafile: Any = None, capath: Any = None, cadata: Any = None) -> bool:
-    """Return whether the certificates are existing files; others are loaded immediately, and may raise."""
+    """Return whether the certificates are existing files; any others are loaded at once, and may raise."""
     if cadata is not None:
         return False
     try:

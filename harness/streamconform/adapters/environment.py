@@ -1,4 +1,4 @@
-"""The environment of a judged program: our own, without API keys and proxy settings."""
+"""The environment for the program under test: ours, without API keys and proxy settings."""
 
 from __future__ import annotations
 

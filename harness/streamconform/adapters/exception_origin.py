@@ -1,4 +1,4 @@
-"""Distinguish exceptions of the library from those of the adapter, and describe them.
+"""Distinguish exceptions raised by the library from those raised by the adapter, and describe them.
 
 An adapter needs no `except`: the traceback already shows what a user of the library would see. This module
 also runs in a peer's environment, so it imports nothing but the standard library.
@@ -18,11 +18,11 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 MAX_MESSAGE: Final = 500
-"""Characters of an exception's message that are passed on."""
+"""The maximum number of characters of an exception's message to pass on."""
 TRANSPORTS: Final = frozenset(
     {"aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"}
 )
-"""HTTP libraries. Their frames show only that a read failed, so the caller's nearest frame is shown."""
+"""HTTP libraries. Their frames show only that a read failed, so the caller's nearest frame is reported."""
 NETWORK_ERRORS: Final = (("http.client", "HTTPException"), ("asyncio", "IncompleteReadError"))
 """Module and name of the standard library's network errors, besides `OSError`."""
 FILE_ERRORS: Final = (
@@ -53,14 +53,14 @@ def find_library_exception(
 ) -> BaseException | None:
     """Return the exception that the library raised; None if `error` is the adapter's own.
 
-    The library raised it if a frame after the last one of the adapter's file is outside the standard library.
+    The library raised it if a frame after the last one in the adapter's file is outside the standard library.
     An exception without such a frame is the library's if the library defines its class, as extension modules
     do, or if it is a network error of the standard library and the adapter is an HTTP client. An exception
     that the adapter raised `from` another one is the library's if the other one is.
     """
     current: BaseException | None = _unwrap_group(error)
     own_file = find_own_file(adapter)
-    # The client of a proxy under test is the harness's own; it raises a class of this package.
+    # The client of a proxy under test is the harness's own; it raises an exception class from this package.
     while current is not None and not type(current).__module__.startswith("streamconform."):
         frames = _list_frames_after_adapter(current, own_file)
         if any(_is_library(frame) for frame, _ in frames) or _is_class_of_library(current, adapter):
@@ -74,7 +74,7 @@ def find_library_exception(
 
 
 def describe_raised(error: BaseException, adapter: Callable[..., Any]) -> dict[str, str | None]:
-    """Return the `raised` of a result: class, message and the innermost frame inside the library."""
+    """Return the `raised` field of a result: class, message and the innermost frame inside the library."""
     error = _unwrap_group(error)
     cause = error.__cause__
     source = f" (from {_format_type(type(cause))})" if cause and type(cause) is not type(error) else ""
@@ -91,7 +91,7 @@ def describe_raised(error: BaseException, adapter: Callable[..., Any]) -> dict[s
 
 
 def find_own_file(adapter: Callable[..., Any]) -> str | None:
-    """Return the file that defines `adapter`, as its frames name it."""
+    """Return the file that defines `adapter`, as named in its frames."""
     function: Any = inspect.unwrap(adapter)
     while isinstance(function, functools.partial):
         function = inspect.unwrap(function.func)
@@ -107,7 +107,7 @@ def _unwrap_group(error: BaseException) -> BaseException:
 
 
 def _list_frames_after_adapter(error: BaseException, own_file: str | None) -> list[Frame]:
-    """Return the frames of a traceback after the last one of the adapter or of this package."""
+    """Return the traceback's frames after the last one in the adapter or in this package."""
     frames = list(walk_tb(error.__traceback__))
     own = [i for i, (frame, _) in enumerate(frames) if _is_own(frame.f_code.co_filename, own_file)]
     return frames[own[-1] + 1 :] if own else frames
@@ -127,7 +127,7 @@ def _is_library_file(file: str) -> bool:
     if file.startswith("<"):  # `<frozen importlib._bootstrap>`, or the `<string>` of a generated method
         return False
     path = Path(file)
-    # Before the standard library, whose folder contains `site-packages`.
+    # Checked before the standard library, whose folder contains `site-packages`.
     if {"site-packages", "dist-packages"} & set(path.parts):
         return True
     return not any(
@@ -171,5 +171,5 @@ def _format_frame(frame: FrameType, line: int) -> str:
 
 
 def convert_raised(value: Any, adapter: Callable[..., Any]) -> Mapping[str, Any] | None:
-    """Return the `raised` of a result for an exception, or a description of one, from the adapter."""
+    """Convert the exception that an adapter reported, or its description of one, to the `raised` field."""
     return describe_raised(value, adapter) if isinstance(value, BaseException) else value

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from streamconform.model.trial import Input
 
-# Only a client that buffers the whole body waits that long, once per trial in which streaming is judged.
+# Only a client that buffers the whole body takes that long, once per trial that judges streaming.
 HOLD_SECONDS: Final = 1.0
 """How long the last chunk waits for the first delta."""
 
@@ -23,7 +23,7 @@ class Gate:
     """
 
     def __init__(self, chunks: int, seconds: float | None = None) -> None:
-        """Start before the first chunk is sent."""
+        """Store the number of chunks; none has been sent yet."""
         self.chunks_passed = 0
         """Chunks let through so far."""
         self.events_seen = 0
@@ -58,4 +58,4 @@ class Feed:
 
 
 BYTES_WITH_RUN: Final = Feed()
-"""All bytes in the run message."""
+"""The run message contains all bytes."""

@@ -37,9 +37,9 @@ INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
 UNUSABLE: Final = 3
 """Exit code if the target cannot be imported; the last line of stderr states the reason."""
 TRACEBACK_FRAMES: Final = 12
-"""The number of innermost frames of an adapter's exception that are sent."""
+"""The number of innermost frames of an adapter's exception to send."""
 MAX_ERRORED: Final = 4000
-"""The maximum number of characters of its message, and of its traceback, that are sent."""
+"""The maximum number of characters to send of an exception's message, and of its traceback."""
 
 
 SendEvent = Callable[[Any], None]
@@ -48,7 +48,7 @@ SendEvent = Callable[[Any], None]
 
 @dataclass(slots=True)
 class AdapterResult:
-    """The result of one call of an adapter: its outcome, and its events if it yields any."""
+    """The result of one call to an adapter: its outcome, and any events that it yields."""
 
     outcome: Any = None
     first: Any = None
@@ -171,7 +171,7 @@ def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
                 _send(out, encode_result(adapter, message, partial(build_call_result, adapter, message)))
             case "stop":
                 return
-            # A later version of the protocol may have messages that this one does not know.
+            # A later protocol version may have messages that this one does not know.
             case _:
                 pass
 
@@ -216,7 +216,7 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
 
 
 def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[str, Any]:
-    """Return the greeting of `adapter`, from its attributes."""
+    """Build the greeting of `adapter` from its attributes."""
     info = {"name": _name_implementation(target), "language": "python"} | dict(getattr(adapter, "info", {}))
     attributes = {
         "apis": getattr(adapter, "apis", None),
@@ -235,15 +235,16 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
 
 
 def _name_implementation(target: str) -> str:
-    """Return the name of an implementation whose adapter has none: its module, or the file's name."""
+    """Return the name for an implementation whose adapter has none: that of its module or file."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
 
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
-    """Return `capabilities` for the greeting, without those whose function the adapter lacks.
+    """Return `capabilities` for the greeting, without those for which the adapter lacks the function.
 
-    An adapter without `capabilities` claims every capability of streams, and those of its functions.
+    An adapter without `capabilities` claims every capability of streams, plus those of the functions that it
+    has.
     """
     present = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}
     absent = {need for _, need in CALLED.values()} - present
@@ -274,7 +275,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     if source["mode"] == "http":
         members |= {name: message.get(name) for name in ("conversation", "results")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)
-    # `a2b_base64` without the wrapper in `base64`: a bytewise delivery has one chunk per byte.
+    # `a2b_base64` is faster than its wrapper in `base64`, and a bytewise delivery has one chunk per byte.
     chunks = Chunks(list(map(a2b_base64, source["chunks"])))
     return BytesInput(message["api"], source["status"], source["headers"], chunks, **members)
 
@@ -343,7 +344,7 @@ def encode_result(
 def _describe_exception(
     error: BaseException, adapter: Callable[[Any], Any], message: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `raised` for an exception of the library, `errored` for one of the adapter."""
+    """Return `raised` for an exception from the library, `errored` for one from the adapter."""
     source = message.get("input")
     over_http = message["op"] == "run" and isinstance(source, Mapping) and source.get("mode") == "http"
     raised = exception_origin.find_library_exception(error, adapter, over_http=over_http)
@@ -359,7 +360,7 @@ async def _await_value(value: Awaitable[Any]) -> Any:
 
 
 def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
-    # A program starts for every worker of every run, and few adapters are asynchronous.
+    # Imported here, because every worker of every run starts a program, and few adapters are asynchronous.
     import asyncio
 
     return asyncio.run(work)
@@ -372,7 +373,8 @@ async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: A
 
 def _encode_line(message: dict[str, Any]) -> bytes:
     try:
-        # Few results contain such values, so only results that cannot be encoded are walked in Python.
+        # Few results contain values that JSON cannot represent, so only those that fail to encode are walked
+        # in Python.
         text = json.dumps(message, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError):
         text = json.dumps(replace_non_json(message), separators=(",", ":"), allow_nan=False)

@@ -59,7 +59,7 @@ class InProcessAdapter:
         """Return the answer to `trial`."""
         del seconds  # a debugger session has no timeout
         self.raised = None
-        # Through JSON, so that the adapter gets the same values as in a separate process.
+        # Passed through JSON, so that the adapter gets the same values as in a separate process.
         message = json.loads(protocol.encode_request(REQUEST_ID, trial, events=events, feed=feed))
         loop, events_sent, taken = asyncio.get_running_loop(), list[Any](), list[int]()
 
@@ -67,7 +67,7 @@ class InProcessAdapter:
             events_sent.append(event)
             if feed.gate is not None:
                 taken.append(feed.gate.chunks_passed)
-                # The adapter runs in the thread of the debugger, and an `asyncio.Event` belongs to its loop.
+                # The adapter runs in the debugger's thread, and an `asyncio.Event` belongs to its loop.
                 loop.call_soon_threadsafe(feed.gate.record_event, event)
 
         answer: Answer = await self._perform(

@@ -47,7 +47,7 @@ class Greeting:
     vendor: str | None = None
     """The vendor whose servers the client is written for, if several vendors serve the API; None for any."""
     through: ProxyView | None = None
-    """Set for a proxy: the API in which its streams are read. Only one of its programs runs at a time."""
+    """Set for a proxy: the API in which streams are read from it. Only one of its programs runs at a time."""
 
     def claims(self, api: str | None) -> Claims:
         """Return the capabilities claimed for `api`; for None, those claimed for at least one API."""
@@ -62,7 +62,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The exception that ended a run inside the library; each text is on one line and of bounded length."""
+    """The exception that ended a run inside the library; each text is one line of limited length."""
 
     type: str
     """The class, such as `openai.APIError`."""
@@ -90,7 +90,7 @@ class Observation:
     raised: Raised | None = None
     """The exception that the library raised, if any; events that it cut short are not reported."""
     not_json: tuple[tuple[str, str], ...] = ()
-    """Path and text of each value that JSON does not have: `("outcome.content.0.arguments.x", "NaN")`."""
+    """Path and text of each value that JSON cannot represent: `("outcome.content.0.arguments.x", "NaN")`."""
 
 
 @dataclass(frozen=True, slots=True)

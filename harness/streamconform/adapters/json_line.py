@@ -1,4 +1,4 @@
-"""Parse one line of JSON, with orjson wherever it agrees with the standard library.
+"""Parse one line of JSON, using orjson wherever it agrees with the standard library.
 
 orjson rounds integers beyond 64 bits, and rejects lone surrogates, numbers beyond a double and nesting beyond
 1024 levels. Adapters send all of these, and each has its own verdict or error message.
@@ -21,7 +21,7 @@ _LONG_NUMBER: Final = b"0" * 19
 
 
 def loads(line: bytes, fallback: Callable[[bytes], Any] = json.loads) -> Any:
-    """Return the JSON value in `line`; `fallback` decides where orjson fails or may round a number."""
+    """Return the JSON value in `line`; `fallback` parses it if orjson fails or might round a number."""
     if _LONG_NUMBER not in line.translate(_TO_ZERO):
         try:
             return _loads(line)

@@ -1,6 +1,6 @@
-"""Replace the values in a result that JSON does not have, such as NaN, so that they can be reported. Pure.
+"""Replace values in a result that JSON cannot represent, such as NaN, so that they can be reported. Pure.
 
-A library that returns such a value in a call's arguments or in usage is at fault, not its adapter.
+If a call's arguments or usage contain such a value, the library is at fault, not the adapter.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ NonJson = list[dict[str, str]]
 
 
 class NonJsonError(ValueError):
-    """A value that JSON does not have is in a place that the adapter itself fills in."""
+    """A value that JSON cannot represent, in a field that the adapter itself fills in."""
 
 
 def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
     """Return `message` with such values replaced, and listed in its `not_json`; raises `NonJsonError`.
 
-    In arguments and in a function's output the replacement is the value's text, in usage it is null. An
+    In arguments and in a function's output, the replacement is the value's text; in usage, it is null. An
     object that is not a JSON type is replaced only inside arguments or an output. Anywhere else, the adapter
     should have converted it, even if the object is the whole value.
     """
@@ -49,7 +49,7 @@ def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
 def parse_with_nan(line: bytes) -> Any:
     """Return the JSON value in `line`, with NaN and Infinity replaced and listed if a library returned them.
 
-    Raises the same exceptions as `parse_strict`, and `NonJsonError` for such a number in any other place.
+    Raises the same exceptions as `parse_strict`, and `NonJsonError` for such a number anywhere else.
     """
     try:
         return parse_strict(line)
@@ -95,7 +95,7 @@ def _replace_object(value: Any, path: str, found: NonJson) -> str:
 
 
 def _iterate_items(value: dict[Any, Any], path: str, found: NonJson) -> Iterator[tuple[Any, Any]]:
-    """Yield the members whose key JSON can hold."""
+    """Yield the members whose keys JSON can represent."""
     for key, item in value.items():
         if key is None or isinstance(key, str | int | float):
             yield key, item

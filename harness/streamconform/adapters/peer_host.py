@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
-# A full collection after every run took a quarter of the total time of a run with peers.
+# A full collection after every run took a quarter of the total time in runs with peers.
 RUNS_PER_FULL_COLLECTION: Final = 100
 
 
@@ -64,7 +64,7 @@ def _add_exception(
 
     @functools.wraps(adapter)
     def describing_adapter(run: Any) -> dict[str, Any]:
-        take_exception()  # an earlier run may have kept one and then failed
+        take_exception()  # an earlier run may have stored one and then failed
         result = adapter(run)
         raised = take_exception()
         if raised is None:
@@ -80,8 +80,8 @@ def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
     A response that a library drops without closing it is closed when it is collected. If that happens while
     the HTTP library holds its own lock, the thread deadlocks (seen with litellm on httpcore after an error in
     a stream), so one trial would hang because of an earlier one. Objects that survive two collections are
-    examined only once in `RUNS_PER_FULL_COLLECTION` runs, because examining all of them takes longer than a
-    run.
+    examined only once every `RUNS_PER_FULL_COLLECTION` runs, because examining all of them takes longer than
+    a run.
     """
     gc.disable()
     gc.collect()

@@ -26,9 +26,9 @@ from streamconform.printable import escape_line
 STDERR_KEPT_LINES = 60
 """Lines of stderr to keep: a stack trace may follow the line with the error."""
 STDERR_LINES = 8
-"""Lines of stderr that a message quotes."""
+"""Lines of stderr to quote in a message."""
 STDERR_WIDTH = 300
-"""The number of characters kept per line of stderr."""
+"""The maximum number of characters to keep per line of stderr."""
 ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
 """The beginning of a stderr line that states why a program ended."""
 
@@ -63,7 +63,7 @@ class Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             # A new session: its group can be killed as a whole, and Ctrl-C in the terminal reaches only the
-            # harness, which then stops it in order.
+            # harness, which then shuts it down cleanly.
             start_new_session=True,
             # Unbuffered, so that a Python program that does not flush does not hang.
             env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
@@ -88,7 +88,7 @@ class Process:
         while stream is not None:
             try:
                 line = await stream.readline()
-            # asyncio raises `ValueError` where a line exceeds the limit.
+            # asyncio raises `ValueError` if a line exceeds the limit.
             except ValueError as error:
                 raise LineTooLongError from error
             except OSError:
@@ -98,7 +98,7 @@ class Process:
         return b""
 
     async def wait_for_exit(self) -> None:
-        """Wait until it has exited and its stderr is read, so that messages can quote both."""
+        """Wait until it has exited and its stderr has been read, so that messages can report both."""
         if self._process is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -199,7 +199,7 @@ class _LineTail:
         self._last = (self._last + rest)[:STDERR_WIDTH]
 
     def text(self) -> str:
-        """Return the lines, without blank ones around them."""
+        """Return the lines, without leading and trailing blank ones."""
         return "\n".join((*self._lines, self._last)).strip("\n")
 
 
@@ -213,7 +213,7 @@ def find_error_line(stderr: str) -> str:
 
 
 def describe_unusable(impl: str, why: str, stderr: str) -> str:
-    """Return the message for a program that cannot be used; a single line of stderr replaces `why`."""
+    """Return the message for a program that cannot be used; if stderr is a single line, it replaces `why`."""
     if stderr and "\n" not in stderr:
         return f"`{impl}` cannot be used: {escape_line(stderr, STDERR_WIDTH)}"
     tail = stderr.splitlines()[-STDERR_LINES:]

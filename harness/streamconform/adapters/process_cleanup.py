@@ -57,7 +57,7 @@ def create_mark() -> Mark:
 
 
 def limit_process(pid: int, mark: Mark) -> None:
-    """Give the process `pid` the resource limit of `mark`, which its children inherit, if the system can."""
+    """If the system can, give the process `pid` the resource limit of `mark`, which its children inherit."""
     if sys.platform == "linux":
         import resource
 
@@ -114,7 +114,7 @@ def list_descendants(root: int) -> frozenset[int]:
 async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = frozenset()) -> bool:
     """Kill `descendants` and every process with `mark`, except the killed leader of `group`.
 
-    Returns whether none of them is left.
+    Returns True if none of them is left.
     """
     _kill(descendants - {group, os.getpid()})
     # The killed leader is left out because it stays in the process table until asyncio reaps it.

@@ -21,7 +21,7 @@ from streamconform.model.trial import AnyTrial, Trial
 HELLO_SECONDS = 60.0
 """Time for the imports and greeting of a hosted adapter: large libraries load slowly from a cold disk."""
 MIN_HELLO_SECONDS = 2.0
-"""Time for the greeting of any program; on a busy machine, starting one can take a second."""
+"""Minimum time for any program's greeting; on a busy machine, starting one can take a second."""
 HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
 STOP_SECONDS = 2.0
 """Time for each step of a shutdown: to exit after `stop`, and to be gone after a kill."""
@@ -45,7 +45,7 @@ class PendingRun:
     """Total size of its event lines in bytes."""
     gate: Gate | None = None
     taken: list[int] = field(default_factory=list)
-    """For each event, the number of chunks that had passed the gate when it arrived."""
+    """For each event, the number of chunks that had passed the gate when the event arrived."""
 
 
 class Program:
@@ -66,7 +66,7 @@ class Program:
     async def start(self, seconds: float | None = None) -> Greeting:
         """Start the process and return its greeting; raises `ImplementationError`.
 
-        `seconds` is the timeout of an answer; a hosted adapter has more time for its greeting.
+        `seconds` is the timeout of an answer; a hosted adapter gets more time for its greeting.
         """
         limit = limit_greeting(self.connection, seconds)
         try:
@@ -115,7 +115,7 @@ class Program:
                         await self._push(id_, trial, pending)
                 answer = await pending.future
         except TimeoutError:
-            # The program may have exited while a child of it holds stdout open.
+            # The program may have exited while one of its children holds stdout open.
             answer = Hang(seconds) if self._process.exit_code is None else self._exit_fault()
         finally:
             self._pending.pop(id_, None)

@@ -36,26 +36,26 @@ from streamconform.schemas import find_problems
 
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
-"""Maximum bytes of a program's line: four times the largest body, because events repeat its content."""
+"""Maximum bytes in a line from a program: four times the largest body, because events repeat its content."""
 MAX_EVENTS: Final = 1_000_000
-"""Maximum events of one run; the largest body, delivered byte by byte, has fewer."""
+"""Maximum events per run; the largest body, delivered byte by byte, has fewer."""
 MAX_BLOCKS: Final = 100_000
-"""Maximum content blocks of one outcome; the largest body has room for about as many empty tool calls."""
+"""Maximum content blocks per outcome; the largest body has room for about as many empty tool calls."""
 
 STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
 """The key that HTTP clients are given; the replay server accepts any."""
 QUOTED_BYTES: Final = 120
-"""The number of bytes of a line that an error message quotes."""
+"""The maximum number of bytes of a line to quote in an error message."""
 RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
 """The outcome of a run whose result has `raised` but no `outcome`."""
 MAX_RAISED_TYPE: Final = 200
 MAX_RAISED_MESSAGE: Final = 500
 MAX_RAISED_WHERE: Final = 300
-"""The number of characters kept of each text that describes an exception."""
+"""The maximum number of characters to keep of each text that describes an exception."""
 _ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
 _TRACEBACK: Final = "\nTraceback (most recent call last):"
-"""Some libraries put a traceback into an exception's message; it names the folders of this machine."""
+"""Some libraries put a traceback into an exception's message; it names folders on this machine."""
 _PACKAGE_FOLDERS: Final = re.compile(
     _ROOT
     + r"[^()]*[/\\](node_modules|site-packages|dist-packages|pkg[/\\]mod|registry[/\\]src[/\\][^/\\]+)[/\\]"
@@ -63,9 +63,9 @@ _PACKAGE_FOLDERS: Final = re.compile(
 _FOLDERS: Final = re.compile(_ROOT + r"([^()/\\:]+[/\\])*")
 MAX_REASON: Final = 1000
 MAX_TRACEBACK: Final = 4000
-"""The number of characters kept of an adapter's description of its own failure."""
+"""The maximum number of characters to keep of an adapter's description of its own failure."""
 MAX_PATH: Final = 200
-"""The number of characters kept of the path of a value that JSON does not have."""
+"""The maximum number of characters to keep of the path to a value that JSON cannot represent."""
 # Precomputed, since a bytewise delivery encodes each byte as a chunk.
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
@@ -142,7 +142,7 @@ _END: Final = b"]}}\n"
 
 
 def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
-    """Return the members of a run message that follow `op`, `id` and `want`; `input` is the last one."""
+    """Return the members of a run message that follow `op`, `id` and `want`; `input` comes last."""
     cassette = case.cassette
     members = {
         "api": case.api,
@@ -209,7 +209,7 @@ def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
 
 
 def parse_greeting(line: bytes, fallback: str) -> Greeting:
-    """Parse a program's `hello` line; `fallback` is used if it has no name. Raises `ProtocolError`."""
+    """Parse a program's `hello` line; `fallback` is the name if the line has none. Raises `ProtocolError`."""
     message = parse_object(line)
     if message.get("op") != "hello":
         error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
@@ -268,7 +268,7 @@ def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
 
 
 def parse_value(line: bytes, *, allow_nan: bool = False) -> Any:
-    """Return the JSON value of any type in `line`, within the limits of an object; raises `ProtocolError`."""
+    """Return the JSON value in `line`, with the same limits as for an object; raises `ProtocolError`."""
     try:
         value = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
     except UnicodeDecodeError as error:
@@ -327,7 +327,7 @@ def _report_depth(line: bytes) -> ProtocolError:
 
 
 def parse_raised(value: Any) -> Raised | None:
-    """Return the exception in the `raised` of a result, shortened; None if `value` does not describe one."""
+    """Return the exception that the `raised` field of a result describes, shortened; None if invalid."""
     match value:
         case {"type": str(type_), **rest}:
             text, where = rest.get("message"), rest.get("where")
@@ -348,8 +348,8 @@ def _shorten_paths(where: str) -> str:
 
 
 def lacks_events(answer: Observation) -> bool:
-    """Return whether the events that were sent as separate lines belong to `answer`."""
-    # The events of a run that an exception ended are incomplete, and judging them would report the exception
+    """Return whether `answer` still needs the events that were sent as separate lines."""
+    # If an exception ended the run, its events are incomplete, and judging them would report the exception
     # twice. Compared by identity, since a library may itself return an equal outcome.
     return answer.events is None and answer.outcome is not RAISED_OUTCOME
 
@@ -383,7 +383,7 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
 
 
 def _find_excess(message: Mapping[str, Any]) -> ProtocolFault | None:
-    """Return the fault of a result with more blocks or events than are judged, or None."""
+    """Return the fault of a result that exceeds the maximum number of blocks or events, or None."""
     for name in ("outcome", "first"):
         outcome = message.get(name)
         content = outcome.get("content") if isinstance(outcome, Mapping) else None

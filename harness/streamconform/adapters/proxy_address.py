@@ -27,7 +27,7 @@ class ProxyAddress:
     to_api: str
     """The API that it uses upstream."""
     upstream: int
-    """The local port at which it expects its upstream."""
+    """The local port on which it expects its upstream."""
     model: str = MODEL
 
 

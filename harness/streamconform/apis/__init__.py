@@ -7,7 +7,7 @@ To add an API to the harness:
 
 1. Write `apis/<name>.py`, with underscores for the hyphens of the name: an `API` of type `Api`, and the small
    pure functions that it needs. Every field is documented in `api.py`; `ollama_chat.py` is a short example.
-2. Add its name to `NAMES` below. The order is that of lists and reports.
+2. Add its name to `NAMES` below. Lists and reports use this order.
 3. Record the two cassettes that its `smoke` names, in `cassettes/<name>/`.
 4. Run `pytest tests/harness/test_apis.py`: it checks that the record is complete.
 """
@@ -33,7 +33,7 @@ NAMES: Final = (
     "bedrock-invoke",
 )
 TEMPLATE_API: Final = "openai-chat"
-"""The API that most servers speak: the adapters that `conform init` writes contain a small reader of it."""
+"""The API of most servers; the adapters that `conform init` writes contain a small reader for it."""
 
 
 def _load(name: str) -> Api:
@@ -46,7 +46,7 @@ APIS: Final[Mapping[str, Api]] = MappingProxyType({name: _load(name) for name in
 
 
 def find_api(name: str) -> Api | None:
-    """Return the API that has this name, or that a corpus calls by this name; None if there is none."""
+    """Return the API with this name, or the one that a corpus calls by this name; None if there is none."""
     found = APIS.get(name)
     if found is not None:
         return found

@@ -19,7 +19,7 @@ OBJECTS: Final = (
     ("usage",),
     ("error",),
 )
-"""The objects of an event that may get new fields."""
+"""The objects of an event to which new fields may be added."""
 
 TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
 """Matches the types of events."""
@@ -28,7 +28,7 @@ CONTENT: Final = ("delta", "content_block")
 TEXT_KEYS: Final = ("text",)
 DELTA_KEYS: Final = ("thinking", "partial_json")
 CALL_IDS: Final = (("messages", "*", "content", "*", "tool_use", "id"),)
-"""The paths in a request of the ids of the calls that it sends back."""
+"""The paths, in a request, to the ids of the calls that it sends back."""
 
 # https://docs.claude.com/en/api/messages
 ANSWER: Final = (
@@ -42,7 +42,7 @@ ANSWER: Final = (
 )
 
 REDUCING: Final = Reducing(
-    # of citations and of the results of server tools
+    # fields of citations and of server tools' results
     kept=frozenset(
         {
             "citation",
@@ -66,7 +66,7 @@ def is_terminal(payload: Payload) -> bool:
 
 
 def is_settled(payload: Payload) -> bool:
-    """`message_delta` has the stop reason and the cumulative usage; `message_stop` has no content."""
+    """Return whether it is `message_delta` with the stop reason; it also has the final usage."""
     return payload.get("type") == "message_delta" and bool(as_object(payload.get("delta")).get("stop_reason"))
 
 
@@ -83,11 +83,12 @@ def count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def canonical(body: Json) -> Json:
-    """`system`, `content` and a result's `content` are a string or blocks; turns of one role are joined.
+    """Convert `system`, `content` and a result's `content` to lists of blocks; join turns of the same role.
 
-    The results of one answer in several messages are not joined: the documentation requires one message. The
-    API still accepts `output_format`, the name of `output_config.format` in its beta.
-    https://docs.claude.com/en/api/messages, https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use,
+    Tool results for one answer are not joined if they are in several messages: the documentation requires one
+    message. The API still accepts `output_format`, the beta's name for `output_config.format`.
+    https://docs.claude.com/en/api/messages,
+    https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use,
     https://platform.claude.com/docs/en/build-with-claude/structured-outputs
     """
     made = drop_nulls(body)
@@ -101,7 +102,7 @@ def canonical(body: Json) -> Json:
 
 
 def _join_turns(messages: Any) -> Any:
-    """Return messages with those of the same role in a row joined, unless the later one has tool results."""
+    """Join consecutive messages of the same role, unless the later one has tool results."""
     if not isinstance(messages, list):
         return messages
     made: list[Any] = []

@@ -40,7 +40,7 @@ class Extensions:
     """For each framing of the API, one frame with a type that does not exist."""
     event_level: Level
     objects: tuple[Path, ...]
-    """The objects of a payload that may get new fields."""
+    """The objects of a payload to which new fields may be added."""
     field_level: Level
     source: str
     """Link to the provider's statement that new events and fields may be added."""
@@ -60,10 +60,9 @@ class Ending:
     """
 
     is_terminal: Callable[[Payload], bool]
-    """Whether a payload is the terminal event; an error frame is one."""
+    """Whether a payload is the terminal event; an error frame counts as one."""
     count_ended_calls: Callable[[Sequence[Payload]], int]
-    """The number of tool calls, whether the client or the provider runs them, that have ended after these
-    payloads.
+    """The number of tool calls that have ended after these payloads, including those that the provider runs.
     """
     content: tuple[str, ...]
     """Members of a payload that contain content; some servers send such payloads after the terminal event."""
@@ -74,7 +73,7 @@ class Ending:
     delta_keys: tuple[str, ...]
     """Keys, at any depth, whose values are pieces of thinking, a refusal or a call."""
     error_frame: Mapping[Framing, bytes]
-    """The provider's mid-stream error frame, for each framing in which it is documented."""
+    """The provider's mid-stream error frame, for each framing that documents one."""
     error_type: str | None
     """The error type in that frame, if the provider sends one."""
     error_names: tuple[str, ...] = ()
@@ -88,7 +87,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a request below the base URL, decoded."""
+    """A request's target below the base URL, decoded."""
 
     path: str
     query: Mapping[str, Sequence[str]]
@@ -114,11 +113,11 @@ class Endpoints:
     """
 
     streams: tuple[str, ...]
-    """The paths at which a stream is requested, the usual one first."""
+    """The paths for requesting a stream, the usual one first."""
     documents: tuple[str, ...] = ()
-    """The paths for requests without streaming, if the path and not the body selects streaming."""
+    """The paths for non-streaming requests, if the path rather than the body selects streaming."""
     document_path: Callable[[str], str] = keep_path
-    """Returns the path and query of the same request for an answer without streaming."""
+    """Returns the path and query for the same request without streaming."""
     streams_by_default: bool = False
     """Whether a body without `stream` requests a stream."""
     find_mismatch: Callable[[Target, Target, Framing], str | None] = accept_any_form
@@ -136,7 +135,7 @@ class Endpoints:
 
 
 def match_any_target(target: Target) -> bool:
-    """Return True: the API has one form of answer."""
+    """Return True: the API has only one form of answer."""
     del target
     return True
 
@@ -148,7 +147,7 @@ class CannedReply:
     matches: Callable[[Target], bool] = match_any_target
     """Whether a request for this target gets the answer in this form."""
     path: str
-    """The target to which the request of such a recording is sent."""
+    """The target of the request in a recording of this form."""
     content_type: str
     write: Writer
     payloads: Callable[[str], Iterable[Json]]
@@ -162,7 +161,7 @@ class RequestForm:
     """The bodies of requests: which forms are equivalent, and where the ids of tool calls are."""
 
     canonical: Callable[[Json], Json]
-    """Returns a body in the canonical form, in which cases are written.
+    """Returns a body in the canonical form, which cases use.
 
     Clients write the same body in different ways: text or a list of one part, null or an absent member. Only
     forms that the provider's documentation calls equivalent are unified, each with its source; user data
@@ -173,13 +172,13 @@ class RequestForm:
     previous: tuple[str, ...] = ()
     """The members of a body that identify the answer to continue, or hold its token."""
     kept_answer: str | None = None
-    """The member of a body with the id of a stored answer, which the client then does not send back."""
+    """The member of a body with the id of a stored answer, which the client then need not send back."""
     call_ids: tuple[Path, ...]
-    """The paths of the ids of the calls that a body sends back. A step after `*` is a key, or the `type`
-    of the item."""
+    """The paths to the ids of the calls that a body sends back. A step after `*` is a key, or the `type` of
+    the item."""
 
     def continues(self, first: Any, later: Any) -> bool:
-        """Return whether the body `later` sends the answer to `first` back, and is not a retry."""
+        """Return whether the body `later` sends back the answer to `first`, rather than retrying it."""
         if not (isinstance(first, Mapping) and isinstance(later, Mapping)):
             return False
         if any(first.get(name) != later.get(name) for name in self.previous):
@@ -200,7 +199,7 @@ class Key:
     variable: str
     """Name of the environment variable that holds the key by default."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables from which SDKs read the base URL, with the path that its value must include."""
+    """Environment variables from which SDKs read the base URL, each with the path that it must include."""
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the header that carries `key`."""
@@ -209,10 +208,10 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """How `conform record` sends a request. An API with the model in its path has no such record."""
+    """How `conform record` sends a request. An API whose path contains the model has no such record."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers that are sent unless others are given."""
+    """Headers to send by default."""
     streaming_only: tuple[str, ...] = ()
     """Fields of the body that the provider rejects if `stream` is false."""
     host: str | None = None
@@ -221,14 +220,14 @@ class Recording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importing:
-    """How captures made by other tools are recognised."""
+    """How captures made by other tools are recognized."""
 
     stream: re.Pattern[str]
-    """Text in the path of a request for a stream."""
+    """Matches text in the path of a request for a stream."""
     document: re.Pattern[str] | None = None
-    """Text in the path of a request for an answer without streaming, if the path selects streaming."""
+    """Matches text in the path of a non-streaming request, if the path selects streaming."""
     path: str
-    """The path of a request that was not kept."""
+    """The path to assume for a capture that does not contain the request."""
     types: re.Pattern[str] = re.compile(r"(?!)")
     """Matches the types of payloads or objects, or the names of events, that only this API has."""
     members: tuple[frozenset[str], ...] = ()
@@ -238,12 +237,12 @@ class Importing:
 
 
 FieldKind = Literal["text", "name", "text or null", "count", "number", "true or false", "object", "list"]
-"""The kind of a field's value: `name` is non-empty text, `count` an integer from 0."""
+"""The kind of a field's value: `name` is non-empty text, `count` a non-negative integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentField:
-    """A required field of a JSON document by its path; `[]` is every item of a list."""
+    """A required field of a JSON document; in its path, `[]` stands for every item of a list."""
 
     path: str
     kind: FieldKind | str
@@ -261,7 +260,7 @@ class TokenCounting:
     """The endpoint that counts the tokens of a request."""
 
     path: str
-    """Follows the path for messages."""
+    """Appended to the path for messages."""
     members: frozenset[str]
     """The members of a request whose tokens are counted."""
     count: str
@@ -296,7 +295,7 @@ class ProxyLimits:
     """
 
     reasons: Mapping[Reason, tuple[Reason, ...]] = field(default_factory=dict)
-    """Stop reasons that the API cannot express, with the reasons that pass instead."""
+    """Stop reasons that the API cannot express, each with the reasons accepted in its place."""
     usage: tuple[str, ...] = ()
     """The usage buckets for which the API has a field."""
     joins_thinking: bool = False
@@ -336,7 +335,7 @@ class Reducing:
     repeated: Mapping[str, RepeatedText] = field(default_factory=dict)
     """Maps the type of a delta to the place that repeats its complete text."""
     final_items: Path = ()
-    """The path in the terminal event of the list that repeats the items by index."""
+    """The path, in the terminal event, to the list that repeats the items by index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,17 +361,15 @@ class Api:
     proxy: ProxyLimits = field(default_factory=ProxyLimits)
     smoke: SmokeStreams
     ordered_content: bool = True
-    """Whether messages record the order of text and calls, unlike messages with one text and one list of
-    calls.
-    """
+    """Whether messages record the order of text and calls; one text plus one list of calls does not."""
     thoughts_on_request: bool = False
     """Whether thoughts are sent only to clients that ask for them. A client without thinking never gets any,
-    so it is not judged on them.
+    so it is not judged on thoughts.
     """
     reducing: Reducing = field(default_factory=Reducing)
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
-    """For vendors that serve the API with limits that they document: a JSON Schema of the payloads of their
-    answers. Their own clients are judged only on streams that match it."""
+    """For vendors that document a restricted form of the API: a JSON Schema of the payloads in their answers.
+    Their own clients are judged only on streams that match it."""
     vendor_errors: Mapping[str, Json] = field(default_factory=dict)
     """The same for the JSON documents of their HTTP errors."""
 
@@ -391,7 +388,7 @@ class Api:
 
     def frame_case(self, case: Case, body: bytes) -> Framing:
         """Return the framing of `body`, the bytes of `case` as they are delivered."""
-        # In framings in which each line is a frame, a document of one line is also a stream of one frame.
+        # In a framing with one frame per line, a one-line document is also a stream of one frame.
         return self.detect_framing(case.cassette.status, body) if case.stream else "document"
 
     def requests_stream(self, request: Request) -> bool:
@@ -402,7 +399,7 @@ class Api:
         return bool(request.body.get("stream", self.endpoints.streams_by_default))
 
     def write_document_body(self, body: Mapping[str, Any]) -> Json:
-        """Return the body of the same request for an answer without streaming."""
+        """Return the body for the same request without streaming."""
         if self.endpoints.documents:
             return dict(body)
         dropped = self.recording.streaming_only if self.recording is not None else ()

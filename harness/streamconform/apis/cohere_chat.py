@@ -49,7 +49,7 @@ def _find_mismatch(target: Target, recorded: Target, framed: Framing) -> str | N
 
 
 def _canonical(body: Json) -> Json:
-    """`content` is a string or parts (https://docs.cohere.com/reference/chat)."""
+    """Convert `content`, a string or parts, to parts (https://docs.cohere.com/reference/chat)."""
     made = drop_nulls(body)
     made["messages"] = map_messages(made.get("messages"), with_content_parts)
     return made
@@ -201,7 +201,7 @@ API: Final = Api(
         call_arguments={"city": "Gent"},
     ),
     reducing=Reducing(
-        kept=frozenset({"event_type", "is_finished"}),  # of v1
+        kept=frozenset({"event_type", "is_finished"}),  # the fields of v1
         block_index=("index",),
     ),
 )

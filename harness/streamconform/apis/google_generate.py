@@ -72,13 +72,14 @@ _BYTES: Final = frozenset({"thoughtSignature", "data"})
 """Members that hold bytes: base64 of either alphabet (google-genai writes - and _)."""
 _STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")
 _NO_SIGNATURE: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
-"""Words that are sent in place of a signature (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
+"""Values that stand in for a signature (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
 
 
 def _canonical(body: Json) -> Json:
-    """Keys may be in camel or snake case, bytes in either base64 alphabet, schema types in either case.
+    """Convert keys to camel case, bytes to the standard base64 alphabet, and schema types to lower case.
 
-    https://protobuf.dev/programming-guides/json/ and https://ai.google.dev/api/caching#Schema
+    The API accepts both forms of each: https://protobuf.dev/programming-guides/json/ and
+    https://ai.google.dev/api/caching#Schema
     """
     made: Json = _camel_case(body)
     system = made.get("systemInstruction")

@@ -39,7 +39,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many steps that are calls, of the client's functions or of Google's tools, have stopped."""
+    """Return how many call steps have stopped, for the client's functions and Google's tools alike."""
     calls = {
         payload.get("index")
         for payload in payloads
@@ -51,7 +51,7 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def _write(payloads: Iterable[bytes]) -> bytes:
-    """Return SSE events, each named after the `event_type` of its payload, and `[DONE]` after them."""
+    """Return SSE events, each named after the `event_type` of its payload, followed by `[DONE]`."""
     events = [sse.encode_event(payload, _read_name(payload)) for payload in payloads]
     return b"".join(events) + sse.encode_event(b"[DONE]", "done")
 
@@ -62,9 +62,9 @@ def _read_name(payload: bytes) -> str | None:
 
 
 def _canonical(body: Json) -> Json:
-    """`input` is text, one content, contents or steps; the contents of a step are text, one or several.
+    """Convert `input` (text, one content, contents or steps) to steps, and a step's text to a content list.
 
-    Unset and null are equivalent. https://ai.google.dev/api/interactions-api#CreateInteraction
+    Null and absent members are equivalent. https://ai.google.dev/api/interactions-api#CreateInteraction
     """
     made = drop_nulls(body)
     sent = made.get("input")
@@ -190,7 +190,7 @@ API: Final = Api(
         tool_by_name=True,
         tool_types=True,
     ),
-    thoughts_on_request=True,  # `thinking_summaries`; the signatures come without it
+    thoughts_on_request=True,  # `thinking_summaries`; signatures are sent without it
     smoke=SmokeStreams(
         text_cassette="plain-text",
         text="The ferry leaves at seven.",

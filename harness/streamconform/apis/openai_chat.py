@@ -44,7 +44,7 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def _canonical(body: Json) -> Json:
-    """`content` is a string or parts, and `refusal` becomes a part; `developer` means `system`.
+    """Convert `content` to parts, `refusal` to one of them, and the role `developer` to `system`.
 
     https://platform.openai.com/docs/api-reference/chat/create
     """
@@ -186,7 +186,7 @@ API: Final = Api(
         call_arguments={"city": "Split"},
     ),
     reducing=Reducing(
-        kept=frozenset({"code", "param"}),  # of errors
+        kept=frozenset({"code", "param"}),  # fields of errors
         block_index=("choices", 0, "delta", "tool_calls", 0, "index"),
     ),
     vendor_payloads=VENDOR_PAYLOADS,

@@ -1,6 +1,6 @@
-"""JSON Schemas of the payloads that vendors of Chat Completions document, by vendor.
+"""JSON Schemas of the payloads that each vendor of Chat Completions documents.
 
-Fields that a vendor does not document are allowed, except those in which other servers send content.
+Undocumented fields are allowed, except those in which other servers send content.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _USAGE: Final[Json] = {
     "type": ["object", "null"],
     "required": ["prompt_tokens", "completion_tokens", "total_tokens"],
 }
-# The fields in which servers send content other than `content` and `tool_calls`.
+# The fields besides `content` and `tool_calls` in which servers send content.
 _NO_OTHER_CONTENT: Final[Json] = {
     field: {"type": "null"}
     for field in ("reasoning", "reasoning_content", "reasoning_text", "refusal", "function_call")
@@ -100,7 +100,7 @@ def _build_message(fields: Json, call: Json) -> Json:
 
 
 def _build_answer(reasons: tuple[str, ...], *, required: tuple[str, ...], fields: Json) -> Json:
-    """Return the schema of a chunk or a whole answer; calls have an index only in chunks.
+    """Return the schema of a chunk or a complete answer; calls have an index only in chunks.
 
     `reasons` are the stop reasons; it is empty if the vendor's list is open.
     """
@@ -158,7 +158,7 @@ _ZHIPU_PAYLOAD: Final = _or_error(
 )
 # https://openrouter.ai/docs/api/api-reference/chat/send-chat-completion-request, whose schemas require more
 # fields than OpenAI sends. `usage` is absent or an object there, never null as with OpenAI's `include_usage`.
-# Their list of stop reasons is open. An error in a stream is a field of a chunk
+# OpenRouter's list of stop reasons is open. An error in a stream is a field of a chunk
 # (https://openrouter.ai/docs/api/reference/streaming#handling-errors-during-streaming).
 _OPENROUTER_PAYLOAD: Final[Json] = {
     **_build_answer(

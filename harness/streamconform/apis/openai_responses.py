@@ -44,13 +44,13 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
         if (type_ == "response.output_item.done" and is_call) or (
             "_call" in type_ and type_.endswith((".done", ".completed"))
         ):
-            # a server that sends no index sends the item's id
+            # a server that omits the index sends the item's id
             ended.add(payload.get("output_index", payload.get("item_id", item.get("id"))))
     return len(ended)
 
 
 def _canonical(body: Json) -> Json:
-    """`input` is text or items, `content` and `output` are text or parts; `instructions` is a system message.
+    """Convert `input` to items, `content` and `output` to parts, and `instructions` to a system message.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """
@@ -220,7 +220,7 @@ API: Final = Api(
         call_arguments={"city": "Accra"},
     ),
     reducing=Reducing(
-        # of the response, its usage and error, of items, of annotations, and of hosted tools
+        # fields of the response, its usage and error, of items, of annotations, and of hosted tools
         kept=frozenset(
             {
                 "action",

@@ -10,7 +10,7 @@ Payload = Mapping[str, Any]
 
 
 def read_payload(payload: bytes) -> Payload:
-    """Return the JSON object in `payload`, empty if there is none."""
+    """Return the JSON object in `payload`, or an empty object if there is none."""
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):

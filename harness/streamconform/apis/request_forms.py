@@ -19,12 +19,12 @@ def as_parts(content: Any, type_: str) -> Any:
 
 
 def map_messages(messages: Any, change: Callable[[Json], Json]) -> Any:
-    """Return the list `messages` with every object changed; anything else unchanged."""
+    """Return the list `messages` with `change` applied to every object; anything else unchanged."""
     if not isinstance(messages, list):
         return messages
     return [change(dict(message)) if isinstance(message, Mapping) else message for message in messages]
 
 
 def with_content_parts(message: Json) -> Json:
-    """Return a message whose `content`, if it is text, is a list of one text part."""
+    """Return `message` with text in `content` converted to a list of one text part."""
     return {**message, "content": as_parts(message["content"], "text")} if "content" in message else message

@@ -46,7 +46,7 @@ VERBS: Final[Mapping[str, str]] = {
     "schema": "Print a published JSON Schema.",
     "selftest": "Test the suite itself with broken parsers.",
 }
-"""Every command with its summary in `--help`; each has a module with a `command`."""
+"""Every command, with its summary for `--help`; each has a module with a `command`."""
 
 MODULES: Final[Mapping[str, str]] = {"import": "import_"}
 """The modules of commands whose names are Python keywords."""
@@ -63,7 +63,7 @@ tools.
 
 
 class OutputClosed(Exception):
-    """Nobody reads stdout any more."""
+    """The reader of stdout has closed it."""
 
 
 class Verbs(Group):
@@ -74,7 +74,7 @@ class Verbs(Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            # click turns it into exit code 1, which stands for new failures.
+            # click would turn it into exit code 1, which means new failures.
             raise OutputClosed from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -116,7 +116,7 @@ def conform() -> None:
 
 
 def main() -> None:
-    """Run the command line and exit; a user's mistake gives a message, never a traceback."""
+    """Run the command line and exit; a user's mistake produces a message, never a traceback."""
     if sys.stdout is None:  # Python's value for a file descriptor that is closed
         click.echo("error: stdout is closed; redirect it to a file, or to /dev/null", err=True)
         sys.exit(2)
@@ -146,7 +146,7 @@ def _run_command() -> int:
     except ConformError as error:
         from streamconform.tools.record.scan import redact
 
-        message = escape_lines(redact(str(error)))  # it may quote a server or a file
+        message = escape_lines(redact(str(error)))  # it may quote a server's answer or a file
         click.echo(message if "\n" in message else f"error: {message}", err=True)
         code = error.exit_code
     except KeyboardInterrupt:
@@ -177,5 +177,5 @@ def _report_os_error(error: OSError) -> int:
 
 
 def _discard_stdout() -> None:
-    """Redirect stdout to nowhere, so that Python's own flush at exit does not fail again."""
+    """Redirect stdout to the null device, so that Python's own flush at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

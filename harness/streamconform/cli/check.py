@@ -60,8 +60,8 @@ def command(
     """Judge the outcome in OUTCOME.json (- is stdin) as an answer to CASE.
 
     The file contains an outcome in the normal form, or an object with `outcome`, `events` and `raised` as in
-    a result of the protocol. For a function's case, it contains the function's output. `conform serve` serves
-    the streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
+    a protocol result. For a case that tests a function, it contains the function's output. `conform serve`
+    serves the streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
     """
     settings = options.merge_settings(arguments)
     case = options.find_case(case_, settings)

@@ -1,4 +1,4 @@
-"""The classes of the command line: groups and choices that suggest a name, and help in sections."""
+"""Command-line classes: groups and choices that suggest similar names, and help in sections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Choice(click.Choice[str]):
     """A choice whose error message suggests the closest values."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return the message about a value that is not one of the choices."""
+        """Return the error message for a value that is not one of the choices."""
         known = [str(choice) for choice in self.choices]
         return f"{super().get_invalid_choice_message(value, ctx).rstrip('.')}{suggest(str(value), known)}"
 
@@ -38,7 +38,7 @@ class SectionedCommand(click.Command):
     """A command whose help lists its options in sections; `sections` maps titles to names of parameters."""
 
     def __init__(self, *args: Any, sections: Mapping[str, tuple[str, ...]], **settings: Any) -> None:
-        """Accept the arguments of `click.Command`, and the sections in their order."""
+        """Accept the arguments of `click.Command`, and the sections in display order."""
         super().__init__(*args, **settings)
         self.sections = sections
 

@@ -47,7 +47,7 @@ REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "markdown": lambda comparison, text: format_markdown(comparison, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
-"""Reports that omit recorded values by default: Markdown gets committed, and recordings may be private."""
+"""Reports that omit recorded values by default: Markdown often gets committed; recordings may be private."""
 DEFAULT_EXAMPLES: Final = 3
 
 
@@ -153,7 +153,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         store.prepare(job, resume=arguments["resume"])
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
     console = make_console(sys.stdout)
-    # Before the workers start, so that an unusable implementation is one error and not one per worker.
+    # Before the workers start, so that an unusable implementation is reported once rather than once per
+    # worker.
     implementations = _start_once(job)
     if not quiet:
         console.print(f"streamconform {__version__}, seed {job.seed}")
@@ -213,7 +214,7 @@ def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: i
 
 @contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
-    # CI systems send SIGTERM, and no worker may be left behind.
+    # CI systems send SIGTERM, which must not leave workers running.
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -253,7 +254,7 @@ def _choose_exit(comparison: Comparison) -> Exit:
 
 
 def _find_corpus(name: str, cache_folder: str | None) -> str:
-    """Return the path or URL of recordings: the folder of a pulled source, else `name` itself.
+    """Return the path or URL of recordings: the folder of a pulled source, or else `name` itself.
 
     A source's name takes precedence; pass a folder of the same name as `./NAME`.
     """

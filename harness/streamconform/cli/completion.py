@@ -11,7 +11,7 @@ import click
 
 
 def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the ids of the cases that start with `incomplete`, up to the next slash if there are several."""
+    """Return the case ids that start with `incomplete`, cut after the next slash if there are several."""
     del ctx, parameter
     from streamconform.cli import options
     from streamconform.errors import ConformError
@@ -25,7 +25,7 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def complete_paths(paths: Iterable[str], incomplete: str) -> list[str]:
-    """Return the paths that start with `incomplete`, cut after the next slash if several continue it."""
+    """Return the paths that start with `incomplete`, cut after the next slash if there are several."""
     matching = [path for path in paths if path.startswith(incomplete)]
     if len(matching) == 1:
         return matching
@@ -34,7 +34,7 @@ def complete_paths(paths: Iterable[str], incomplete: str) -> list[str]:
 
 
 def complete_impls(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the forms of `--impl`; after `peer:` and `mutant:` the names."""
+    """Return the forms of `--impl`, or the names after `peer:` and `mutant:`."""
     form, colon, name = incomplete.partition(":")
     if colon and form in ("mutant", "peer"):
         complete = complete_mutants if form == "mutant" else complete_peers

@@ -32,9 +32,9 @@ def command() -> None:
     conform corpus pull mirascope                with pip, verified, to your cache folder
     conform compare mypkg --corpus mirascope
 
-    Public projects ship the cassettes of their tests in their source distributions. Your own pip fetches them
-    with its configuration. The archive must have the digest that this version of streamconform lists, none of
-    its code is run, and its streamed recordings are imported. The archive is not part of streamconform.
+    Public projects ship the cassettes of their tests in their source distributions. Your own pip fetches
+    them, with your configuration. The archive must have the digest that this version of streamconform lists.
+    Its streamed recordings are imported; none of its code is run. The archive is not part of streamconform.
     """
 
 
@@ -101,7 +101,7 @@ def drop_command(names: tuple[str, ...], where: str | None) -> None:
 
 
 def _summarize_pull(source: Source, pulled: cache.PulledSource) -> Iterator[str]:
-    """Yield the recordings per API, and the reasons why others were not imported."""
+    """Yield the number of recordings per API, and the reasons why others were not imported."""
     total = format_count(sum(pulled.recordings.values()), "recording")
     yield f"{source.name} {source.version} ({source.licence}): {total} in {pulled.folder}"
     for api, number in pulled.recordings.items():
@@ -149,7 +149,7 @@ def _source_to_json(source: Source, pulled: cache.PulledSource | None) -> Mappin
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function to call with (done, total) files; a bar shows them if stderr is a terminal."""
+    """Yield a function to call with (done, total) files; on a terminal, stderr shows a progress bar."""
     console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -32,9 +32,9 @@ def command(
 ) -> None:
     """Compare two results files: new, fixed, still failing, stale and gone trials, and changed verdicts.
 
-    BEFORE and AFTER are results files or folders of runs, AFTER by default the latest run. Trials match by id
-    and implementation; versions of the implementation and the suite may differ. Stale means listed as a known
-    failure, but passing.
+    BEFORE and AFTER are results files or run folders; AFTER defaults to the latest run. Trials are matched by
+    id and implementation; the versions of the implementation and the suite may differ. Stale means listed as
+    a known failure but passing.
 
     \b
     conform diff main.jsonl                              the last run against the main branch

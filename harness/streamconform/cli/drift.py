@@ -47,15 +47,15 @@ WIDTH: Final = 300
 @click.option("-q", "--quiet", is_flag=True, help="Print only the last line.")
 @click.pass_context
 def command(ctx: click.Context, /, target: str, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001
-    """Find fields, types, enum values and orders of events that are new to the suite.
+    """Find fields, types, enum values and event orders that are new to the suite.
 
     \b
     conform drift recordings                                  a folder, as for `conform compare`
     conform drift mirascope                                   after `conform corpus pull mirascope`
     conform drift http://127.0.0.1:8080 --api openai-chat     the streams of a server; this costs tokens
 
-    Each finding is listed with the number of streams, their dates and an example. Exit codes: 0 nothing is
-    new, 1 something is new, 2 usage or input error, 3 the server cannot be reached.
+    Each finding is listed with the number of streams, their dates and an example. Exit codes: 0 nothing new,
+    1 something new, 2 usage or input error, 3 the server cannot be reached.
     """
     sources = options.find_sources(options.merge_settings({}))
     targets = [_parse_report(option) for option in arguments["report"]]

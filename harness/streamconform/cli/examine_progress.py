@@ -14,16 +14,16 @@ from streamconform.tools.compare.drive import Advance
 from streamconform.tools.compare.part import Part
 
 LINE_SECONDS: Final = 10.0
-"""Seconds between two lines if there is no terminal."""
+"""Seconds between two lines if stdout is not a terminal."""
 
 
 class ExamineProgress:
-    """Prints the number of recordings, the rate, the causes and the time left."""
+    """Prints the number of recordings, the rate, the number of causes and the time left."""
 
     def __init__(self, console: Console | None, total: int) -> None:
         """Print to `console`, if there is one; `total` is the size of the inputs in bytes."""
         self.found = Part()
-        """The sum so far."""
+        """The totals so far."""
         self._console = console
         self._total = total
         self._started = self._last_line = time.monotonic()
@@ -47,7 +47,7 @@ class ExamineProgress:
             self._bar.stop()
 
     def advance(self, advance: Advance) -> None:
-        """Show the sum so far."""
+        """Show the totals so far."""
         self.found = advance.found
         now = time.monotonic()
         seconds = max(now - self._started, 1e-6)

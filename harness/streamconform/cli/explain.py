@@ -47,15 +47,15 @@ def command(
     """Show CASE: every frame with offset and time, its events, and expected and actual values.
 
     CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
-    fault. For a function's case, its input is shown.
+    fault. For a case that tests a function, the function's input is shown.
 
     \b
     conform explain tool-use/parallel-calls                      with the bundled reference
     conform explain tool-use/parallel-calls@crlf -i mypkg        with your package, every line end as CR LF
     conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
 
-    `>` marks frames that are relevant to a failed check, `!` the first wrong event. NO_COLOR is honored. Exit
-    codes: 0 shown, regardless of the verdict, 2 usage or input error, 3 implementation unusable.
+    `>` marks frames that are relevant to a failed check, and `!` marks the first wrong event. NO_COLOR is
+    honored. Exit codes: 0 shown, whatever the verdict, 2 usage or input error, 3 implementation unusable.
     """
     settings = options.merge_settings(arguments)
     suite_case = options.find_case(case, settings)
@@ -90,8 +90,7 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
 async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
     """Run the trial, and run it again with one chunk per frame if its chunks are not frames.
 
-    The verdict is that of the first run, because an implementation may fail only with the cuts of this
-    delivery.
+    The verdict is that of the first run, because an implementation may fail only with this delivery's chunks.
     """
     program = Program(connection)
     try:

@@ -33,8 +33,8 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     conform export 'openai-chat/tool-calls/**' --to vcr --out tests/cassettes
     conform export anthropic-messages/text/plain --to raw
 
-    CASE is a case's id or a pattern, as for `conform run -k`. raw is the body alone, jsonl its payloads, har
-    and vcr include the request. Nothing is overwritten. Exit codes: 0 written, 2 usage error or nothing
+    CASE is a case's id or a pattern, as for `conform run -k`. raw is the body alone and jsonl its payloads;
+    har and vcr include the request. No file is overwritten. Exit codes: 0 written, 2 usage error or nothing
     selected.
     """
     settings = options.merge_settings(arguments)

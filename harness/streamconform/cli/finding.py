@@ -20,12 +20,12 @@ PREFIX = "peer:"
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="[default: stdout]")
 @click.option("--run/--no-run", default=True, help="Run the trial if the peer is installed. [default: run]")
 def command(impl: str, case: str | None, slug: str | None, output: str | None, *, run: bool) -> None:
-    """Write an issue about a finding: the bug of IMPL in CASE, and a program that shows it.
+    """Write an issue about a finding: IMPL's bug in CASE, and a program that reproduces it.
 
-    IMPL is a peer; CASE is the id of a case or trial of its known failures, and SLUG the name of a finding in
-    docs/matrix/findings.md. If CASE has several findings, they are listed, to be chosen from with --finding;
-    without CASE, the finding's first case is used. The program consists of a server with the complete stream,
-    or one that prints the request, and a call of the library, and does not need streamconform. If the peer is
+    IMPL is a peer; CASE is the id of a case or trial in its known failures, and SLUG the name of a finding in
+    docs/matrix/findings.md. If CASE has several findings, they are listed; choose one with --finding. Without
+    CASE, the finding's first case is used. The program does not need streamconform: it consists of a server
+    that sends the complete stream, or prints the request, and a call to the library. If the peer is
     installed, the trial is run, and the differences are listed.
 
     \b
@@ -33,7 +33,7 @@ def command(impl: str, case: str | None, slug: str | None, output: str | None, *
     conform finding peer:openai ids-and-comments@as-is -o finding.md
     conform finding peer:litellm --finding missing-usage-is-estimated-and-parts-are-dropped
 
-    Exit codes: 0 written, 2 there is no such finding, or CASE has several.
+    Exit codes: 0 written, 2 no such finding, or CASE has several.
     """
     from streamconform.suite.catalog import read_catalog
     from streamconform.tools.finding.lookup import find_issue

@@ -36,15 +36,15 @@ from streamconform.tools.minimise.write import write_result
 
 DEFAULT_FOLDER: Final = "fuzz"
 ROUND: Final = 100
-"""Answers of one API that are generated per round: a stopped run has judged all earlier rounds."""
+"""Answers to generate per API and round; a run that is stopped has judged all earlier rounds."""
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
-"""Limits for making one stream smaller; the smallest one found by then is kept."""
+"""Limits for reducing one stream; the smallest one found by then is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTrial:
-    """A trial of a round, and the options that generate that round."""
+    """A trial in a round, and the options that generate that round."""
 
     trial: Trial
     options: str
@@ -52,14 +52,14 @@ class GeneratedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A cause, the smallest stream that shows it, and the command that runs that stream."""
+    """A cause, the smallest stream that reproduces it, and the command that runs that stream."""
 
     cause: Cause
     failure: Failure
     """The failure of `cause` with the smallest stream."""
     trial: Trial
     command: str | None
-    """None if the stream could not be made smaller; `reason` says why."""
+    """None if the stream could not be reduced; `reason` says why."""
     reason: str = ""
 
 
@@ -104,10 +104,10 @@ class Found:
 def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations on generated answers.
 
-    Legal answers of each API are generated from a seed: thinking, text, calls, usage. They are encoded in
-    random pieces and delivered like recordings in a run, including with unknown fields and events, and
-    broken. The generated answer is the expectation. For each cause of failures the stream is made smaller and
-    written to --out as a cassette and a spec, for `conform run`.
+    Valid answers for each API are generated from a seed: thinking, text, calls, usage. They are split into
+    random pieces and delivered like recordings in a run, which includes broken streams and unknown fields and
+    events. The generated answer is the expectation. For each failure cause, the stream is reduced and written
+    to --out as a cassette and a spec, for `conform run`.
 
     \b
     conform fuzz -i mypkg
@@ -175,7 +175,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
 
 
 def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
-    """Yield the seed and size of each round: as many rounds as the examples need, or until the time is up."""
+    """Yield the seed and size of each round: as many as the examples need, or until the time is up."""
     for number in count():
         done = number * ROUND
         if limit is None and done >= examples:
@@ -208,7 +208,7 @@ def _run(
             input=settings.get("input"),
         ),
         selection={},
-        # Causes need no frames, and finding them takes time.
+        # Causes do not need the relevant frames, which take time to find.
         blame=False,
     )
     return execute_run(request, out / "results.jsonl", Progress(lambda _: None, lambda _: None))
@@ -221,7 +221,7 @@ def _reduce(
     settings: dict[str, Any],
     out: Path,
 ) -> Found:
-    """Return the cause with the smallest stream that shows it, written below `out`."""
+    """Return the cause with the smallest stream that reproduces it, which is written below `out`."""
     failures = [failure for failure in cause.failures if failure.first.id in trials]
     smallest = min(failures, key=lambda failure: len(trials[failure.first.id].trial.body))
     generated, connection = trials[smallest.first.id], connections[cause.implementation]
@@ -275,7 +275,7 @@ def _print_cause(console: Any, number: int, found: Found) -> None:
 
 
 def _compare(ctx: click.Context, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Write the streams as JSON lines, and compare the implementations over them."""
+    """Write the streams as JSON lines, and compare the implementations on them."""
     from streamconform.cli import compare
 
     names = tuple(settings.get("impl", ())) or ("reference",)

@@ -28,7 +28,7 @@ from streamconform.tools.init.plan import (
 )
 
 PROFILE: Final = "core"
-"""The profile of a first run."""
+"""The profile for a first run."""
 
 
 @click.command("init")
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Add an adapter, a workflow, known failures and a config to the project in this folder.
 
-    The adapter goes into the folder of tests. It runs unchanged, with a small reader of OpenAI Chat
+    The adapter is written to the tests folder. It works as generated, with a small reader for OpenAI Chat
     Completions in place of your library; its comments say what to replace. Existing files are kept.
 
     \b
@@ -89,7 +89,7 @@ def _write_file(folder: Path, file: NewFile | Kept, *, force: bool, dry_run: boo
     if isinstance(file, Kept):
         return f"kept   {file.path}: {file.why}"
     path = folder / file.path
-    # A link to a missing file does not exist, but writing would follow it.
+    # A symbolic link to a missing file counts as nonexistent, but writing would follow it.
     exists = path.exists() or path.is_symlink()
     if exists and not file.appends and not force:
         return f"kept   {file.path}: it exists; use --force to overwrite it"
@@ -115,7 +115,7 @@ def _write(path: Path, file: NewFile, *, exists: bool) -> None:
     elif exists:
         write_atomically(path, file.text.encode())
     else:
-        # Exclusive, so that a file created in the meantime is not overwritten.
+        # Exclusive mode, so that a file created in the meantime is not overwritten.
         with path.open("xb") as stream:
             stream.write(file.text.encode())
 

@@ -37,10 +37,10 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""Options that exclude trials, so that the run cannot check entries about those trials."""
+"""Options that exclude trials, whose entries the run then cannot check."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
-"""A path that does not exist is created as a file if it has one of these suffixes, else as a folder."""
+"""A path that does not exist is created as a file if it has one of these suffixes, otherwise as a folder."""
 UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -57,7 +57,7 @@ class KnownFailuresFile:
 
 @dataclass(frozen=True, slots=True)
 class _ReadFile:
-    """A file as read, before its entries are matched with the suite."""
+    """A file as read, before its entries are matched against the suite."""
 
     known: KnownFailures
     path: Path
@@ -86,7 +86,7 @@ def known_failures_options(command: F) -> F:
 def read_known_failures(
     settings: dict[str, Any], impls: Sequence[str], find_unmatched: FindUnmatched
 ) -> tuple[KnownFailuresFile, ...]:
-    """Return the files that `settings` name and that apply to one of `impls`, the values of `--impl`.
+    """Return the files that `settings` names and that apply to any of `impls`, the values of `--impl`.
 
     Raises `SourceError` with every problem of every file, and `UsageError` if the files are to be updated and
     it is ambiguous which file gets which failure.
@@ -110,7 +110,7 @@ def read_known_failures(
 
 
 def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
-    """Return a function that finds the entries which match nothing in the full suite."""
+    """Return a function that finds the entries that match no trial in the full suite."""
     return lambda entries: find_unmatched(entries, selection.catalog, selection.trials, seed)
 
 
@@ -161,9 +161,9 @@ def update_known_failures(
 def _plan_changes(
     files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> list[Amendment]:
-    """Return the change of each file; the new failures of an implementation go into one file.
+    """Return the change to each file; the new failures of an implementation go into one file.
 
-    Files that take new failures are planned last, when it is known which failures the other files cover.
+    Files that get new failures are planned last, when it is known which failures the other files cover.
     """
     impls = [info.impl for info in finished.results.header.implementations]
     known_files = [file.listed.known for file in files]
@@ -192,7 +192,7 @@ def _plan_changes(
 
 
 def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
-    """Return the number of the file that gets new failures of `impl`, preferably one only for `impl`."""
+    """Return the index of the file that gets new failures of `impl`, preferably one for `impl` alone."""
     candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 
@@ -200,7 +200,7 @@ def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
 def _make_new_files(
     impls: Sequence[str], known_files: Sequence[KnownFailures], folders: Sequence[Path]
 ) -> Iterator[_ReadFile]:
-    """Yield a new file in the first folder for each implementation that has no file.
+    """Yield a new file, in the first folder, for each implementation that has no file.
 
     Raises `UsageError` if it is ambiguous which file gets an implementation's failures.
     """
@@ -276,11 +276,11 @@ def _count_expired(findings: Sequence[OutdatedEntry]) -> str:
 
 
 def _display_path(path: Path) -> str:
-    """Return the path as messages show it: relative to the current folder if it is below that."""
+    """Return the path to show in messages: relative to the current folder if it is below that folder."""
     current = Path.cwd()
     return str(path.relative_to(current)) if path.is_relative_to(current) else str(path)
 
 
 def _today() -> date:
-    """Return the date in the user's time zone, to which `expires` refers."""
+    """Return today's date in the user's time zone, which is the time zone of `expires`."""
     return datetime.now(UTC).astimezone().date()

@@ -56,14 +56,14 @@ def command(
 
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as `path:line:
     message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files are problems
-    too, even if they are encoded or in pieces.
+    too, even if encoded or split.
     """
     settings = options.merge_settings(arguments)
     sources = options.find_sources(settings)
     if shapes:
         _lint_shapes(ctx, sources, paths)
         return
-    # Started first: another process scans the files while this one lints.
+    # Started first, so that another process scans the files while this one lints.
     wait_for_secrets = start_scan(list_files(paths, sources), settings.get("allow", ()))
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)

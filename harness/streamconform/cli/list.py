@@ -30,7 +30,7 @@ def command(shape: str, *, trials: bool, provenance: bool, **arguments: Any) -> 
         _print_provenance(count_streams(options.find_sources(settings)), shape)
         return
     if shape == "text" and not (trials or any(map(settings.get, ("select", "last_failed", "input")))):
-        # Every case has the trial `as-is`, so no case has to be expanded and no cassette has to be read.
+        # Every case has the trial `as-is`, so no case needs to be expanded and no cassette needs to be read.
         _print_cases(options.select_heads(settings))
         return
     selection, note = options.select_for_run(settings)

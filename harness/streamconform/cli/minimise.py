@@ -111,10 +111,10 @@ def command(
 
     Frames, payload members and characters are removed as long as the check still fails in the same way and a
     valid stream stays valid. A cassette and a draft spec are written to --out, and the command that runs them
-    is printed. If a possible secret is left in the stream, nothing is printed or written.
+    is printed. If the stream still contains a possible secret, nothing is printed or written.
 
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
-    130 interrupted; the smallest stream found so far is written.
+    130 interrupted (the smallest stream found so far is written).
     """
     settings = options.merge_settings(arguments | {"allow": allowed})
     allowed = tuple(settings.get("allow", ()))
@@ -160,7 +160,7 @@ def _pick_impl(impl: str | None, settings: dict[str, Any]) -> str:
 
 
 def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
-    """Return the trials that may fail: that of the named delivery or fault, or all standard ones."""
+    """Return the trials that may fail: the one for the named delivery or fault, or all standard ones."""
     if not isinstance(case, Case) or not case.stream:
         kind = (
             "tests an answer without streaming"

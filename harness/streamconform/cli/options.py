@@ -53,7 +53,7 @@ from streamconform.suite.select import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_DEFAULT_WORKERS: Final = 4
-"""Upper limit of the default: each worker is a process that loads the judged library."""
+"""Upper limit of the default: each worker is a process that loads the library under test."""
 FAULT_CHOICES: Final = get_args(FaultSet)
 INPUT_CHOICES: Final = get_args(Input)
 CHOICES: Final = {
@@ -82,7 +82,7 @@ def baseline_option(command: F) -> F:
 
 
 def cache_option(contents: str) -> Callable[[F], F]:
-    """Return the option `--cache`, passed as `where`; `contents` describes what is in the folder."""
+    """Return the option `--cache`, passed as `where`; `contents` says what the folder contains."""
     return click.option(
         "--cache",
         "where",
@@ -95,7 +95,7 @@ def cache_option(contents: str) -> Callable[[F], F]:
 
 
 def read_baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
-    """Return the results of `--baseline`, if any; raises `UsageError` if none of `kinds` shows them."""
+    """Return the results of `--baseline`, if any; raises `UsageError` if no report in `kinds` uses them."""
     if path is None:
         return None
     if HTML not in kinds:
@@ -176,10 +176,10 @@ def selection_options(command: F) -> F:
 
 
 def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the config file's settings, overridden by `arguments`, the options on the command line."""
+    """Return the config file's settings, overridden by `arguments`, the command-line options."""
     settings = config.load_settings(Path.cwd())
     if arguments.get("profile"):
-        # A profile has its own deliveries and faults, so those of the config file do not apply.
+        # A profile has its own deliveries and faults, so those in the config file do not apply.
         settings = {key: value for key, value in settings.items() if key not in ("deliver", "faults")}
     settings |= {key: value for key, value in arguments.items() if value not in (None, ())}
     for key, values in CHOICES.items():
@@ -189,7 +189,7 @@ def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_sources(settings: dict[str, Any]) -> Sources:
-    """Return the folders of specs and cassettes: configured, `cassettes` next to the specs, or bundled."""
+    """Return the folders of specs and cassettes: configured, or `cassettes` next to the specs, or bundled."""
     specs, cassettes = settings.get("specs"), settings.get("cassettes")
     if specs and not cassettes:
         sibling = Path(specs).resolve().parent / "cassettes"
@@ -252,14 +252,14 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    # In this case a file without cases is also a mistake.
+    # If the whole suite is read, a file without cases is also an error.
     is_whole = not settings.get("api") and not patterns and case_ids == catalog.ids
     candidates = [
         case for case in catalog.load(None if is_whole else case_ids) if is_at_least(case.level, level)
     ]
-    # HTTP has all the trials of the mode bytes, and more. Which input mode an implementation uses is known
-    # only when it has started, so a run expands the trials for HTTP and then drops those that the
-    # implementation cannot run.
+    # Input mode http has all the trials of bytes, and more. An implementation's input mode is known only
+    # after it has started, so a run expands the trials for http and then drops those that the implementation
+    # cannot run.
     needed = select_names((*DELIVERIES, *FAULTS), patterns)
     expanded = expand(candidates, deliveries, "http", seed, faults, sampled, needed)
     feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
@@ -323,7 +323,7 @@ def _filter_case_ids(
 
 
 def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tuple[tuple[str, ...], FaultSet]:
-    """Return deliveries and faults; each option overrides the profile's setting."""
+    """Return the deliveries and the faults; each option overrides the profile's setting."""
     name = settings.get("deliver")
     deliveries = DELIVERY_SETS[name or "standard"]
     faults: FaultSet = FAULT_SETS[name or "standard"]
@@ -351,13 +351,13 @@ def _find_case_id(name: str, catalog: Catalog) -> str:
 
 
 def find_results_path(settings: dict[str, Any]) -> Path | None:
-    """Return the path that `--report jsonl=PATH` names; None if the run has its own folder."""
+    """Return the path that `--report jsonl=PATH` names; None if the results go to the run's own folder."""
     reports = (option.partition("=") for option in settings.get("report", ()))
     return next((Path(path) for kind, _, path in reports if kind == STREAMED), None)
 
 
 def find_last_results_path(settings: dict[str, Any]) -> Path | None:
-    """Return the path of the results of the last run; None if there was none."""
+    """Return the path of the last run's results; None if there was no run."""
     path = find_results_path(settings) or find_latest_results()
     return path if path is not None and path.is_file() else None
 
@@ -373,7 +373,7 @@ def find_last_failures(settings: dict[str, Any]) -> frozenset[str]:
 
 
 def select_for_run(settings: dict[str, Any]) -> tuple[Selection, str | None]:
-    """Return the selection, and a note if `--last-failed` has nothing to run and everything runs instead."""
+    """Return the selection, and a note if `--last-failed` finds no failures and everything runs instead."""
     if not settings.get("last_failed"):
         return select(settings), None
     ids = find_last_failures(settings)
@@ -391,7 +391,7 @@ def count_default_workers() -> int:
 
 
 def make_connections(settings: Mapping[str, Any]) -> tuple[Connection, ...]:
-    """Return the connections to the implementations that `settings` name."""
+    """Return the connections to the implementations that `settings` names."""
     program = tuple(settings.get("program", ()))
     impls = settings.get("impl", ())
     if not program:

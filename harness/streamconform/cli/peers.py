@@ -27,8 +27,8 @@ def command() -> None:
     conform peers install openai anthropic       with your own pip or npm, to your cache folder
     conform run -i peer:openai -i peer:anthropic
 
-    A peer is a released library, pinned with all its dependencies, and a short adapter that follows the
-    library's documentation. It talks to a local server that replays the provider; no key is used.
+    A peer is a released library, pinned with all its dependencies, plus a short adapter that follows the
+    library's documentation. It talks to a local server that replays the provider's answers; no key is used.
     """
 
 
@@ -103,7 +103,7 @@ def remove_command(names: tuple[str, ...], where: str | None) -> None:
 @command.command("outdated")
 @click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.complete_peers)
 def outdated_command(names: tuple[str, ...]) -> None:
-    """List the pinned and the newest release of each library on the index, by default of every peer.
+    """List the pinned release of each peer's library, and the newest one on the index; all peers by default.
 
     Exit codes: 0 every library is up to date, 1 at least one is outdated, 2 unknown peer, 3 pip or npm
     failed.
@@ -149,17 +149,18 @@ def outdated_command(names: tuple[str, ...]) -> None:
 def history_command(
     names: tuple[str, ...], output: str, releases: int, minutes: float, where: str | None, *, keep: bool
 ) -> None:
-    """For each finding about a peer, find the release in which it began and the one that fixed it.
+    """For each finding about a peer, find the release that introduced it and the one that fixed it.
 
     Bisects the releases on the index: each is installed into a separate environment, with the dependencies
     available on its release day, runs one trial per finding, and is removed. NAME.yaml is written after each
-    release, so that an interrupted search continues where it ended.
+    release, so that an interrupted search can continue where it stopped.
 
     \b
     conform peers history openai openai-helper
     conform peers history litellm --minutes 20        continue later with the same command
 
-    The bounds apply to each peer. Exit codes: 0 done or out of bounds, 2 unknown peer, 3 pip or npm failed.
+    The limits apply to each peer. Exit codes: 0 done or a limit was reached, 2 unknown peer, 3 pip or npm
+    failed.
     """
     from pathlib import Path
 

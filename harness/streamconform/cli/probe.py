@@ -75,7 +75,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     conform probe http://127.0.0.1:8080 --api anthropic-messages -k 'probe/**/tool-call'
     conform probe https://gateway.example --api openai-responses --key-env GATEWAY_KEY
 
-    Standard questions are sent one after the other, streamed and not streamed. Every stream is checked
+    Standard questions are sent one at a time, both with and without streaming. Every stream is checked
     against the API's grammar, as its provider documents it, and decoded by the reference parser; errors and
     token counts are judged too. The key is read from the environment and never stored. This costs tokens.
     Exit codes: as for `conform run`.
@@ -95,7 +95,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     headers = parse_headers(arguments["headers"])
     settings = {name: value for name, value in arguments.items() if value not in (None, ())}
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    check_update_options(arguments | {"api": None}, settings)  # here --api is required, and is not a filter
+    check_update_options(arguments | {"api": None}, settings)  # --api is required here, so it is not a filter
     files = read_known_failures(settings, [base_url], lambda entries: find_unmatched(entries, api))
     plan = ProbePlan(
         base_url=base_url,
@@ -136,7 +136,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
 
 
 def _format_command(base_url: str, arguments: dict[str, Any]) -> str:
-    """Return the command that probes again, without header values, which may be private."""
+    """Return the command that repeats the probe, without header values, which may be private."""
     parts = ["conform", "probe", base_url, "--api", arguments["api"]]
     for option in ("model", "key_env", "temperature"):
         if arguments[option] is not None:

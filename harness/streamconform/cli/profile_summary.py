@@ -1,4 +1,4 @@
-"""The line after a run of a profile: its share of the suite, and the command that runs the rest."""
+"""The line printed after a profile is run: its share of the suite, and the command that runs the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")
-"""Settings that exclude some of a profile's cases, so that the run is smaller than the profile."""
+"""Settings that make a run smaller than its profile, by excluding some of the cases."""
 _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
 """Marks a spec file whose cases run only over HTTP."""
 
@@ -25,14 +25,13 @@ def describe_rest(
 ) -> str | None:
     """Return the number of cases that the full suite adds to `profile` in the claimed APIs, and the command.
 
-    None if no profile was run, or if options excluded a part of it. `arguments` are the command-line
-    arguments.
+    None if no profile was run, or if options excluded part of it. `arguments` are the command-line arguments.
     """
     if profile is None or any(header.selection.get(name) for name in NARROWING):
         return None
     claimed = {api for info in header.implementations for api in info.claims or {}}
     apis = [api for api in header.selection.get("api") or APIS if api in claimed]
-    # Functions belong to no API, so only the cases of the APIs that the adapter claims are counted.
+    # Functions belong to no API, so they are counted only if the adapter claims all APIs or none.
     included = {*apis, COMMON} if len(apis) in (0, len(APIS)) else set(apis)
     over_http = any(info.input == "http" for info in header.implementations)
     total = sum(

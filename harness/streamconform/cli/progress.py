@@ -17,8 +17,7 @@ INTERVAL: Final = 10.0
 class ProgressLines:
     """Prints the number of finished trials every `interval` seconds, from a separate thread.
 
-    A timer prints the lines, because a run whose trials hang, and which therefore looks stuck, has no
-    results.
+    A timer prints the lines, because a run whose trials hang gets no results and would look stuck.
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class ProgressLines:
         self._finished = self._failed = self._total = 0
 
     def __enter__(self) -> Self:
-        """Return self; `start` begins the lines."""
+        """Return self; `start` begins the output."""
         return self
 
     def __exit__(
@@ -41,7 +40,7 @@ class ProgressLines:
     ) -> None:
         """Stop printing."""
         self._ended.set()
-        # The thread does not run if the run ended before its header.
+        # The thread was never started if the run ended before its header.
         if self._thread.is_alive():
             self._thread.join()
 

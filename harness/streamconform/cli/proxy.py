@@ -81,7 +81,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
     From anthropic-messages to ollama-chat or openai-chat, and from openai-chat to anthropic-messages. The
     first line on stdout begins with the proxy's URL; each request is logged on stderr. Needs aiohttp: pip
-    install 'streamconform[proxy]'. Exit codes: 0 stopped, 2 usage error, 130 stopped before answers finished.
+    install 'streamconform[proxy]'. Exit codes: 0 stopped, 2 usage error, 130 stopped before all answers
+    finished.
     """
     try:
         import aiohttp  # noqa: F401 - checked here, for a clear message
@@ -108,13 +109,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mapping[str, Any]) -> int:  # noqa: FBT001
-    """Serve until a signal; raises `UsageError` if the address cannot be used."""
+    """Serve until a signal arrives; raises `UsageError` if the address cannot be used."""
     from streamconform_proxy.bounds import ProxyBounds
     from streamconform_proxy.server import ProxyServer
     from streamconform_proxy.startup import format_startup
     from streamconform_proxy.upstream import UpstreamClient, UpstreamTimeouts
 
-    signals = asyncio.Semaphore(0)  # a counter, because a second signal ends the answers immediately
+    signals = asyncio.Semaphore(0)  # counts signals, because a second one ends the answers immediately
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, signals.release)
     bounds = ProxyBounds(streams=arguments["max_streams"], grace=arguments["grace"])
@@ -145,7 +146,7 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
 
 
 async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) -> int:
-    """Stop after running answers have finished, or immediately on a second signal."""
+    """Stop after the answers in progress have finished, or immediately on a second signal."""
     click.echo(f"stopping: running answers have {grace:g} s to finish; interrupt again to stop now", err=True)
     stopped = asyncio.ensure_future(proxy.stop())
     second_signal = asyncio.ensure_future(signals.acquire())

@@ -30,7 +30,7 @@ REQUIRED: Final = {
     "--listen": ("listen", "upstream"),
     "--scenarios": ("scenarios", "endpoint"),
 }
-"""The required options of each form of the command; a form is named after one of them."""
+"""The required options of each form of the command; the key is one of those options."""
 OPTIONS: Final = {
     "--request": {
         *("api", "base_url", "request_file", "model", "name", "topic", "headers", "key_env", "twin"),
@@ -42,7 +42,7 @@ OPTIONS: Final = {
         *("dry_run", "max_cost"),
     },
 }
-"""The optional options of each form, in addition to those that all forms share."""
+"""The optional options of each form, besides those that all forms share."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -121,15 +121,15 @@ def command(
     conform record --scenarios all --endpoint openai --model gpt-5-mini
 
     The second form records the traffic between your own program and the server: COMMAND runs with the
-    variables in which SDKs look for their base URL. Every exchange of every API is kept. The exit code is
+    variables in which SDKs look for their base URL. Every exchange is kept, in every API. The exit code is
     COMMAND's, or 2 if an answer could not be kept or no answer arrived.
 
     The third form records the suite's own conversations, such as text, refusals and parallel calls, from a
     provider, a gateway or a local engine; --dry-run shows the requests and the maximum cost.
 
     The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR. Keys are never
-    stored. Addresses, account and request ids are replaced by placeholders of the same length; if a possible
-    secret is left, even encoded or in pieces, nothing is written. Files go to ./cassettes and ./specs by
+    stored. Addresses, account ids and request ids are replaced by placeholders of the same length; if a
+    possible secret remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by
     default.
     """
     _check_words(arguments)

@@ -28,11 +28,11 @@ from streamconform.tools.record.providers import HOSTS
 from streamconform.tools.record.sign import sign_again
 
 MAX_LINE: Final = 600
-"""The number of characters printed about one exchange."""
+"""The maximum number of characters to print about one exchange."""
 
 
 def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Sequence[str]) -> int:
-    """Record until `words`, a command, ends, or until a signal; return the exit code."""
+    """Record until the command `words` ends or a signal arrives; return the exit code."""
     host, port = _parse_address(arguments["listen"])
     url, server = parse_base_url(arguments["upstream"], "--upstream")
     listening = ListenSettings(
@@ -74,7 +74,7 @@ async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> 
 
 
 async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
-    """Return the command's exit code, as a shell does; a signal ends it."""
+    """Run the command and return its exit code as a shell does; a signal ends the command."""
     try:
         process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **variables})
     except OSError as error:
@@ -89,7 +89,7 @@ async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopp
 
 
 class _Writer:
-    """Writes exchanges one after the other in a separate thread, so that it does not delay any stream."""
+    """Writes exchanges one at a time in a separate thread, so that writing does not delay any stream."""
 
     def __init__(self, settings: ListenSettings) -> None:
         self._settings = settings

@@ -40,11 +40,11 @@ T = TypeVar("T")
 ALL: Final = "all"
 WIDTH: Final = 400
 MAX_CHANGES: Final = 200
-"""The maximum number of shape changes that are listed."""
+"""The maximum number of shape changes to list."""
 
 
 def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
-    """Record what `arguments` select; return the exit code."""
+    """Record the scenarios that `arguments` selects; return the exit code."""
     endpoint = _find(arguments["endpoint"], ENDPOINTS, "--endpoint")
     scenarios = _select_scenarios(arguments["scenarios"])
     apis = _select_apis(arguments["api"], endpoint)
@@ -79,7 +79,7 @@ def _make_settings(
         raise UsageError(f"`{endpoint.name}` serves several models; add --model NAME")
     url = arguments["base_url"] or fill_in(endpoint.base_url, endpoint)
     base_url, host = parse_base_url(url, "--base-url")
-    # The user's own server gets no provider's key unless the user says so.
+    # A provider's key is not sent to the user's own server unless the user says so.
     variable = "" if endpoint.is_local else (endpoint.key or APIS[apis[0]].key).variable
     key = read_key(arguments["key_env"], variable)
     check_key_is_private(base_url, host, key)
@@ -120,7 +120,7 @@ def _send_all(
     budget: _Budget,
     keep: Callable[[RecordedScenario, PlannedRequest, ScenarioSettings], None],
 ) -> list[RecordedScenario]:
-    """Send the requests in turn, and return the cassettes kept; a failure ends only its own scenario."""
+    """Send the requests in turn and return the recordings; a failure ends only its own scenario."""
     recorded = []
     for number, planned in enumerate(chosen):
         if not budget.allows(planned):
@@ -154,7 +154,7 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
 ) -> int:
-    """Record the existing recordings again, write nothing, and print which shapes have changed."""
+    """Repeat the existing recordings without writing them, and print which shapes have changed."""
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
     chosen = [request for request in planned if before[request.api, request.name] is not None]
     if not chosen:

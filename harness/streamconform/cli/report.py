@@ -47,7 +47,7 @@ def command(
     exit_code: bool,
     verbose: int,
 ) -> None:
-    """Make a report from RESULTS, files or folders of runs; by default from the latest run.
+    """Make a report from RESULTS: results files or run folders, by default the latest run.
 
     \b
     conform report terminal                          what `conform run` printed
@@ -62,9 +62,9 @@ def command(
     conform report jsonl=all.jsonl shard-*.jsonl     merge shards into one results file
 
     Several RESULTS are shards of one run, or runs of several implementations; they must have the same version
-    and seed, and share no trial. Results of a killed run are read up to the last finished trial; the report
-    and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results; with
-    --exit-code, the run's exit code.
+    and seed, and no trials in common. Results of a killed run are read up to the last finished trial, which
+    the report and a warning on stderr mention. Exit codes: 0 report made, 2 usage error or unreadable
+    results; with --exit-code, the run's exit code.
     """
     kind, _, path = report.partition("=")
     kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
@@ -94,10 +94,10 @@ def command(
 
 
 def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], PageContext]:
-    """Return a function that creates the context of a page at a path; `-` means the current folder.
+    """Return a function that creates the context for a page at a given path; `-` means the current folder.
 
     Only the cases `case_ids` are loaded, and only when the function is called. A page links to specs if it is
-    below the folder that holds the folder of specs.
+    below the parent of the specs folder.
     """
     root = catalog.sources.specs.resolve().parent
     access = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
@@ -113,7 +113,7 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
 
 
 def _load_page_context(results: Results) -> Callable[[str], PageContext]:
-    """Return the same function for the suite that the run used, which is read only when it is called."""
+    """Return the same function for the suite that the run used; the suite is read only when it is called."""
 
     def make_page_context(path: str) -> PageContext:
         sources = options.find_sources(dict(results.header.selection))

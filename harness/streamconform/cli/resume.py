@@ -43,13 +43,12 @@ def apply_interrupted(
 ) -> dict[str, Any]:
     """Return `settings` with the implementations and the selection of the interrupted run.
 
-    Raises `UsageError` if the run was not interrupted, or if an option on the command line differs from it.
+    Raises `UsageError` if the run was not interrupted, or if a command-line option differs from it.
     """
     header = earlier.header
     if earlier.footer is not None and earlier.footer.complete:
         raise UsageError(f"nothing to resume: the run in `{path}` is complete")
-    # Its trials were selected from the results of an earlier run, but the last run is now the interrupted
-    # one.
+    # The trials were selected from an earlier run's results, but the last run is now the interrupted one.
     if header.selection.get("last_failed"):
         raise UsageError("a run with `--last-failed` cannot be resumed: start a new run")
     merged = dict(settings)

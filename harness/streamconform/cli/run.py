@@ -55,7 +55,7 @@ RECORDED_SETTINGS: Final = (
     "specs",
     "cassettes",
 )
-"""The settings to store in the header of the results: how trials are selected and judged."""
+"""The settings to store in the results header: how trials are selected and judged."""
 
 
 SECTIONS: Final = {
@@ -202,7 +202,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else settings.get("quiet", 0)
-    # Machine-readable output on stdout does not suppress progress on stderr, but `-q` does.
+    # A report on stdout does not suppress progress on stderr, but `-q` does.
     has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
@@ -213,7 +213,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
 
         def start(header: Header) -> None:
             if folder is not None:
-                folder.mark_latest()  # now that it has results
+                folder.mark_latest()  # only now, because it has results
             terminal.start(header)
             lines.start(header)
 
@@ -234,7 +234,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
 
 
 def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
-    """Print how to run the `rest` of the suite, and how to get selected recordings that are missing."""
+    """Print how to run the `rest` of the suite, and how to get any selected recordings that are missing."""
     if rest is not None and not quiet:
         click.echo(rest)
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
@@ -273,7 +273,7 @@ def _loading_message() -> Iterator[None]:
 
 @contextmanager
 def _collector_disabled() -> Iterator[None]:
-    """Disable the garbage collector, and exempt the objects created meanwhile from later collections.
+    """Disable the garbage collector, and exempt the objects created here from later collections.
 
     Tens of thousands of trials are created and kept until the end of the run.
     """

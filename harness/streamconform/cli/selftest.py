@@ -40,10 +40,10 @@ SECONDS_PER_TRIAL: Final = 10.0
 @options.sources_options
 @click.pass_context
 def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **arguments: Any) -> None:  # noqa: FBT001
-    """Test the suite itself: each mutant must be caught, and only by checks of its bug.
+    """Test the suite itself: each mutant must be caught, and only by checks related to its bug.
 
-    Exit code 1: a mutant survives, no case that catches it names its bug, or it fails checks unrelated to its
-    bug.
+    Exit code 1: a mutant survives, none of the cases that catch it names its bug, or it fails unrelated
+    checks.
     """
     from streamconform_mutants import MUTANTS
 
@@ -98,10 +98,11 @@ class _GroupKey(NamedTuple):
 
 
 def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
-    """Yield groups of mutants that read the same APIs and have the same functions, with their trials."""
+    """Yield groups of mutants with the same APIs and the same functions, and the trials of each group."""
     from streamconform_mutants import MUTANTS
 
-    # Mutants that run the same trials mostly give the same answers, and each distinct answer is judged once.
+    # Mutants that run the same trials mostly return the same answers, and each distinct answer is judged
+    # once.
     groups: dict[_GroupKey, dict[str, Adapter]] = {}
     for name in names:
         adapter = MUTANTS[name].adapter
@@ -115,7 +116,7 @@ def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iter
 
 
 def _is_for(case: AnyCase, key: _GroupKey) -> bool:
-    """Return whether these mutants, broken in functions, documents or streams, run the case."""
+    """Return whether mutants with this key (broken functions, documents or streams) run the case."""
     if case.api not in (key.apis or (None,)):
         return False
     if isinstance(case, CallCase):

@@ -26,7 +26,7 @@ from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 
 LIMITS: Final = ServerLimits(connections=2048, request_seconds=3600, idle_seconds=3600, stall_seconds=None)
-"""Limits that allow a client to pause in a debugger, or to be tested under load."""
+"""Limits that allow a client to pause in a debugger, and to be tested under load."""
 OTHER_FILES: Final = 64
 """Files that the command itself may open, besides connections."""
 
@@ -48,8 +48,8 @@ OTHER_FILES: Final = 64
 def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001 - click's flags
     """Serve the recorded streams over HTTP, on this machine only, until Ctrl-C.
 
-    Prints the base URL and the path of each case; the server's root is a page that lists them. Add `@NAME` to
-    the case for another delivery or a fault: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
+    Prints the base URL and the path of each case; the server's root page lists them. To get another delivery
+    or a fault, add `@NAME` to the case: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
     logged on stderr; `conform check` judges your client's outcome.
     """
     settings = options.merge_settings(arguments)
@@ -83,10 +83,10 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
 
 
 def _raise_file_limit(wanted: int) -> None:
-    """Allow `wanted` open files, or as many as the system does: shells often start with 1,024."""
+    """Raise the limit to `wanted` open files, if the system permits: shells often start with 1,024."""
     try:
         import resource
-    except ImportError:  # Windows, which has no such limit
+    except ImportError:  # on Windows, which has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -95,7 +95,7 @@ def _raise_file_limit(wanted: int) -> None:
 
 
 async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> None:
-    """Serve until a signal; raises `UsageError` if the port cannot be used."""
+    """Serve until a signal arrives; raises `UsageError` if the port cannot be used."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

@@ -17,7 +17,7 @@ LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 
 
 def parse_base_url(text: str, option: str) -> tuple[str, str]:
-    """Return the base URL and its host; a `/v1` at the end is removed, since every path begins with it."""
+    """Return the base URL and its host; a final `/v1` is removed, because every path begins with it."""
     try:
         # No message quotes the URL, because it may hold a key.
         parts = urlsplit(text)
@@ -51,7 +51,7 @@ def parse_headers(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def read_key(variable: str | None, default_variable: str) -> str | None:
-    """Return the key from `variable`, else from `default_variable`; None if the latter is empty."""
+    """Return the key from `variable`, or else from `default_variable`; None if the latter is empty."""
     key = os.environ.get(variable or default_variable, "").strip()
     if variable and not key:
         raise UsageError(f"--key-env: the environment variable `{variable}` is missing or empty")

@@ -20,14 +20,14 @@ from streamconform.tools.smoke.transcript import Transcript
 
 DEFAULT_TIMEOUT: Final = 10.0
 MAX_LINE: Final = 2000
-"""Characters of a line that are printed."""
+"""Maximum characters to print per line."""
 
 
 class SmokeCommand(click.Command):
-    """A command that treats everything after `--` as a program; click would parse it as arguments."""
+    """A command that treats everything after `--` as a program instead of parsing it as click does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the words after `--`, and parse the rest."""
+        """Store the words after `--` and parse the others."""
         if "--" in args:
             position = args.index("--")
             ctx.meta[__name__] = tuple(args[position + 1 :])
@@ -47,7 +47,7 @@ class SmokeCommand(click.Command):
 def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shape: str) -> None:
     """Check the adapter IMPL before you blame the library.
 
-    The adapter is started, greeted and given a few small streams; every message is checked. Each line begins
+    The adapter is started, greeted and sent a few small streams; every message is checked. Each line begins
     with `ok`, or with `FIX` and advice. Exit codes: 0 adapter OK, 1 something to fix, 3 the adapter cannot be
     started.
 

@@ -19,9 +19,9 @@ CHUNK_SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
 
 
 def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
-    """Return the chunks of the delivery `name`, which join to the delivered body.
+    """Return the chunks of the delivery `name`; joined, they are the delivered body.
 
-    The same arguments give the same chunks.
+    The same arguments always produce the same chunks.
     """
     mangler = MANGLERS.get(name)
     body = cassette.body if mangler is None else mangler(cassette.body, cassette.api)
@@ -37,10 +37,10 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
         case "random":
             return cut(body, _draw_cuts(len(body), seed))
         case "crlf":
-            # Between CR and LF: a parser that ends a line at CR must not read the LF in the next chunk as a
-            # blank line, which would end the event early.
+            # Cut between CR and LF: a parser that ends a line at CR must not read the LF in the next chunk as
+            # a blank line, which would end the event early.
             return cut(body, (match.start() + 1 for match in re.finditer(rb"\r\n", body)))
-        # Also `as-is` without marks: a server usually writes one frame at a time.
+        # Also used for `as-is` without marks, because a server usually writes one frame at a time.
         case _:
             return cut(body, (frame.start for frame in split(framing, body)))
 

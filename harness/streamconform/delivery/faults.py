@@ -1,8 +1,8 @@
 """Break streams: choose the places, build the broken streams, and derive their expectations. Pure.
 
 The expectation is neither written by hand nor taken from a parser: it is derived from the case's expectation,
-the place of the break, and the ending of the API (`Api.ending`). The reference agrees with all these
-expectations, which is evidence for both because they are independent.
+the place of the break, and the API's way of ending streams (`Api.ending`). The reference agrees with all
+these expectations, which is evidence for both because they are independent.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
 """Maximum faults of each kind per case, 32 in total; they are spread over the possible places."""
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
-"""The same for faults that need a connection; there are few stalls because each one takes time."""
+"""The same for faults that need a connection; there are few stalls, because each one takes time."""
 
 _BROKEN: Final[dict[str, Leaf]] = {
     "status": AnyOf(BROKEN_STATUSES),
     "stop.reason": AnyOf(FAILED_REASONS),
 }
-"""The leaves for an answer that broke off."""
+"""The expected leaves for an answer that broke off."""
 
 # In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
 TYPE_DEPTH: Final = 4
-"""Levels of a payload that determine the type of its frame."""
+"""The number of levels of a payload that determine the type of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _ParsedStream:
     terminal: int
     """Index of the terminal frame; the number of frames if there is none."""
     settled: int
-    """Index of the last frame that may still change the content."""
+    """Index of the last frame that may change the content."""
     carriers: frozenset[int]
     """Indexes of the frames that contain a piece of content."""
     texts: tuple[tuple[str, ...], ...]
@@ -77,11 +77,11 @@ class _ParsedStream:
 def derive_faults(
     case: Case, framed: Framing, *, every: bool, http: bool = False
 ) -> Iterator[BrokenDelivery]:
-    """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all with `every`.
+    """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all if `every` is set.
 
     Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
-    no faults, except that an answer without streaming is cut once. Each pair of types of adjacent frames is
-    broken once, so that every transition of the protocol is covered.
+    no faults, except that an answer without streaming is cut once. The stream is broken once for each pair of
+    types of adjacent frames, so that every transition in the protocol is covered.
     """
     if not case.stream:
         yield from _cut_document(case)
@@ -100,7 +100,7 @@ def derive_faults(
 
 
 def _cut_document(case: Case) -> Iterator[BrokenDelivery]:
-    """Yield an answer without streaming cut in its middle; none if it is not a complete answer in JSON."""
+    """Yield an answer without streaming, cut in its middle; nothing if it is not a complete JSON answer."""
     kind, body = "cut-inside-json", case.cassette.body.strip()
     is_skipped = case.skip is not None and kind in case.skip.faults
     if is_skipped or not body.startswith(b"{") or case.expect.fields["status"] != Literally("complete"):
@@ -126,8 +126,8 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     )
     settled = later[-1] if later else terminal
     keys = frozenset((*ending.text_keys, *ending.delta_keys))
-    # Once per stream, not once per kind of fault: this and a faster parser halved the time needed to expand
-    # the suite.
+    # Computed once per stream, not once per kind of fault: this and a faster parser halved the time needed to
+    # expand the suite.
     carriers = frozenset(n for n, payload in enumerate(payloads) if any(_list_texts(payload, keys)))
     texts = tuple(_list_text_pieces(payload, ending) for payload in payloads)
     return _ParsedStream(case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts)
@@ -136,7 +136,7 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
 def _find_transitions(stream: _ParsedStream) -> list[int]:
     """Return the frames after which a transition between two types occurs for the first time."""
     # Some vendors send content after the terminal event. The stream is not broken between the two, because
-    # only the case's own expectation can say what is correct there. Nor is it broken after the last frame,
+    # only the case's own expectation can define what is correct there. Nor is it broken after the last frame,
     # because that would be the whole stream.
     last = len(stream.frames) - 1
     return [
@@ -165,7 +165,7 @@ def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
 
 
 def _keep_first_per_transition(stream: _ParsedStream, numbers: Iterable[int]) -> list[int]:
-    """Return the first of `numbers` for each pair of types of a frame and the next frame."""
+    """Return the first of `numbers` for each combination of a frame's type and the next frame's type."""
     first: dict[object, int] = {}
     for number in numbers:
         first.setdefault(stream.types[number : number + 2], number)
@@ -177,7 +177,7 @@ def _find_before_terminal(stream: _ParsedStream) -> list[int]:
 
 
 def _find_error_places(stream: _ParsedStream) -> list[int]:
-    """Return the places for an error frame: before the end of a stream that would otherwise be complete."""
+    """Return the places for an error frame: before the end of an otherwise complete stream."""
     known = stream.framed in stream.ending.error_frame
     whole = known and stream.case.expect.fields.get("status") == Literally("complete")
     return _find_before_terminal(stream) if whole else []
@@ -188,14 +188,14 @@ def _cut_after_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 
 def _disconnect(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
-    """Return the stream up to a frame after which the connection fails."""
+    """Return the stream up to the frame after which the connection fails."""
     chunks = cut(stream.case.cassette.body[: stream.frames[number].end], (f.start for f in stream.frames))
     return BrokenDelivery(name, chunks, _expect_break(stream, number + 1))
 
 
 def _cut_inside_json(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     start, stop = stream.frames[number].value or (0, 0)
-    # The opening bracket always arrives, so that the cut is inside the payload even if that is `{}`.
+    # The opening bracket always arrives, so that the cut is inside the payload even if it is `{}`.
     return _cut_at(stream, name, (start + 1 + stop) // 2, number)
 
 
@@ -239,7 +239,7 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
 
 
 def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
-    """Return the expectation for a stream of which `whole` frames arrived, in whatever way the rest was lost.
+    """Return the expectation for a stream of which `whole` frames arrived, however the rest was lost.
 
     `incomplete` and a client's own error are both correct: no provider documents how a client reports a
     break, and raising is safe. If only the terminal event is missing, no content is lost, and `complete`
@@ -253,7 +253,7 @@ def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
 
 
 def _add_failed_reasons(expect: Expectation) -> Leaf:
-    """Return the stop reason of the whole stream, or the one for a broken stream."""
+    """Return a leaf that accepts the whole stream's stop reason and those of a broken stream."""
     values = list_values(expect.fields.get("stop.reason")) or REASONS
     return AnyOf(tuple(dict.fromkeys((*values, *FAILED_REASONS))))
 
@@ -269,8 +269,8 @@ def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf
 def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
     """Return the minimum number of characters of the expected text that the first `whole` frames contain.
 
-    This does not parse the format: a string under one of the API's keys for text is a delta if the expected
-    text continues with it.
+    This does not parse the format: a string under one of the API's text keys is a delta if the expected text
+    continues with it.
     """
     texts = [block.fields.get("text") for block in stream.case.expect.content or () if block.type == "text"]
     expected = "".join(text.value for text in texts if isinstance(text, Literally))
@@ -284,7 +284,7 @@ def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
 
 
 def _list_text_pieces(payload: Payload, ending: Ending) -> tuple[str, ...]:
-    """Return the strings in `payload` under one of the API's keys for text."""
+    """Return the strings in `payload` under any of the API's text keys."""
     if ending.text_types and payload.get("type") not in ending.text_types:
         return ()
     return tuple(_list_texts(payload, frozenset(ending.text_keys)))
@@ -292,7 +292,7 @@ def _list_text_pieces(payload: Payload, ending: Ending) -> tuple[str, ...]:
 
 def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str]:
     """Yield the strings in `value`, at any depth, whose key is one of `keys`."""
-    # Exact types are compared because it is fast: a payload is JSON, and the suite has 90,000 of them.
+    # Exact types are compared for speed: payloads are JSON, and the suite has 90,000 of them.
     kind = type(value)
     if kind is str:
         if value and key in keys:
@@ -306,14 +306,14 @@ def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str
 
 
 def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
-    """Return the case's own expectation; usage and cost are open if a frame with usage was lost.
+    """Return the case's own expectation; if a frame with usage was lost, usage and cost may differ.
 
     In that case, and if the `[DONE]` after it was lost, the stream may also be reported as broken.
     """
     expect, lost = stream.case.expect, [frame.payload for frame in stream.frames[whole:]]
     fields = dict(expect.fields)
-    # Searched as text, since each API has its usage in a different place. A false match only means that usage
-    # is not judged.
+    # Found by a text search, since each API puts usage in a different place. A false match only means that
+    # usage is not judged.
     loses_usage = any(b"usage" in payload for payload in lost)
     if loses_usage:
         fields = {path: leaf for path, leaf in fields.items() if not path.startswith(("usage", "cost"))}
@@ -321,8 +321,8 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     if (loses_usage or b"[DONE]" in lost) and fields["status"] == Literally("complete"):
         fields["status"] = AnyOf(("complete", *BROKEN_STATUSES), preferred=("complete",))
         fields["stop.reason"] = _add_failed_reasons(expect)
-        # A complete case expects `error: null` by default, which a client that raises for the break cannot
-        # report; its exception need not name the stop reason either.
+        # A complete case expects `error: null` by default, but a client that raises because of the break
+        # reports an error. Its exception need not name the stop reason.
         fields.pop("error", None)
         if raws := list_values(fields.get("stop.raw")):
             fields["stop.raw"] = AnyOf((*raws, None))
@@ -342,8 +342,8 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
 
 
 def _expect_names(case: Case) -> dict[str, Leaf]:
-    """Return leaves for model and response id: as in the whole stream, null, or an earlier model."""
-    # The model may change in a stream: after Anthropic's fallback, a later block names another one.
+    """Return leaves for the model and the response id: as in the whole stream, null, or an earlier model."""
+    # The model may change during a stream: after Anthropic's fallback, a later block names another one.
     earlier = {"model": case.models_seen, "response_id": ()}
     leaves = {name: list_values(case.expect.fields.get(name)) for name in earlier}
     return {
@@ -352,7 +352,7 @@ def _expect_names(case: Case) -> dict[str, Leaf]:
 
 
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
-    """Return a value that is equal for payloads of one type: the non-empty members, and type names.
+    """Return a value that is equal for payloads of the same type: the non-empty members, and type names.
 
     There is no list of types, so faults also break streams at event types that a provider adds later.
     """
@@ -366,8 +366,8 @@ def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH)
                     else _describe_type(item, None, depth - 1),
                 )
                 for key, item in value.items()
-                # Chunks of openai-chat have members that are null or empty; only members with a value
-                # determine the type.
+                # openai-chat's chunks have null or empty members; only members with a value determine the
+                # type.
                 if item not in (None, "", [], {}) and depth
             )
             return name, frozenset(members)

@@ -17,7 +17,7 @@ COMMENT: Final = b": keep-alive\n\n"
 
 def _use_crlf(body: bytes, api: str) -> bytes:
     """Return `body` with CR LF as every line end."""
-    # Unused here, but all functions in `MANGLERS` have the same signature.
+    # Unused, but all functions in `MANGLERS` have the same signature.
     del api
     return _replace_line_ends(body, b"\r\n")
 
@@ -62,7 +62,7 @@ def _add_unknown_events(body: bytes, api: str) -> bytes:
 
 
 def _add_unknown_fields(body: bytes, api: str) -> bytes:
-    """Return `body` with an unknown member in every object that the provider may extend."""
+    """Return `body` with an unknown member in every object to which the provider may add fields."""
     objects = APIS[api].extensions.objects
     return _replace_payloads(body, api, lambda text: json_text.add_member(text, UNKNOWN_MEMBER, objects))
 

@@ -3,10 +3,10 @@
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that are then adjacent are
 joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
-(`find_separators`). A signature ends its text; into how many pieces the signed text is split is not judged.
-The order stays the same, unless the API's messages have no order: a chat message has one text, one thinking
-text and one list of calls, so clients that read it cannot know the position of the text among the calls, or
-where one thought ended. In these APIs, thoughts without a signature are joined too.
+(`find_separators`). A signature ends its text; the number of pieces that the signed text is split into is not
+judged. The order is kept, unless the API's messages have none: a chat message has one text, one thinking text
+and one list of calls, so its readers cannot know where the text stood among the calls, or where one thought
+ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _NULL = Literally(None)
 SEPARATORS: Final = ("phase", "signature")
 """The fields that may distinguish adjacent texts."""
 MAX_PAIRS = 250_000
-"""Limit of expected times received blocks for the search of the best alignment, which takes that many steps;
-above it, blocks are paired by position."""
+"""Limit on expected times received blocks when searching for the best alignment, which takes that many steps;
+above the limit, blocks are paired by position."""
 
 
 def find_separators(
@@ -77,7 +77,7 @@ def normalize_expected(
 
     kept = [block for block in blocks if _is_expected(block, claims, separators)]
     if not ordered:
-        # The sort is stable: calls keep their order among each other.
+        # The sort is stable, so calls stay in order.
         kept.sort(key=_get_rank)
     return [_join_expected(run) if len(run) > 1 else run[0] for run in _split_runs(kept, can_join)]
 
@@ -111,9 +111,9 @@ def normalize_received(
 
 
 def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[list[B]]:
-    """Return the blocks in runs of neighbors that can be joined.
+    """Return the blocks, grouped into runs of neighbors that can be joined.
 
-    Joining a run in one step takes linear time, which matters because an implementation may return a block
+    Joining a run in one step takes linear time, which matters because an implementation may return one block
     per character.
     """
     runs: list[list[B]] = []
@@ -135,19 +135,19 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     """For each expected block, return the position of the received block that matches it, or None.
 
     If both lists have the same types, blocks match by position. Otherwise the result is the alignment with
-    the most blocks of equal type, in order; among several, the one with the most equal names, texts and
-    arguments.
+    the most blocks of equal type, in order; if there are several, it is the one with the most equal names,
+    texts and arguments.
     """
     if [block.type for block in expected] == [block.type for block in got]:
-        # By position even if the values differ, so that a wrong text is one difference, not a lost block and
-        # an extra block.
+        # Pair by position even if the values differ, so that a wrong text is one difference, not a lost block
+        # and an extra block.
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
         return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
-    # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost
-    # block, and not as a difference in every later block.
+    # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost block
+    # rather than as a difference in every later block.
     rows, columns = len(expected), len(got)
-    # Larger than the similarities of all pairs together, so that the number of pairs takes precedence.
+    # Larger than the total similarity of all pairs, so that the number of pairs takes precedence.
     weight = 2 * min(rows, columns)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in reversed(range(rows)):
@@ -158,7 +158,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     pairs: list[int | None] = []
     j = 0
     for i in range(rows):
-        # Received blocks that the best alignment leaves out.
+        # Skip received blocks that the best alignment leaves out.
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
         score = _score_pair(expected[i], got[j], weight) if j < columns else 0
@@ -216,16 +216,16 @@ def _is_redacted(block: ExpectedBlock) -> bool:
 
 
 def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
-    """Return the joined block, without a text to check if one of the texts is a matcher.
+    """Return the joined block; if one of the texts is a matcher, the joined text is not checked.
 
-    Digests do not count as matchers, because joined digests are the digests of a text's parts.
+    Digests do not count as matchers, because a text can be checked against the digests of its parts.
     """
     texts = [block.fields.get("text") for block in blocks]
     literals = [text.value for text in texts if isinstance(text, Literally)]
     fields: dict[str, Leaf] = {}
     if len(literals) == len(texts):
         fields["text"] = Literally("".join(literals))
-        # Only if the case names them, since each field of the expectation is a check.
+        # Included only if the case names them, since each field of the expectation is a check.
         if any("citations" in block.fields for block in blocks):
             cited = [block.fields.get("citations", Literally([])) for block in blocks]
             lists = [leaf.value for leaf in cited if isinstance(leaf, Literally)]
@@ -241,7 +241,7 @@ def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
 
 
 def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
-    """Return digests and literal texts as digests; other matchers are left out."""
+    """Return the digests, with literal texts converted to digests; other matchers are left out."""
     return [
         leaf if isinstance(leaf, Digest) else digest_text(leaf.value)
         for leaf in texts
@@ -296,7 +296,7 @@ def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
         return weight + 1
-    # Some of several calls of one tool may be missing: the arguments show which.
+    # Some of several calls to one tool may be missing: the arguments show which.
     arguments = expected.fields.get("arguments")
     is_same = isinstance(got, ToolCall) and arguments == Literally(got.arguments)
     return weight + (3 if is_same else 2)

@@ -38,9 +38,9 @@ _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
 }
 
 BLOCK_MISSING: Final = "content block missing"
-"""The message of the checks of a block that is absent from the outcome."""
+"""The message for checks of a block that is absent from the outcome."""
 _MAX_TYPES: Final = 12
-"""The maximum number of block types that a message lists."""
+"""The maximum number of block types to list in a message."""
 
 
 def compare_outcome(
@@ -49,7 +49,8 @@ def compare_outcome(
     """Yield a check for every leaf of `expect` that is judged for an implementation with `claims`.
 
     Values that the implementation does not expose are not judged. `ordered` is False for an API whose
-    messages do not order text and calls. The content of a broken stream is left to `compare_partial`.
+    messages do not order text and calls. The content of a broken stream is compared by `compare_partial`
+    instead.
     """
     for path, leaf in sum_cache_usage(expect.fields, claims).items():
         if is_claimed(path, claims) and path not in outcome.absent:
@@ -79,7 +80,7 @@ def is_claimed(path: str, claims: Claims) -> bool:
 
 
 def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, Leaf]:
-    """Return `fields` for `claims`: without `cache_usage`, `usage.input` includes cache reads and writes.
+    """Adapt `fields` to `claims`: without `cache_usage`, `usage.input` includes cache reads and writes.
 
     Many libraries report one number for the whole prompt. They claim `usage` but not `cache_usage`.
     """
@@ -90,7 +91,7 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
     for path in ("usage.cache_read", "usage.cache_write"):
         parts = list_values(fields.get(path, Literally(0))) or (None,)
         sums = {None if one is None else one + (part or 0) for one in sums for part in parts}
-    # None first: it cannot be compared with numbers.
+    # Sort None first, because it cannot be compared with numbers.
     values = sorted(sums, key=lambda value: (value is not None, value))
     leaf: Leaf = Literally(values[0]) if len(values) == 1 else AnyOf(tuple(values))
     return {**fields, "usage.input": leaf} if values else fields
@@ -134,8 +135,8 @@ def _compare_content(
         if i in left_out:
             for name, leaf in block.fields.items():
                 path = f"content.{i}.{format_block_path(block.type, name)}"
-                # These checks pass; they exist so that the ids of a trial's checks do not depend on the
-                # answer.
+                # These checks always pass; they exist so that the ids of a trial's checks do not depend on
+                # the answer.
                 yield Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf))
         elif position is None:
             # A missing block fails each of its leaves, so that check ids do not depend on the outcome.
@@ -169,10 +170,10 @@ def _compare_block(
 
 
 def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level: Level) -> Check:
-    """Return the check that a call that was cut or is malformed is not executable.
+    """Return the check that a truncated or malformed call is not executable.
 
-    It passes for `complete: false` and for `arguments: null`, regardless of which one the case expects,
-    because libraries use either one. A failure is reported at the leaf that the case expects.
+    It passes for `complete: false` and for `arguments: null`, whichever the case expects, because libraries
+    use one or the other. A failure is reported at the leaf that the case expects.
     """
     value = getattr(got, name)
     says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
@@ -211,12 +212,12 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
     if name == "arguments_text" and isinstance(got, ToolCall) and got.arguments_text is None:
         arguments = expected.fields.get("arguments")
         return arguments is None or matches_leaf(arguments, got.arguments)
-    # Libraries that return a call only when it is complete have no such flag.
+    # Libraries that return only complete calls have no such flag.
     return name == "complete" and getattr(got, name) is None
 
 
 def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
-    """Return whether `value` is a part of the expected value, such as remains if content was lost."""
+    """Return whether `value` is a part of the expected value that may remain if content was lost."""
     if name == "complete":
         return value is False
     if value is None:
@@ -241,7 +242,7 @@ def _is_claimed_field(block: ExpectedBlock, name: str, claims: Claims) -> bool:
 
 def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = False) -> Check:
     """Return the check of one leaf; `absent` means that its block is missing."""
-    # JavaScript cannot hold such an integer, so its loss is at most a warning.
+    # JavaScript cannot represent such an integer exactly, so a difference is at most a warning.
     if isinstance(leaf, Literally) and has_unsafe_integer(leaf.value):
         level = lower_level(level, "should")
     holds = not absent and matches_leaf(leaf, got, money=path.startswith("cost.") and path != "cost.currency")
@@ -260,7 +261,7 @@ def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = 
 def check_rule(
     path: str, level: Level, message: str | None, *, expected: Any = None, got: Any = None
 ) -> Check:
-    """Return the check of a rule: failed with `message`, or passed if that is None."""
+    """Return the check of a rule: failed with `message`, or passed if `message` is None."""
     if message is None:
         return Check(path=path, level=level, verdict="pass")
     return Check(
@@ -296,7 +297,7 @@ def count_client_calls(expect: Expectation) -> int:
 
 
 def _is_unfinished(block: ExpectedBlock, got: Block) -> bool:
-    """Return whether a call did not end; its arguments are then not checked."""
+    """Return whether a call did not end, in which case its arguments are not checked."""
     complete = block.fields.get("complete")
     if complete == Literally(value=False):
         return True

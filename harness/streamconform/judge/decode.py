@@ -1,7 +1,7 @@
-"""Decode an implementation's JSON to a typed outcome and typed events. Pure.
+"""Decode an implementation's JSON into a typed outcome and typed events. Pure.
 
 It accepts exactly the values that `outcome.v1.json` and `event.v1.json` accept (a test compares them),
-without the cost of a general validator. Anything else raises `MalformedError`; the caller gets the message
+without the cost of a general validator. Anything else raises `MalformedError`; the caller then gets a message
 from the schema.
 """
 
@@ -185,7 +185,7 @@ def _decode_tool_call(entry: Mapping[str, Any]) -> oc.ToolCall:
     return oc.ToolCall(
         id=_decode_text(entry.get("id")),
         name=_decode_text(entry.get("name")),
-        # Not walked: every JSON value is valid here, and it may be nested deeply.
+        # Not validated further: every JSON value is valid here, and it may be deeply nested.
         arguments=entry.get("arguments"),
         arguments_text=_decode_text(entry.get("arguments_text")),
         complete=_decode_flag(entry.get("complete")),
@@ -268,7 +268,7 @@ def _decode_count(value: Any) -> int | None:
     if value is None or (type(value) is int and value >= 0):
         return value
     if isinstance(value, float) and value.is_integer() and value >= 0:
-        return int(value)  # JSON Schema calls 5.0 an integer
+        return int(value)  # in JSON Schema, 5.0 is an integer
     raise MalformedError
 
 

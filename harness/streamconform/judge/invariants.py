@@ -1,4 +1,4 @@
-"""Rules that hold for every outcome and every list of events, in every case. Pure.
+"""Rules for every outcome and every list of events, in every case. Pure.
 
 Each rule returns a message about its first violation, or None. Rules over events apply only if the
 implementation claims `events`.
@@ -35,7 +35,7 @@ def check_unique_ids(outcome: Outcome) -> str | None:
 
 
 def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """There is exactly one terminal event; it is the last one, and agrees with the outcome."""
+    """There is exactly one terminal event; it comes last and agrees with the outcome."""
     terminal = [i for i, event in enumerate(events) if isinstance(event, Done | Failed)]
     if len(terminal) != 1:
         return f"expected one terminal event (`done` or `error`), got {len(terminal)}"
@@ -92,7 +92,7 @@ def check_delta_inside_block(outcome: Outcome, events: Sequence[Event]) -> str |
 
 
 def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The joined deltas of a block that was started equal the final block."""
+    """The joined deltas of a block that was started add up to the final block."""
     parts: dict[int, list[str]] = {}
     for event in events:
         if isinstance(event, BlockStart):
@@ -143,7 +143,7 @@ def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | N
     started = {event.content_index for event in events if isinstance(event, BlockStart)}
     ended = {event.content_index for event in events if isinstance(event, BlockEnd)}
     for index, block in enumerate(outcome.content):
-        # Whether a block without text has events is the client's choice.
+        # Clients may omit the events of a block without text.
         is_visible = isinstance(block, ToolCall) or bool(_get_streamed_text(block))
         if is_visible and index not in started:
             return f"no event starts block {index} ({block.type})"
@@ -179,7 +179,7 @@ EVENT_RULES: Final[Mapping[str, Rule]] = {
 
 
 def _agree(in_event: Any, final: Any, absent: Iterable[str] = ()) -> bool:
-    """Return whether a value of an event equals the final one, except in the fields `absent`."""
+    """Return whether a value in an event equals the final one, except in the `absent` fields."""
     skipped = {"absent", *absent}
     return type(in_event) is type(final) and all(
         getattr(in_event, name) == getattr(final, name) for name in final.__slots__ if name not in skipped

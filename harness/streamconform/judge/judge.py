@@ -44,14 +44,14 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
 
 FirstDelta = Callable[[Trial], int | None]
-"""Returns the offset at which the frame with the first delta of a body ends; None if that is unknown."""
+"""Returns the offset at which the frame with the first delta of a body ends; None if unknown."""
 SKIPPED_THOUGH_CLAIMED: Final = "skipped a trial that its claims include"
 """The beginning of the reason for a trial that fails because the adapter skipped it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one trial; `checks` are those that failed, `passed` is the number of the others."""
+    """The verdict on one trial; `checks` are those that failed, `passed` counts the others."""
 
     verdict: Verdict
     culprit: Culprit | None
@@ -74,7 +74,7 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         calls = len(case.results)
     else:
         needed = () if case.stream else ("documents",)
-        # Google sends thoughts only on request, so a client that cannot ask for them never gets such a
+        # Google sends thoughts only on request, so a client that cannot request them never gets such a
         # stream.
         if APIS[case.api].thoughts_on_request and _has_thoughts(case):
             needed = (*needed, "thinking")
@@ -111,8 +111,8 @@ def check_observation(
 ) -> tuple[list[Check], Culprit]:
     """Return every check of an observation, passed or not, and the culprit of the failed ones.
 
-    An answer that is not in the normal form gets only one failed check: nothing else can be judged, and the
-    adapter has to be fixed.
+    An answer that is not in the normal form gets only one failed check: nothing else can be judged until the
+    adapter is fixed.
     """
     try:
         outcome = decode.decode_outcome(seen.outcome)
@@ -120,7 +120,7 @@ def check_observation(
         message = explain_malformed_outcome(seen.outcome)
         return [_make_check(trial, "outcome-schema", message)], "adapter"
     events: Sequence[Event] | None = None
-    # An exception cuts the events short, so an answer with one may lack them.
+    # An exception cuts the events short, so an answer with an exception may lack them.
     has_events = trial.case.stream and "events" in claims
     if has_events and (seen.raised is None or seen.events is not None):
         if seen.events is None:
@@ -138,8 +138,8 @@ def check_observation(
     checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
-    # Broken streams are excluded: a call whose name was never received must not be shown, so its first delta
-    # may rightly be late. So are streams in which a proxy may hold a call back.
+    # Broken streams are excluded: a call whose name never arrived must not be shown, so its first delta may
+    # rightly be late. Streams in which a proxy may hold a call back are excluded too.
     applies = trial.expect.partial is None and not (trial.through and trial.through.held)
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         checks.append(_check_streaming(trial, events, seen.taken, first_delta))
@@ -149,9 +149,9 @@ def check_observation(
 def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Raised | None) -> Outcome:
     """Return the outcome with the error that an exception reports, unless the adapter reports one.
 
-    A library that raises has the provider's message in its exception, often with other text around it. Type
-    and status are attributes that only an adapter can read, so unless the adapter reports them they count as
-    not exposed.
+    When a library raises, its exception contains the provider's message, often with other text around it.
+    Type and status are attributes that only an adapter can read, so they count as not exposed unless the
+    adapter reports them.
     """
     is_judged = any(path.startswith("error.") for path in expect.fields)
     if raised is None or outcome.error is not None or not is_judged:
@@ -163,7 +163,7 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
-    """Return the checks for a client that continued, without the values that the canned answer replaced.
+    """Return both arguments without the values that the canned final answer replaced.
 
     A client may report both answers, or only the last one. Stopping and continuing are both correct.
     """
@@ -180,7 +180,7 @@ def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectatio
 
 
 def is_ordered(trial: Trial) -> bool:
-    """Return whether the API in which a trial is read orders text and calls."""
+    """Return whether text and calls are ordered in the API in which the trial is read."""
     api = APIS.get(trial.case.api if trial.through is None else trial.through.api)
     return api is None or api.ordered_content
 
@@ -243,7 +243,7 @@ def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claim
     if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
         return ()
     if not trial.expect.fields and not trial.expect.content:
-        return ()  # as with compared recordings, of which there may be millions
+        return ()  # true of compared recordings, of which there may be millions
     try:
         return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
     except decode.MalformedError:
@@ -251,7 +251,7 @@ def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claim
 
 
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
-    """Return `checks` with one for each value that JSON does not have, in place of the check of its leaf."""
+    """Return `checks` with one for each value that JSON cannot represent, replacing the check of its leaf."""
     in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
     for place, text in in_outcome or seen.not_json:  # the events repeat the outcome's values
         needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
@@ -307,7 +307,7 @@ def _make_check(trial: Trial, name: str, message: str | None) -> Check:
 
 @cache
 def _make_passed_check(name: str, level: Level) -> Check:
-    """Return the check of a rule that holds; cached, since a run has many equal checks."""
+    """Return the check of a rule that holds; cached, because a run has many identical checks."""
     return Check(path=f"invariant.{name}", level=level, verdict="pass")
 
 
@@ -318,7 +318,7 @@ def decide_verdict(checks: Sequence[Check]) -> Verdict:
 
 
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
-    """Return the part of a failed answer that is kept in the results."""
+    """Return the part of a failed answer to keep in the results."""
     match answer:
         case Observation(outcome, events, first=first, requests=requests, raised=raised):
             described = None if raised is None else asdict(raised)

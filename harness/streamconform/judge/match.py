@@ -20,7 +20,7 @@ from streamconform.model.leaf import (
 COST_TOLERANCE = Decimal("1e-9")
 """The largest difference, in USD, between costs that count as equal."""
 MAX_SAFE_INTEGER = 2**53
-"""The largest integer up to which every implementation language holds integers exactly (IEEE 754 doubles)."""
+"""The limit up to which every implementation language represents integers exactly (IEEE 754 doubles)."""
 
 
 def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
@@ -41,7 +41,7 @@ def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
 
 
 def _has_digest(expected: Digest, got: Any) -> bool:
-    """Return whether text, or the canonical JSON of another value, consists of the expected parts."""
+    """Return whether `got`, as text or canonical JSON, consists of the expected parts."""
     text = got if isinstance(got, str) else format_canonical_json(got)
     if len(text) != expected.length:
         return False

@@ -15,7 +15,7 @@ from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 
 _PREFIX_FIELDS: Final = frozenset({"text", "name", "arguments_text"})
-"""Fields that may have been received in part.
+"""Fields that may be received in part.
 
 The signature of a thought is not judged: OpenAI sends a provisional one with the start of an item, and a
 broken answer is not sent back.
@@ -25,9 +25,9 @@ broken answer is not sent back.
 def compare_partial(
     expect: Expectation, content: Sequence[Block], claims: Claims, level: Level, *, ordered: bool = True
 ) -> Iterator[Check]:
-    """Yield the checks of the content of a stream that broke at the position in `expect.partial`.
+    """Yield checks of the content of a stream that broke at the position in `expect.partial`.
 
-    Blocks may be missing. Each received block matches one of the whole stream, in order, and its texts are
+    Blocks may be missing. Each received block matches one in the whole stream, in order, and its texts are
     prefixes. An executable call has its complete arguments, and there are at most as many executable calls as
     had ended. Text that has arrived should be kept.
     """
@@ -80,6 +80,6 @@ def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) ->
         if name in _PREFIX_FIELDS:
             if value is not None and isinstance(leaf, Literally) and isinstance(leaf.value, str):
                 yield check_leaf(path, PrefixOf(leaf.value), value, level)
-        # A cut call should have null arguments or be marked as incomplete.
+        # A truncated call should have null arguments or be marked as incomplete.
         elif name == "arguments" and got_executable and expects_complete:
             yield check_leaf(path, leaf, value, level)

@@ -1,14 +1,15 @@
 """Adapt a trial's expectation to a proxy that translates its stream into another API. Pure.
 
-The proxy reads the trial's stream and writes a stream of another API, which is decoded to the judged outcome.
-Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the reference.
+The proxy reads the trial's stream and writes a stream of another API, which is decoded into the outcome to
+judge. Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the
+reference.
 
-- Ids of calls and answers, and the model's name, are chosen by the proxy, so they are not judged.
+- The proxy chooses the ids of calls and answers, and the model's name, so they are not judged.
 - Usage is judged only in complete answers for which the case expects numbers, because some APIs require a
   proxy to send numbers before it knows any.
 - Arguments that are not an object may be wrapped, repaired or passed on.
 - Until a call with such arguments ends, it cannot be recognized as a tool call, so a proxy may hold it back.
-- A call that did not end may be ended, as long as its arguments are not valid. In an answer that failed or
+- A proxy may end a call that did not end, as long as its arguments are not valid. In an answer that failed or
   broke off, a call may have ended or not, since no client runs it either way.
 """
 
@@ -125,7 +126,7 @@ def _adapt_block(block: ExpectedBlock, limits: ProxyLimits, *, judges_ends: bool
 
 
 def _join_thinking(content: Sequence[ExpectedBlock]) -> Iterator[ExpectedBlock]:
-    """Yield the blocks, with neighboring thinking joined; its text is not judged if one of them has none."""
+    """Yield the blocks with neighboring thinking joined; its text is judged only if all parts have text."""
     for type_, group in groupby(content, key=lambda block: block.type):
         run = list(group)
         if type_ != "thinking" or len(run) == 1:

@@ -1,4 +1,4 @@
-"""Compare a request with its expectation: one check per leaf, and one per path that must be absent. Pure."""
+"""Compare a request with its expectation: one check per leaf and per path that must be absent. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ UNIQUE_IDS_PATH: Final = "invariant.unique-ids"
 # Not None, because a member sent as null differs from an absent member.
 _ABSENT: Final = object()
 _MAX_LOCATIONS: Final = 5
-"""The maximum number of locations that a message lists for a path with `*`."""
+"""The maximum number of locations to list in a message for a path with `*`."""
 _MAX_DEPTH: Final = 128
-"""Limit for the nesting of a body, since the comparison recurses."""
+"""Limit on the nesting of a body, because the comparison is recursive."""
 
 
 def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level) -> Iterator[Check]:

@@ -9,11 +9,11 @@ from typing import Any, Final
 from streamconform.apis.api import Path
 
 _MAX_IDS: Final = 3
-"""The maximum number of ids that a message lists."""
+"""The maximum number of ids to list in a message."""
 
 
 def find_repeated_ids(paths: Iterable[Path], body: Mapping[str, Any]) -> str | None:
-    """Return a message about the calls of a body that share an id, or None; see `RequestForm.call_ids`."""
+    """Return a message about calls in a body that share an id, or None; see `RequestForm.call_ids`."""
     ids = Counter(
         id_ for path in paths for id_ in _collect_values(path, body) if isinstance(id_, str) and id_
     )

@@ -56,7 +56,7 @@ def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tup
 def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
     """Return the path of every check that a round trip may have."""
     answers = {"first": trial.first, "outcome": trial.second}
-    # The comparison with an empty outcome yields every check that any outcome can have.
+    # Comparing with an empty outcome yields every check that any outcome can have.
     answer_paths = (
         check.path
         for name, answer in answers.items()
@@ -97,21 +97,21 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
 
 
 def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
-    """Return the check that a request names the first answer, whose stream has its id."""
+    """Return the check that a request names the first answer by the id in that answer's stream."""
     body = trial.first.case.cassette.body
-    # Searched in the bytes, because the judge parses no streams. Ids are long enough not to occur by chance.
+    # Found by searching the bytes, because the judge parses no streams. Ids are too long to occur by chance.
     is_named = isinstance(name, str) and json.dumps(name).encode() in body
     message = None if is_named else "does not name an answer that the server gave"
     return check_rule(f"body.{kept}", trial.level, message, got=name)
 
 
 def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
-    """Return the expectation for a client that leaves the history to the server: only the results."""
+    """Return the expectation, only the results, for a client that leaves the history to the server."""
     expect, messages = trial.case.request, APIS[trial.case.api].requests.messages
     fields = dict(expect.must.fields)
     history = fields.get(messages)
     if isinstance(history, Items):
-        # The results are the last messages of the whole history that the case expects.
+        # The results are the last messages in the whole history that the case expects.
         fields[messages] = Items(history.items[-len(trial.case.results) :])
     must_not = tuple(path for path in expect.must_not if path != kept)
     return replace(expect, must=Fields(fields), must_not=must_not)

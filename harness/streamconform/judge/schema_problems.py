@@ -1,7 +1,7 @@
 """Explain why an outcome or events are not in the normal form, with the messages of the schemas. Pure.
 
-A JSON Schema validator takes about a millisecond per block or event, so it sees only those that the decoder
-rejects, and only the first few of them: an answer may have a million.
+A JSON Schema validator takes about a millisecond per block or event, so it is given only those that the
+decoder rejects, and only the first few of them: an answer may have a million.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamconform.judge import decode
 from streamconform.schemas import MAX_PROBLEMS, find_problems
 
 MAX_EVENT_PROBLEMS: Final = 5
-"""The maximum number of event problems that a message lists."""
+"""The maximum number of event problems to list in a message."""
 _WHOLE: Final = "(whole): "
 
 

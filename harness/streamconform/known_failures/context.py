@@ -1,7 +1,7 @@
 """Match known-failures entries against the trial and check ids of the full suite, without running anything.
 
-Entries are matched against the full suite, so that a filtered run does not report entries whose trials it did
-not run.
+Entries are matched against the full suite, so that a filtered run does not report entries for trials that it
+did not run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EMPTY_ANSWER = Observation(
 
 @dataclass(frozen=True, slots=True)
 class KnownFailuresContext:
-    """A known-failures file, and the data other than the results that shows which entries are outdated."""
+    """A known-failures file, and what is needed besides the results to find its outdated entries."""
 
     known: KnownFailures
     unmatched: frozenset[int]
@@ -74,7 +74,7 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
         paths = list_round_trip_paths(trial, claims)
         return CheckedPaths(paths, paths)
     certain = _get_paths(trial, claims)
-    # A broken stream may end with any prefix of the complete content, so all paths of that content are
+    # A broken stream may end with any prefix of the complete content, so all paths in that content are
     # possible.
     whole = certain if trial.derived is None else _get_paths(replace(trial, derived=None), claims)
     return CheckedPaths(certain, certain | whole)
@@ -89,7 +89,7 @@ def find_unmatched(
     matches their id but no selected trial.
     """
     if not entries:
-        return frozenset()  # without reading the ids in every spec file
+        return frozenset()  # avoids reading the ids in every spec file
     by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
         by_case.setdefault(trial.case.id, []).append(trial)
@@ -127,7 +127,8 @@ def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
     if entry.match.partition(":")[2].startswith(OF_A_PROXY):
         return True  # only the program that reads the proxied stream knows its rules
     check = pattern.check
-    # With all capabilities, because whether an entry matches the suite does not depend on the implementation.
+    # All capabilities are used, because whether an entry matches the suite does not depend on the
+    # implementation.
     return check is None or any(check.match(path) for path in get_checked_paths(trial, CAPABILITIES).possible)
 
 

@@ -1,7 +1,7 @@
 """Read the known-failures file, and edit it line by line, so that reasons and comments are preserved.
 
 An entry extends from the line with its `-` to the last line that is indented deeper. Other lines between
-entries, such as comments, belong to no entry and stay when an entry is removed.
+entries, such as comments, belong to no entry and are kept when an entry is removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INLINE_EMPTY: Final = re.compile(r"(entries\s*:)\s*\[\s*\]")
 
 
 def create_empty(implementation: str | None = None) -> bytes:
-    """Return a file without entries, for one implementation or for all."""
+    """Return a file with no entries, for one implementation or for all."""
     line = "" if implementation is None else dump({"implementation": implementation}, "implementation")
     return EMPTY.replace(VERSION_LINE, VERSION_LINE + line).encode()
 
@@ -75,7 +75,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
     """Return the file `data` with `change` applied and every other byte unchanged.
 
     Raises `SourceError` if an entry shares a line with something else. The edited text is parsed again, so
-    the result contains exactly the entries that `change` leaves.
+    the result contains exactly the entries that `change` should leave.
     """
     document = reader.parse(data, name)
     known = parse_document(document)
@@ -86,12 +86,12 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
     edited = lines[:]
     heading = (document.line(("entries",)) or 1) - 1
     insert_at = spans[-1][1] if spans else heading + 1
-    # Before the other edits: new entries come after all spans, so the spans stay valid.
+    # Done before the other edits: new entries come after all spans, so the spans stay valid.
     if change.added:
         edited[insert_at:insert_at] = _format_entries(change.added, indent, newline)
         if not edited[insert_at - 1].endswith(newline):
             edited[insert_at - 1] += newline
-    # Backwards, so that the spans of earlier entries stay valid.
+    # Edited backwards, so that the spans of earlier entries stay valid.
     for index, (start, end) in reversed([*enumerate(spans)]):
         if index in change.removed:
             edited[start:end] = []
@@ -99,7 +99,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
             edited[start:end] = _format_entries(change.narrowed[index], indent, newline)
     remaining = change.apply(known.entries)
     if remaining:
-        # A list that is written as `[]` cannot have items below it.
+        # A list written as `[]` cannot have items below it.
         edited[heading] = INLINE_EMPTY.sub(r"\1", edited[heading])
     elif spans:
         edited[heading] = re.sub(r"(entries\s*:)", r"\1 []", edited[heading], count=1)
@@ -109,7 +109,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
 
 
 def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) -> list[tuple[int, int]]:
-    """Return for each entry its first line and the line after its last one, counted from 0."""
+    """Return, for each entry, its first line and the line after its last one, counted from 0."""
     starts = []
     for entry in known.entries:
         start = entry.line - 1
@@ -128,7 +128,7 @@ def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) 
 
 
 def _find_end(lines: Sequence[str], last: int, indent: int) -> int:
-    """Return the number of the line after an entry, which includes lines indented deeper than its dash."""
+    """Return the number of the line after an entry, whose lines are indented deeper than its dash."""
     end = last
     for number in range(last, len(lines)):
         if lines[number].strip():
@@ -152,7 +152,7 @@ def _to_mapping(entry: KnownFailure) -> dict[str, Any]:
 
 
 def _verify(data: bytes, name: str, expected: Sequence[KnownFailure]) -> None:
-    """Raise `SourceError` unless `data` has exactly the `expected` entries, to prevent a wrong update."""
+    """Raise `SourceError` unless `data` has exactly the `expected` entries, so that no entry is lost."""
     try:
         actual = [replace(entry, line=0) for entry in parse_document(reader.parse(data, name)).entries]
     except SourceError:

@@ -1,7 +1,7 @@
 """Apply known failures to results: change verdicts, and find outdated entries. Pure.
 
 A file applies to one implementation or to every implementation in the run; the caller passes the results to
-which its entries apply. Each trial that an entry matches has a `MatchStatus`; skipped trials do not count.
+which its entries apply. Each trial that an entry names has a `MatchStatus`; skipped trials do not count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streamconform.suite.select import split_pattern
 
 MatchStatus = Literal["matched", "passing", "mismatched", "inconclusive"]
 """How a trial relates to an entry that names it: it fails as the entry says, passes, fails in a different
-way, or is inconclusive, because it differs only at level `may` or the check may not have been made.
+way, or is inconclusive, because it differs only at level `may`, or because the check may not have been made.
 """
 OutdatedKind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
 
@@ -31,13 +31,13 @@ class CheckedPaths(NamedTuple):
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """`certain`, and the paths that depend on the answer, such as those of blocks that a broken stream may
+    """`certain` plus the paths that depend on the answer, such as those of blocks that a broken stream may
     lack.
     """
 
 
 MALFORMED: Final = frozenset({"invariant.outcome-schema", "invariant.event-schema"})
-"""Checks after which no others are made, because a malformed answer cannot be compared."""
+"""If one of these checks fails, no others are made, because a malformed answer cannot be compared."""
 
 GetPaths = Callable[[TrialResult], CheckedPaths]
 
@@ -58,14 +58,14 @@ class Settler:
     """
 
     def __init__(self, files: Iterable[KnownFailures], paths: GetPaths, *, strict: bool) -> None:
-        """Use the entries of all `files`; under `strict` a warning is a failure."""
+        """Use the entries of all `files`; if `strict`, warnings are failures."""
         self._entries = tuple((entry, known.path) for known in files for entry in known.entries)
         self._paths, self._strict = paths, strict
         self._entries_by_case: dict[str, tuple[tuple[KnownFailure, str], ...]] = {}
 
     def __call__(self, result: TrialResult) -> TrialResult:
-        """Return `result`: `known` if entries cover all its failures, `stale` if one does but it passes."""
-        # Per case, not per result, because about twenty trials of a case run in a row.
+        """Return `result`: `known` if entries cover all its failures, `stale` if a listed trial passes."""
+        # Cached per case, not per result, because about twenty trials of a case run in a row.
         entries = self._entries_by_case.get(result.case)
         if entries is None:
             entries = tuple(
@@ -107,7 +107,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return "matched" if same_verdict and _has_message(entry, describe_result(result)) else "mismatched"
     checks = [check for check in result.checks if pattern.check is None or pattern.check.match(check.path)]
     failed = [check for check in checks if check.verdict != "may"]
-    # A trial that an adapter skips although it claims it fails without a check.
+    # If an adapter skips a trial that it claims, the trial fails without a check.
     if failed or (pattern.check is None and result.verdict in ("fail", "warn")):
         text = describe_result(result) if pattern.check is None else describe_check(failed[0])
         return "matched" if entry.verdict == "fail" and _has_message(entry, text) else "mismatched"
@@ -133,7 +133,7 @@ def describe_result(result: TrialResult) -> str:
 
 def describe_check(check: Check) -> str:
     """Return a failed check as `path: message`, or as `path: expected JSON, got JSON`."""
-    # Users' known-failures files match on the beginning of this text: do not change its form.
+    # Users' known-failures files match the beginning of this text, so do not change its form.
     if check.message is not None:
         return f"{check.path}: {check.message}"
     expected, got = (json.dumps(value, ensure_ascii=False) for value in (check.expected, check.got))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Failing = Literal["fail", "hang", "faulted"]
-"""The verdict of a listed trial; under `--strict`, a warning is listed as `fail`."""
+"""The verdict of a listed trial; with `--strict`, a warning is listed as `fail`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Plan the smallest update of a known-failures file that makes it match a run. Pure.
 
-Entries that are still correct are not changed. Expired entries stay too, because a person must decide what to
-do with them.
+Entries that are still correct are not changed. Expired entries are kept too, because a person must decide
+what to do with them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Amendment:
         return not (self.removed or self.narrowed or self.added)
 
     def apply(self, entries: Sequence[KnownFailure]) -> tuple[KnownFailure, ...]:
-        """Return the entries after the changes, in the order of the file."""
+        """Return the entries after the changes, in file order."""
         kept: list[KnownFailure] = []
         for number, entry in enumerate(entries):
             if number not in self.removed:
@@ -53,8 +53,8 @@ def plan_update(
     """Return the changes that make `known` match the unsettled `results` of one implementation.
 
     Stale, unmatched and duplicate entries are removed. An entry that is too wide is replaced by narrower ones
-    with the same reason. A failure that neither this file nor the files `beside` it list is added, as one
-    entry per case if the whole case fails. If `beside` is None, nothing is added.
+    with the same reason. A failure that is listed neither in this file nor in the files `beside` it is added,
+    as one entry per case if the whole case fails. If `beside` is None, nothing is added.
     """
     kinds = {(item.entry, item.kind) for item in outdated}
     removed = frozenset(n for n, kind in kinds if kind in ("stale", "unmatched", "duplicate"))
@@ -67,7 +67,7 @@ def plan_update(
     if beside is None:
         return change
     remaining = replace(known, entries=change.apply(known.entries))
-    # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new one.
+    # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new failure.
     settle = Settler((*beside, remaining), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():
@@ -84,9 +84,9 @@ def plan_update(
 def _narrow(
     entry: KnownFailure, cases: Mapping[str, list[TrialResult]], paths: GetPaths
 ) -> Iterator[KnownFailure]:
-    """Yield narrower copies of `entry`, for the same checks, that match only its failing trials.
+    """Yield narrower copies of `entry`, with the same checks, that match only its failing trials.
 
-    A copy matches a whole topic or API if all of its failing trials would otherwise be listed one by one.
+    A copy matches a whole topic or API if every failing trial there would otherwise be listed separately.
     """
     _, colon, check = entry.match.partition(":")
     results = [result for group in cases.values() for result in group]
@@ -124,7 +124,7 @@ def _list_wide_patterns(result: TrialResult) -> Iterator[str]:
 def _create_entries(
     template: KnownFailure, check: str, failed: list[TrialResult], group: list[TrialResult], paths: GetPaths
 ) -> Iterator[KnownFailure]:
-    """Yield as few copies of `template` as possible that match `failed`, results of one case.
+    """Yield as few copies of `template` as possible that match `failed`, the failed results of one case.
 
     `group` contains all results of the case; no pattern may match one that passes.
     """

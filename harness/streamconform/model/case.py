@@ -56,7 +56,7 @@ NOTHING_EXPECTED: Final = Expectation(None, {})
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Deliveries and faults that would change the meaning of the case."""
+    """Deliveries and faults to skip because they would change the meaning of the case."""
 
     why: str
     deliveries: frozenset[str] = frozenset()
@@ -96,7 +96,7 @@ class Case(CaseHead):
     usage_seen: tuple[Usage, ...] = ()
     models_seen: tuple[str, ...] = ()
     seen_in: str | None = None
-    """The id of a case over a real stream that has every field of this one."""
+    """The id of a case whose stream is real and has every field of this one."""
     skip: Skip | None = None
     stream: bool = True
     """False for a non-streaming answer, in which case the cassette's body is the complete document."""
@@ -109,7 +109,7 @@ CountOrder = Literal["equal", "increasing", "non_decreasing"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The function is called once per input; its results must be whole numbers in this order."""
+    """The function is called once per input; its results must be non-negative integers in this order."""
 
     order: CountOrder
 
@@ -125,7 +125,7 @@ class CallCase(CaseHead):
     If `expect` is `Counts`, a list of inputs.
     """
     expect: Literally | AnyOf | Counts | RequestExpectation
-    """The expected return value, the expected order of several, or the expected request."""
+    """The expected return value, the expected order of several return values, or the expected request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ MODEL_IN_PATH: Final = re.compile(
     r"/models?/([^/?]+?)"
     r"(?::(?:streamG|g)enerateContent|/converse(?:-stream)?|/invoke(?:-with-response-stream)?)(?:\?|$)"
 )
-"""Matches the model in a path of google-generate, bedrock-converse or bedrock-invoke."""
+"""Matches the model in the path of a google-generate, bedrock-converse or bedrock-invoke request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Pulled:
     file: str
     """Path in the archive."""
     entry: int
-    """Number of the exchange in the file, from 1."""
+    """Number of the exchange in the file, counted from 1."""
     note: str | None = None
     kind: Literal["pulled"] = "pulled"
 
@@ -91,8 +91,8 @@ class Request:
 class Cassette:
     """A request and the response's raw bytes.
 
-    `body` contains the bytes from the wire after transfer decoding, unchanged. `marks` is empty if the chunks
-    are not known (authored bodies); the delivery `as-is` then has one chunk per frame.
+    `body` contains the unchanged bytes from the wire, after transfer decoding. `marks` is empty if the chunks
+    are unknown (authored bodies); the delivery `as-is` then has one chunk per frame.
     """
 
     api: str
@@ -120,7 +120,7 @@ class Cassette:
 
     @property
     def model(self) -> str | None:
-        """Return the model named in the request's body, or else in its path, or else None."""
+        """Return the model named in the request's body, or else in its path; None if neither names one."""
         model = self.request.body.get("model")
         if isinstance(model, str):
             return model

@@ -1,4 +1,4 @@
-"""The expectation for one value: a literal, or a matcher in its place (`spec.v1.json`)."""
+"""The expectation for one value: a literal or a matcher (`spec.v1.json`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Literally:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Text in which the pattern matches somewhere."""
+    """Text that contains a match of the pattern."""
 
     pattern: re.Pattern[str]
     why: str | None = None
@@ -26,7 +26,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Not null if `present`, else null."""
+    """Not null if `present`, otherwise null."""
 
     present: bool
     why: str | None = None
@@ -34,7 +34,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these values. If some are `preferred`, the others are only warnings."""
+    """One of these values. If some are `preferred`, any of the others is only a warning."""
 
     values: tuple[Any, ...]
     why: str | None = None
@@ -53,8 +53,8 @@ class PrefixOf:
 class Digest:
     """Text that is not in the suite: adjacent parts, each with its length and SHA-256.
 
-    The length is in characters, and the digest is that of the UTF-8 bytes. A value that is not text is
-    compared by its canonical JSON (`format_canonical_json`).
+    The length is in characters; the digest is of the UTF-8 bytes. A value that is not text is compared as
+    canonical JSON (`format_canonical_json`).
     """
 
     parts: tuple[tuple[int, str], ...]
@@ -69,8 +69,8 @@ Leaf = Literally | Matches | Present | AnyOf | PrefixOf | Digest
 
 
 def digest_text(text: str) -> Digest:
-    """Return the digest of a text in one part."""
-    # JSON can escape half a surrogate pair, which has no UTF-8.
+    """Return the digest of a text, as a single part."""
+    # JSON can escape half a surrogate pair, which UTF-8 cannot encode.
     return Digest(((len(text), hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()),))
 
 

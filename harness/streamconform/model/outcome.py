@@ -1,10 +1,10 @@
 """The outcome of a stream, in the normal form (`outcome.v1.json`).
 
-Token buckets are disjoint: None means not reported, 0 reported as zero. Money is decimal text, because a
-float cannot hold it.
+Token buckets are disjoint: None means not reported, 0 reported as zero. Money is decimal text, because floats
+are inexact.
 
 `absent` lists the keys that an implementation left out because it does not expose the value. They are None
-here, like `null`, but `null` means that there is no value, and is judged.
+here, as for `null`, but `null` means that there is no value, and is judged.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 EXECUTORS: tuple[Executor, ...] = get_args(Executor)
 BROKEN_STATUSES: tuple[Status, ...] = ("incomplete", "error")
-"""The statuses of a broken stream. The client may choose either, because no provider documents one."""
+"""The statuses of a broken stream. The client may report either, because no provider documents which one."""
 FAILED_REASONS: tuple[Reason | None, ...] = ("error", None, "other")
-"""The stop reasons of a stream that broke or failed, for which the provider sent no reason."""
+"""The stop reasons of a stream that broke or failed before the provider sent a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Text with which the model refuses to answer."""
+    """The text of the model's refusal to answer."""
 
     text: str
     type: Literal["refusal"] = "refusal"
@@ -99,9 +99,9 @@ Block = Text | Thinking | Refusal | ToolCall | Other
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The stop reason, normalized and as the provider sent it.
+    """The stop reason, both normalized and as the provider sent it.
 
-    `sequence` is the stop sequence that matched, `details` the provider's details about the stop.
+    `sequence` is the stop sequence that matched, and `details` are the provider's details about the stop.
     """
 
     reason: Reason | None = None

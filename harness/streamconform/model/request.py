@@ -18,14 +18,14 @@ class Exactly:
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """JSON text of this value, with any white space and key order."""
+    """JSON text that parses to this value, with any white space and key order."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """The value at another path of the body, such as the id that the client gave to a result's call."""
+    """The value at another path in the body, such as the id that the client gave to a result's call."""
 
     path: str
 
@@ -54,7 +54,7 @@ class RequestExpectation:
 
     must: Fields = field(default_factory=lambda: Fields({}))
     may: Fields = field(default_factory=lambda: Fields({}))
-    """Like `must`, but a difference is only recorded."""
+    """Like `must`, but differences are only recorded."""
     must_not: tuple[str, ...] = ()
     """Dotted paths that the body must not have; `*` matches any key or index."""
     headers: Mapping[str, Leaf] = field(default_factory=dict)

@@ -43,12 +43,12 @@ class Header:
     command: str | None = None
     """The command line of the run."""
     platform: str | None = None
-    """Where it ran: the version of Python, the operating system and the processor."""
+    """The platform of the run: the Python version, the operating system and the processor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """A finished trial; `checks` are those that did not pass, and `passed` is the number of the others."""
+    """A finished trial; `checks` are those that did not pass, and `passed` counts the others."""
 
     implementation: int
     id: str
@@ -87,5 +87,5 @@ class Footer:
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
-    """Return whether a result makes the run fail; under `strict`, a warning does too."""
+    """Return whether a result makes the run fail; if `strict`, a warning does too."""
     return result.verdict in UNEXPECTED or (strict and result.verdict == "warn")

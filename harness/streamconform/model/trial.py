@@ -10,7 +10,7 @@ from typing import Final, Literal
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
-"""`invoke_stream` is `eventstream` whose messages contain a model's events in base64. `document` is a body
+"""`invoke_stream` is an `eventstream` whose messages contain a model's events in base64. `document` is a body
 that is not in the API's framing, such as a JSON error or an HTML page.
 """
 Input = Literal["bytes", "push", "http"]
@@ -63,9 +63,9 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
 }
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
-"""Standard deliveries that run for one case per API: a client supports them in every stream or in none."""
+"""Standard deliveries that run for one case per API: a client supports them in all streams or in none."""
 SAMPLE_TAG: Final = "delivery-sample"
-"""The tag of these cases."""
+"""The tag of the cases that run them."""
 
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "fast": (AS_IS, "bytewise"),
@@ -74,7 +74,7 @@ DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
 }
 
 FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {"fast": "none", "standard": "one", "full": "all"}
-"""The default of `--faults` for each set of deliveries; `one` is one fault of each kind."""
+"""The default of `--faults` for each set of deliveries; `one` means one fault of each kind."""
 
 FAULTS: Final[Mapping[str, Level]] = {
     "cut-after-frame": "must",
@@ -86,7 +86,7 @@ FAULTS: Final[Mapping[str, Level]] = {
 }
 
 OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
-"""The deliveries of round trips: few, because round trips judge requests; other cases judge streams."""
+"""The deliveries of round trips. A few are enough, because round trips judge requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
 """The deliveries of answers without streaming, which a client reads completely before it parses them."""
@@ -96,7 +96,7 @@ FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
 
 
 OF_A_PROXY: Final = ("grammar.", "http.", "refusal.", "upstream.")
-"""Prefixes of the names of the rules for streams that are read through a proxy."""
+"""Name prefixes of the rules for streams that are read through a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +111,17 @@ class ProxyView:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case and the chunks to deliver, which join to the delivered body."""
+    """A case and the chunks to deliver, which make up the delivered body."""
 
     case: Case
     delivery: str
-    """A name of `DELIVERIES`, or of `FAULTS` with a frame's number: `cut-after-frame.12`."""
+    """A name in `DELIVERIES`, or one in `FAULTS` with a frame's number: `cut-after-frame.12`."""
     level: Level
     chunks: tuple[bytes, ...] = field(repr=False)
     derived: Expectation | None = field(default=None, repr=False)
     """The expectation for a broken stream, if the case's own does not apply."""
     through: ProxyView | None = field(default=None, repr=False)
-    """Set if the stream is translated to a different API before it is judged."""
+    """Set if the stream is translated into a different API before it is judged."""
 
     @property
     def expect(self) -> Expectation:
@@ -171,7 +171,7 @@ class RoundTrip:
 
     @property
     def delivery(self) -> str:
-        """Return a name of `OF_ROUND_TRIPS`."""
+        """Return a name in `OF_ROUND_TRIPS`."""
         return self.second.delivery
 
     @property
@@ -204,7 +204,7 @@ def get_current_name(delivery: str) -> str:
 
 
 def update_id(id_or_pattern: str) -> str:
-    """Return the id of a trial or check, or a pattern of ids, with the delivery's current name."""
+    """Return the id of a trial or check, or an id pattern, with the delivery's current name."""
     return _OLD_ID.sub(lambda match: f"@{get_current_name(match[1])}", get_current_name(id_or_pattern))
 
 

@@ -1,4 +1,4 @@
-"""Classify exceptions of several SDKs that libraries do not catch: lost connections, API errors."""
+"""Classify exceptions from several SDKs that libraries do not catch: lost connections and API errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import openai
 
 from streamconform.peers.normal_form import Error, describe_exception, get
 
-# The SDKs of Anthropic, Google and Mistral use httpx2; an environment without them does not have it.
+# The SDKs of Anthropic, Google and Mistral use httpx2; an environment without those SDKs does not have it.
 try:
     httpx2: Any = importlib.import_module("httpx2")
 except ModuleNotFoundError:
@@ -36,7 +36,7 @@ def is_connection_lost(error: BaseException | None) -> bool:
 
 
 def describe_error(error: Exception) -> Error:
-    """Return the error in an SDK's exception, from its `body`, `status_code` and `message`."""
+    """Build the error from an SDK exception's `body`, `status_code` and `message`."""
     status = next((value for name in ("status_code", "code") if type(value := get(error, name)) is int), None)
     body = get(error, "body")
     message = get(error, "message")

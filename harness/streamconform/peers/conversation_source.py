@@ -1,4 +1,4 @@
-"""Print, as Python source, the messages that an adapter builds from a conversation: `NAME < conversation`.
+"""Print the messages that an adapter builds from a conversation, as Python source: `NAME < conversation`.
 
 The adapter's own code builds them, so that a finding shows the library's types as the adapter uses them. The
 library need not be installed: its classes are replaced by stand-ins whose `repr` is their source.
@@ -17,18 +17,18 @@ from typing import Any, Final
 
 
 class Source:
-    """The Python expression that creates an object of a library."""
+    """The Python expression that creates one of a library's objects."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         """Store the arguments."""
         vars(self).update(arguments=list(arguments), keywords=keywords)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the argument `name`; only the first positional argument has a known name."""
+        """Return the argument `name`; of the positional arguments, only the first has a known name."""
         return self.keywords[name] if name in self.keywords else self.arguments[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Add the attribute to the arguments: the classes are dataclasses and models."""
+        """Add the attribute to the arguments, because the classes are dataclasses and models."""
         self.keywords[name] = value
 
     def __repr__(self) -> str:
@@ -107,7 +107,7 @@ def _describe_langchain(conversation: Mapping[str, Any], api: str) -> dict[str, 
 
 
 def _format_keywords(keywords: Mapping[str, Any]) -> str:
-    """Return keyword arguments as source, to follow other arguments; empty ones are omitted."""
+    """Return keyword arguments as source that can follow other arguments; empty ones are omitted."""
     filled = {name: value for name, value in keywords.items() if value not in ({}, None)}
     return "".join(f", {name}={format_source(value)}" for name, value in filled.items())
 

@@ -17,7 +17,7 @@ from streamconform.suggestions import suggest
 from streamconform.user_cache import find_user_cache
 
 MANIFEST: Final = "environment.json"
-"""File in an environment that lists what is installed. It exists only if the installation finished."""
+"""The file in an environment that lists what is installed. It exists only if the installation finished."""
 _HERE: Final = Path(__file__).parent
 _HOST: Final = _HERE.parent / "adapters" / "peer_host.py"
 
@@ -28,7 +28,7 @@ class Environment:
 
     folder: Path
     runtime: Path
-    """The environment's Python; for Node.js peers the `node_modules` folder."""
+    """The environment's Python or, for Node.js peers, the `node_modules` folder."""
     installed_by: str
     """Version of streamconform that installed it."""
     distributions: Mapping[str, str]
@@ -36,7 +36,7 @@ class Environment:
 
 
 def get_environments_folder(cache: str | None = None) -> Path:
-    """Return the folder of all environments, inside the cache folder that the user named, if any."""
+    """Return the folder of all environments, which is inside the cache folder that the user named, if any."""
     return find_user_cache(cache) / "peers"
 
 
@@ -67,7 +67,7 @@ def read_environment(root: Path, peer: Peer) -> Environment | None:
         installed_by = str(manifest["by"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _build_damage_error(peer, folder, f"`{MANIFEST}` is missing or invalid") from error
-    # `bin/python` is a link, which dangles after the user's Python is upgraded.
+    # `bin/python` is a link, which is broken after the user's Python is upgraded.
     if not runtime.exists():
         raise _build_damage_error(peer, folder, f"`{runtime.relative_to(folder).as_posix()}` is missing")
     return Environment(folder, runtime, installed_by, distributions)

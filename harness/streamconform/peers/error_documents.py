@@ -25,7 +25,7 @@ def build_error(body: Any, *, message: str, status: int | None) -> Error:
 
 
 def parse_document(text: str) -> Any:
-    """Return the JSON value of a response's body, None if it is not JSON."""
+    """Return the JSON value of a response's body, or None if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:

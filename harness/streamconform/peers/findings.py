@@ -1,4 +1,4 @@
-"""Findings: bugs of released libraries, one YAML file each, `docs/matrix/findings/<slug>.yaml`."""
+"""Findings: bugs in released libraries, one YAML file each, `docs/matrix/findings/<slug>.yaml`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE: Final = "findings.md"
 
 
 NODE_SUFFIX: Final = " (Node.js)"
-"""Marks an npm library in findings that also name a Python library of the same name."""
+"""Marks an npm library in findings that also name a Python library with the same name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +27,15 @@ class Library:
 
     name: str
     release: str
-    """The release that it was reproduced with."""
+    """The release with which the bug was reproduced."""
     since: str | None = None
-    """The first release with the bug; `first` if every release has it, None if that is unknown."""
+    """The first release with the bug; `first` if every release has it, None if unknown."""
     fixed: str | None = None
-    """The first later release without the bug; None if there is none, or if that is unknown."""
+    """The first later release without the bug; None if there is none or if it is unknown."""
 
     @property
     def package(self) -> str:
-        """Return the package's name without the suffix that distinguishes packages of the same name."""
+        """Return the package's name without the suffix that distinguishes packages with the same name."""
         return self.name.removesuffix(NODE_SUFFIX)
 
 
@@ -47,7 +47,7 @@ class Finding:
     title: str
     libraries: tuple[Library, ...]
     input: Literal["legal", "lenient"]
-    """Whether the provider sends such a stream, or only lenient servers do."""
+    """Whether the provider itself sends such streams, or only lenient servers do."""
     cases: tuple[str, ...]
     documented: str
     does: str
@@ -60,10 +60,10 @@ class Finding:
     def find_package(self, peer: Peer, versions: Mapping[str, str]) -> str | None:
         """Return the package of `peer` that has the bug, given the pinned `versions` of its packages.
 
-        None if none of them has it, because the bug is in a library that they use.
+        None if the bug is in none of them but in a library that they use.
         """
         on_node = peer.language == "javascript"
-        # The suffix distinguishes an npm library from a Python library of the same name if a finding names
+        # The suffix distinguishes an npm library from a Python library with the same name if a finding names
         # both.
         marked = [library for library in self.libraries if library.name.endswith(NODE_SUFFIX) == on_node]
         for library in (*marked, *self.libraries):
@@ -75,7 +75,7 @@ class Finding:
 
 
 def read_findings(folder: Path | None = None) -> dict[str, Finding]:
-    """Return the findings in `folder`, by default the bundled ones, by slug; raises `SourceError`."""
+    """Return the findings in `folder` (by default the bundled ones) by slug; raises `SourceError`."""
     paths = sorted((folder or find_bundled("findings")).glob("*.yaml"))
     return {path.stem: read_finding(path) for path in paths}
 

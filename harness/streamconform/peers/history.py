@@ -20,18 +20,18 @@ HEADING: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingHistory:
-    """The releases of one library that have the bug of a finding."""
+    """The releases of one library that have a finding's bug."""
 
     finding: str
-    """Its slug."""
+    """The finding's slug."""
     package: str
     """The library whose releases were tested."""
     trial: str
     """The trial that was run with each release."""
     oldest: str
-    """The oldest release known to have it."""
+    """The oldest release known to have the bug."""
     without: str | None = None
-    """The last tested release before `oldest` without the bug, if there is one."""
+    """The last release tested before `oldest` that does not have the bug, if there is one."""
     fixed: str | None = None
     """The first tested release in which the bug is fixed, if there is one."""
     newest: State | None = None
@@ -41,7 +41,7 @@ class FindingHistory:
     steady: bool = True
     """Whether the tested releases agree that the bug was introduced once and fixed at most once."""
     releases: Mapping[str, State] = field(default_factory=dict)
-    """The tested releases, in the order of versions."""
+    """The tested releases, in version order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class PeerHistory:
 
 
 def read_histories(folder: Path | None = None) -> dict[str, PeerHistory]:
-    """Return the histories in `folder`, by default the bundled ones, by peer; raises `SourceError`."""
+    """Return the histories in `folder` (by default the bundled ones) by peer; raises `SourceError`."""
     paths = sorted((folder or find_bundled("history")).glob("*.yaml"))
     return {path.stem: read_history(path) for path in paths}
 
@@ -71,7 +71,7 @@ def read_history(path: Path) -> PeerHistory:
 
 
 def format_history(history: PeerHistory) -> str:
-    """Return the file of a history."""
+    """Return a history as the text of its file."""
     document = {
         "history": 1,
         "peer": history.peer,

@@ -26,13 +26,13 @@ PIP_OPTIONS: Final = ("--no-input", "--disable-pip-version-check")
 INSTALL_COMMAND: Final = (
     *("install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-warn-script-location"),
 )
-"""Only pinned files, by digest, and only wheels: an installation never runs a build."""
+"""Only pinned files, verified by digest, and only wheels: an installation never runs a build."""
 NOT_FOUND: Final = re.compile(
     r"No matching distribution found|Could not find a version|conflicting dependencies", re.IGNORECASE
 )
 """Matches pip's output if its index lacks a release."""
 MAX_OUTPUT_LINES: Final = 6
-"""The number of lines of pip's output that an error message shows."""
+"""The maximum number of lines of pip's output to show in an error message."""
 
 
 class InstallError(ImplementationError):
@@ -90,7 +90,7 @@ def _fill(folder: Path, peer: Peer) -> dict[str, str]:
 
 
 def _run_pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the user's pip, with its index, proxy and cache, for the environment of `python`."""
+    """Run the user's pip, with its index, proxy and cache, on the environment of `python`."""
     return subprocess.run(  # noqa: S603 - our own Python, and arguments from our own table
         (sys.executable, "-m", "pip", "--python", str(python), *PIP_OPTIONS, *arguments),
         stdin=subprocess.DEVNULL,
@@ -118,7 +118,7 @@ def _format_manifest(peer: Peer, distributions: dict[str, str]) -> str:
 
 
 def _describe_failure(peer: Peer, output: str) -> str:
-    """Return the error message for a failed pip, given its output."""
+    """Return the error message for a pip failure, given pip's output."""
     requirements = " ".join(peer.requirements)
     lines = [f"pip cannot install {requirements}:", *(f"  {line}" for line in _select_lines(output))]
     if NOT_FOUND.search(output):
@@ -131,7 +131,7 @@ def _describe_failure(peer: Peer, output: str) -> str:
 
 
 def _select_lines(output: str) -> Iterator[str]:
-    """Yield the last lines of pip's output, shortened, or its errors if it reports any."""
+    """Yield the last lines of pip's output, or its errors if it reports any, shortened."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")]
     for line in (errors or lines or ["(no output)"])[-MAX_OUTPUT_LINES:]:

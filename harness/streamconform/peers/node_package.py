@@ -1,4 +1,4 @@
-"""Install and run peers on Node.js, with the user's npm and a Node.js that is installed with the peers."""
+"""Install and run Node.js peers, with the user's npm and a Node.js that is installed with the peers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from streamconform.peers.peer import Peer
 from streamconform.suite.cassettes import write_atomically
 
 ADAPTERS: Final = Path(__file__).parent / "node"
-"""The adapters, and in `pins` a lock file for each environment: versions and digests, no registry URLs."""
+"""The adapters and, in `pins`, a lock file per environment: versions and digests, no registry URLs."""
 INSTALL_COMMAND: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
-"""Installs exactly what the lock file lists, and runs no install script of a package."""
+"""Installs exactly what the lock file lists, without running packages' install scripts."""
 MAX_OUTPUT_LINES: Final = 6
-"""The number of lines of npm's output that an error message shows."""
+"""The maximum number of lines of npm's output to show in an error message."""
 
 
 def get_pins(peer: Peer) -> Path:
@@ -58,10 +58,10 @@ def fill(folder: Path, lock_file: Path) -> dict[str, str]:
 
 
 def build_command(node: Path, folder: Path, peer: Peer) -> tuple[str, ...]:
-    """Return the command that runs `peer` on the program `node`; first copies the adapters into `folder`."""
+    """Copy the adapters into `folder`, and return the command that runs `peer` on the program `node`."""
     module, *arguments = peer.module.split()
     # A module resolves packages from its own folder, so it must be next to `node_modules`. Copying on every
-    # start keeps the adapters of this release there, whichever release installed the packages.
+    # start ensures that the adapters are from this release, whichever release installed the packages.
     for adapter in ADAPTERS.glob("*.mjs"):
         copy, source = folder / adapter.name, adapter.read_bytes()
         if not copy.exists() or copy.read_bytes() != source:
@@ -82,7 +82,7 @@ def _list_installed(folder: Path, packages: dict[str, Any]) -> dict[str, str]:
 
 
 def _describe_failure(requirements: str, output: str) -> str:
-    """Return the error message for a failed npm, given its output."""
+    """Return the error message for an npm failure, given npm's output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("npm error", "npm ERR!"))]
     selected = (errors or lines or ["(no output)"])[:MAX_OUTPUT_LINES]

@@ -114,7 +114,7 @@ NODE_PEERS: Final = (
         through="`streamText()` and its `stream`",
         issues="https://github.com/vercel/ai/issues",
         claims=(*WITH_SIGNATURES, *EVENTS_DETAILS),
-        # For Cohere the AI SDK counts tokens; cases compare billed units, so usage is not claimed.
+        # For Cohere, the AI SDK counts tokens, but cases compare billed units, so usage is not claimed.
         claims_by_api={
             "openai-chat": (*WITH_CACHE, *EVENTS_DETAILS),
             "cohere-chat": ("tool_calls", "parallel_tool_calls", "errors", "raw_stop", "thinking", *EVENTS),
@@ -165,7 +165,7 @@ NODE_PEERS: Final = (
             "raw_stop",
             *EVENTS,
         ),
-        # It keeps Gemini's signatures on the text or call with which they arrived, so signatures are not
+        # pi-ai keeps Gemini's signatures on the text or call with which they arrived, so signatures are not
         # claimed.
         claims_by_api={
             "google-generate": (
@@ -253,4 +253,4 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
 )
-"""All peers on Node.js, in the order in which they are listed."""
+"""All peers on Node.js, in listing order."""

@@ -1,6 +1,6 @@
 """Helpers shared by all peer adapters: build blocks, tool calls, errors and outcomes in the normal form.
 
-Nothing here reads a wire format; the input is what a library returns to its user.
+Nothing here reads a wire format; the input is what a library returns to its callers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def parse_arguments(text: str) -> Any:
 
 
 def build_other(kind: str, data: Any = None) -> Block:
-    """Return a block of type `other`, for content that the normal form has no type for."""
+    """Return a block of type `other`, for content for which the normal form has no type."""
     return {"type": "other", "kind": kind, "data": data}
 
 
@@ -69,7 +69,7 @@ def describe_exception(error: BaseException) -> Error:
 
 
 _kept: list[BaseException] = []
-# An environment's host performs one run at a time, so the exception need not pass through every function.
+# A peer's host performs one run at a time, so the exception need not be passed through every function.
 
 
 def keep_exception(error: BaseException) -> None:
@@ -78,7 +78,7 @@ def keep_exception(error: BaseException) -> None:
 
 
 def take_exception() -> BaseException | None:
-    """Return the last exception that was kept in the run, and discard all of them."""
+    """Return the last exception that was stored during the run, and discard all of them."""
     last = _kept[-1] if _kept else None
     _kept.clear()
     return last
@@ -87,7 +87,7 @@ def take_exception() -> BaseException | None:
 class ExceptionKeeper:
     """Keep the exception that ends a `with` block, because the content read before it counts too.
 
-    `error` is what `describe` returns for it, `exception` the exception itself.
+    `exception` is the exception itself, and `error` is what `describe` returns for it.
     """
 
     def __init__(self, describe: Callable[[Exception], Error | None] = describe_exception) -> None:
@@ -121,7 +121,7 @@ def build_outcome(
     if the library exposes them.
     """
     calls = [block for block in content if block["type"] == "tool_call"]
-    # An answer cut off in the arguments of its last call has not completed that call.
+    # If an answer was cut off in the arguments of its last call, that call is not complete.
     if calls and reason in ("length", "content_filter") and calls[-1]["arguments"] is None:
         calls[-1]["complete"] = False
     if reason == "stop" and any(call["complete"] and call["executor"] == "client" for call in calls):

@@ -21,7 +21,7 @@ class Peer:
     version: str
     """The only release that is installed; peers with the same release share an environment."""
     module: str
-    """The adapter, relative to this package; for JavaScript a file in `node`, then its arguments."""
+    """The adapter's module, relative to this package; for JavaScript, a file in `node` and its arguments."""
     apis: tuple[str, ...]
     through: str
     """The functions of the library that the adapter calls."""
@@ -32,10 +32,10 @@ class Peer:
     claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
     """Claims for individual APIs, in place of `claims`."""
     vendor: str | None = None
-    """The vendor whose servers the library is written for; it is judged only on streams of that vendor."""
+    """The vendor whose servers the library is written for; it is judged only on that vendor's streams."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
-    """Distributions that are installed with the library; for Python, their releases are in the pins."""
+    """Distributions that are installed with the library; for Python, the pins file lists their releases."""
     language: str = "python"
 
     @property
@@ -58,7 +58,7 @@ class Peer:
         return {api: self.claims_by_api.get(api, self.claims) for api in self.apis}
 
 
-# Claims that several peers share; each set extends the set at its beginning.
+# Claims that several peers share; each set extends the set with which it begins.
 WITH_TOOLS: Final[Capabilities] = ("tool_calls", "parallel_tool_calls", "usage", "errors", "raw_stop")
 WITH_CACHE: Final[Capabilities] = (*WITH_TOOLS, "cache_usage")
 WITH_THINKING: Final[Capabilities] = (*WITH_TOOLS, "thinking")

@@ -29,7 +29,7 @@ def read_hashes() -> dict[str, tuple[str, ...]]:
 
 
 def format_constraints(peer: Peer) -> str:
-    """Return the pins of `peer` with their digests, as pip reads them."""
+    """Return the pins of `peer` with their digests, in pip's format."""
     hashes = read_hashes()
     return "".join(
         " ".join([pin, *(f"--hash={digest}" for digest in hashes.get(pin, ()))]) + "\n"

@@ -16,17 +16,17 @@ from streamconform.errors import ImplementationError
 from streamconform.peers.peer import Peer
 
 STABLE: Final = re.compile(r"[0-9]+(\.[0-9]+)*")
-"""A release that pip and npm install without being told to accept pre-releases."""
+"""A release that pip and npm install without an option that allows pre-releases."""
 FIRST_DAY: Final = date(2022, 1, 1)
 """A day before any release that can be tested."""
 PRECISION: Final = timedelta(days=10)
-"""The precision at which the search for a release's day on the Python index stops."""
+"""The precision at which the search for a release's date on the Python index stops."""
 NAME_AND_VERSION: Final = re.compile(r"(?P<name>@?[^@\[=]+)(\[[^\]]*\])?(@|==)?(?P<version>[0-9][^@]*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package of an index."""
+    """A package on an index."""
 
     language: str
     name: str
@@ -46,7 +46,7 @@ def list_packages(peer: Peer) -> dict[str, str]:
 
 
 def list_releases(package: Package) -> tuple[str, ...]:
-    """Return the stable releases on the index, in the order of their versions.
+    """Return the stable releases on the index, in version order.
 
     Raises:
         ImplementationError: pip or npm is missing or failed.
@@ -60,7 +60,7 @@ def list_releases(package: Package) -> tuple[str, ...]:
 
 
 def find_date(package: Package, version: str) -> date | None:
-    """Return a day, soon after the release, on which it was on the index; None if that is unknown."""
+    """Return a day soon after the release was uploaded to the index; None if unknown."""
     if package.language == "javascript":
         text = _read_npm_dates(package.name).get(version)
         return None if text is None else datetime.fromisoformat(text).date() + timedelta(days=1)
@@ -86,7 +86,7 @@ def get_sort_key(version: str) -> tuple[int, ...]:
 
 @cache
 def _list_python_releases(name: str, day: date | None) -> tuple[str, ...]:
-    """Return the releases that were on the index on a day, by default today; newest first."""
+    """Return the releases that were on the index on a day (by default today), newest first."""
     until = () if day is None else ("--uploaded-prior-to", day.isoformat())
     command = (sys.executable, "-m", "pip", "index", "versions", name, "--json", *until)
     options = ("--no-input", "--disable-pip-version-check", "--only-binary", ":all:")

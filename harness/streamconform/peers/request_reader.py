@@ -13,7 +13,7 @@ NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 def read_prompt(request: Mapping[str, Any] | None) -> str:
-    """Return the last text in the messages of any API's request, `?` if it has none."""
+    """Return the last text in the messages of any API's request, or `?` if there is none."""
     body = request or {}
     texts = list(
         _read_texts(body.get("messages") or body.get("contents") or body.get("input") or body.get("message"))

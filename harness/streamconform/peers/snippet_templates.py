@@ -1,4 +1,4 @@
-"""Snippets (`snippets/<peer>.yaml`) that call each peer's library, for programs that show a finding."""
+"""Snippets (`snippets/<peer>.yaml`) that call each peer's library, for programs that reproduce a finding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Snippet:
     request: str | None
     """The code that sends a conversation; None if the peer claims no requests."""
     values: Mapping[str, str]
-    """Values of the placeholders that are the same for all findings."""
+    """Values of the placeholders that do not depend on the finding."""
 
 
 def read_snippet(peer: str, api: str) -> Snippet:

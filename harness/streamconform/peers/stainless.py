@@ -53,13 +53,13 @@ def build_adapter(
 
 
 def build_request(run: Any) -> dict[str, Any]:
-    """Return the run's request without `stream`; fields that the SDK requires get a default."""
+    """Return the run's request without `stream`, with defaults for fields that the SDK requires."""
     request = {"model": run.model, "messages": [], **(run.request or {})}
     return {name: value for name, value in request.items() if name != "stream"}
 
 
 def describe_error(library: Any, error: Exception) -> Error | None:
-    """Return the error in an exception of the SDK; None if the connection was lost.
+    """Return the error in an SDK exception; None if the connection was lost.
 
     The body is the document of an error response, or the value of `error` for an error in the stream.
     """

@@ -221,7 +221,7 @@ _PYTHON_PEERS: Final = (
         ),
         through="`direct.model_request_stream_sync()` and its response",
         issues="https://github.com/pydantic/pydantic-ai/issues",
-        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
+        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: the library has its own names
     ),
     Peer(
         name="langchain",
@@ -245,8 +245,8 @@ _PYTHON_PEERS: Final = (
         ),
         through="`stream()` of each chat model, with the chunks added, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
-        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: it has its own names for them
-        claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no count of the cache
+        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: the library has its own names
+        claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no cache counts
     ),
     Peer(
         name="groq",
@@ -316,4 +316,4 @@ _PYTHON_PEERS: Final = (
 )
 
 PEERS: Final[Mapping[str, Peer]] = {peer.name: peer for peer in (*_PYTHON_PEERS, *NODE_PEERS)}
-"""All peers by name, in the order in which they are listed."""
+"""All peers by name, in listing order."""

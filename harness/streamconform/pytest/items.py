@@ -20,11 +20,11 @@ from streamconform.reports.describe import format_count
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"
-"""The name of the property that test reports and JUnit files have for a verdict other than pass."""
+"""The property that holds a verdict other than pass in test reports and JUnit files."""
 
 
 class ConformHooks:
-    """The hooks of a session in which trials are judged."""
+    """The hooks of a session that judges trials."""
 
     def __init__(self, session: TrialSession) -> None:
         """Add the trials of `session`."""
@@ -34,7 +34,7 @@ class ConformHooks:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add our collector after the collectors of files."""
+        """Add our collector after the file collectors."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             root = RootCollector.from_parent(collector, name=ROOT, nodeid=ROOT, trial_session=self.session)
@@ -76,7 +76,7 @@ class RootCollector(pytest.Collector):
             files = read_known_failures(session.settings, impls, find_unmatched)
         except ConformError as error:
             raise self.CollectError(str(error)) from error
-        # Under --runxfail known failures are reported as failures, as pytest does with its own xfails.
+        # With --runxfail, known failures are reported as failures, as pytest does with its own xfails.
         listed = () if self.config.option.runxfail else tuple(file.listed for file in files)
         count = 0
         for connection in session.connections:
@@ -191,7 +191,7 @@ class TrialItem(pytest.Item):
         raised = self._judge.single.raised
         uses_debugger = self.config.getoption("usepdb", default=False)
         if raised is not None and result.verdict == "faulted" and uses_debugger:
-            # The debugger starts where the adapter raised.
+            # Raised again, so that the debugger starts where the adapter raised.
             self._adapter_error = raised, description
             raise raised
         pytest.fail(description, pytrace=False)

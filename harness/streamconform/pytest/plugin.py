@@ -1,7 +1,7 @@
-"""The options of the pytest plugin, and its start.
+"""The pytest plugin's options, and its entry points.
 
 pytest loads this module in every run of every project that has streamconform installed. So it imports only
-pytest and does nothing unless `--conform-impl` or one of our node ids is used.
+pytest, and does nothing unless `--conform-impl` or one of our node ids is used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OPTIONS: Final = (
     Option("select", True, "PATTERN", "Only trials that match: a glob on ids, or a substring. -k works too."),
     Option("input", False, "MODE", "Input mode of implementations: bytes, push or http."),
 )
-"""`conform run --help` explains them in full; [tool.conform] applies to settings that are not given here."""
+"""`conform run --help` explains them in full; [tool.conform] supplies settings that are not given here."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = {option.key: _read_option(config, option) for option in OPTIONS}
     if not (node_ids or settings["impl"]):
         return
-    # pytest would look for files of these names.
+    # pytest would look for files with these names.
     config.args[:] = [argument for argument in config.args if argument not in node_ids]
     from streamconform.pytest.items import ConformHooks
     from streamconform.pytest.session import TrialSession

@@ -82,7 +82,7 @@ class TrialSession:
 
     @cached_property
     def blame(self) -> Blame:
-        """Return the finder of relevant frames, which is slow to load and needed only for judging."""
+        """Return the function that finds relevant frames; it is slow to load and needed only for judging."""
         return Blame(load_snapshots())
 
     def _make_inside(self, connection: Connection) -> InProcessAdapter:
@@ -90,7 +90,7 @@ class TrialSession:
 
     @property
     def is_strict(self) -> bool:
-        """Return whether warnings are failures, as they are for mutants and if the config file says so."""
+        """Return whether warnings are failures, which is so for mutants or if the config file says so."""
         has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
         return has_mutants or bool(self.settings.get("strict", False))
 
@@ -102,14 +102,14 @@ class TrialSession:
             return options.select(self.settings, ids if are_trials else None)
 
     def includes(self, path: str) -> bool:
-        """Return whether the node id `path`, without `conform::`, is requested, or above or below one."""
+        """Return whether the node id `path`, without `conform::`, is a requested id or above or below one."""
         return not self.node_paths or any(
             _is_within(path, requested) or _is_within(requested, path)
             for requested in map(update_id, self.node_paths)
         )
 
     def name_item(self, impl: str, trial_id: str) -> str:
-        """Return a trial's id as the command line spells it, possibly with an old name of its delivery."""
+        """Return a trial's id as spelled on the command line, possibly with an old name for its delivery."""
         spelled = (path for path in self.node_paths if update_id(path) == f"{impl}::{trial_id}")
         return next((path.rpartition("::")[2] for path in spelled), trial_id)
 
@@ -136,7 +136,7 @@ class ImplementationJudge:
         listed: tuple[KnownFailuresContext, ...],
         trials: tuple[AnyTrial, ...],
     ) -> None:
-        """Judge with `single`; `listed` are the known-failures files, `trials` all that were collected."""
+        """Judge with `single`; `listed` are the known-failures files, `trials` are all collected trials."""
         self.session, self.single, self.judged = session, single, judged
         names = ("specs", "cassettes", "input")
         self.header = Header(
@@ -168,7 +168,7 @@ class ImplementationJudge:
 
 
 def _list_impls(node_paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the implementations that node ids name, for a run without `--conform-impl`."""
+    """Return the implementations named in node ids, for a run without `--conform-impl`."""
     impls = (path.rpartition("::")[0] or path for path in node_paths if path and not _is_within(path, KNOWN))
     return tuple(dict.fromkeys(impls))
 
@@ -180,7 +180,7 @@ def _is_within(path: str, prefix: str) -> bool:
 
 @contextmanager
 def _collector_disabled() -> Iterator[None]:
-    """Disable the garbage collector while tens of thousands of trials are made, all of which are kept."""
+    """Disable the garbage collector while tens of thousands of trials are created, all of which are kept."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,1 +1,1 @@
-"""The replay server: recorded answers over HTTP, broken as faults require."""
+"""The replay server: recorded answers over HTTP, broken where a fault requires it."""

@@ -17,13 +17,13 @@ AnswerKind = Literal["stream", "document"]
 
 @dataclass(frozen=True, slots=True)
 class RequestMatch:
-    """The kind of answer that a request asks for: a stream, a document, or neither."""
+    """The kind of answer that a request asks for: a stream, a document or neither."""
 
     kind: AnswerKind | None
     note: str | None = None
     """A complaint about the request, which is reported if the outcome is not as expected."""
     mismatch: str | None = None
-    """The reason why the recording does not answer this request, although the request is valid."""
+    """The reason why the recording does not fit this request, although the request is valid."""
 
 
 def match_request(
@@ -31,20 +31,20 @@ def match_request(
 ) -> RequestMatch:
     """Return the match of a request with `method` and `target`, the path below the base URL with its query.
 
-    `stream` is the member of the body with that name, or None if it is absent. `document` says whether the
+    `stream` is the member of the body with that name, or None if it is absent. `document` is whether the
     cassette is an answer without streaming.
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path
-    # The recording's own path too, because some vendors serve the API at a different path, such as Gemini's
-    # `/v1beta/openai/…`.
+    # The recording's own path is also accepted, because some vendors serve the API at a different path, such
+    # as Gemini's `/v1beta/openai/…`.
     is_stream = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
     is_document = _matches_any(path, endpoints.documents)
     if method != "POST" or not (is_stream or is_document):
         expected = describe_endpoint(cassette.api, document=document)
         return RequestMatch(None, f"the server got `{method} {target}`; expected {expected}")
-    # If the recording does not answer a valid request, the trial is skipped, because the client has not
-    # failed. A wrong path is answered with 404, and becomes the reason of the result.
+    # If the recording does not fit a valid request, the trial is skipped, because the client has not failed.
+    # A wrong path is answered with 404 and becomes the reason for the result.
     as_recorded = not is_stream or target == cassette.request.path
     mismatch = None if as_recorded else _find_mismatch(cassette, target, document=document)
     if mismatch is not None:
@@ -77,8 +77,7 @@ def _find_mismatch(cassette: Cassette, target: str, *, document: bool) -> str | 
     """Return the reason why a request for `target` cannot be answered with this recording, or None."""
     api = APIS[cassette.api]
     framed = "document" if document else api.detect_framing(cassette.status, cassette.body)
-    # An error document belongs to no form; an answer without streaming has its own path, or that of its
-    # version.
+    # An error document fits any form; an answer without streaming has its own path, or that of its version.
     if framed == "document" and (api.endpoints.documents or not document):
         return None
     recorded = read_target(cassette.request.path)

@@ -15,20 +15,20 @@ from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply
 from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
 _MAX_REQUESTS: Final = 16
-"""Maximum requests answered per trial; the limit stops clients that retry endlessly."""
+"""Maximum requests to answer per trial; the limit stops clients that retry endlessly."""
 _TOO_MANY_REQUESTS: Final = (
     f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
     " turn the client's retries off"
 )
 _MAX_STRAYS: Final = 4
-"""Requests without a trial that are kept."""
+"""Maximum requests without a trial to keep."""
 _MAX_SHOWN: Final = 8
-"""Maximum requests listed in the result of a trial."""
+"""Maximum requests to list in the result of a trial."""
 
 
 @dataclass(slots=True, eq=False)
 class TrialExchange:
-    """A running trial: every request gets its answer; in a round trip, the second answer after the first."""
+    """A trial in progress: every request gets its answer; a round trip's later requests get the second."""
 
     base_url: str
     trial: AnyTrial
@@ -37,7 +37,7 @@ class TrialExchange:
     requests: list[tuple[ReceivedRequest, Reply]] = field(default_factory=list)
     """The requests, each with its target below the base URL and the reply to it."""
     model_requests: list[ReceivedRequest] = field(default_factory=list)
-    """The requests that ask the model for an answer."""
+    """The requests that ask for a model's answer."""
     strays: list[str] = field(default_factory=list)
     """Descriptions of requests that arrived during the trial but belong to no trial."""
     sent: int = 0
@@ -53,7 +53,7 @@ class TrialExchange:
     def answer(self, received: ReceivedRequest, target: str) -> Reply:
         """Return the reply to a request for `target`, the path below the base URL, and record both."""
         # The path alone selects the trial, never the request's content: a client that sends another prompt,
-        # or several requests at once, still gets the answer of its trial.
+        # or several requests at once, still gets its trial's answer.
         if len(self.requests) >= _MAX_REQUESTS:
             self.has_too_many = True
             # 404, because SDKs retry 429 and 5xx.
@@ -65,18 +65,19 @@ class TrialExchange:
         match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
-        # Without `rest`, which belongs to the next request and would otherwise be kept for the whole trial.
+        # Stored without `rest`, which belongs to the next request and would otherwise be kept for the whole
+        # trial.
         request = replace(received, target=target, rest=b"")
         self.requests.append((request, reply))
-        # Some clients first ask for something else, such as the list of models.
+        # Some clients first request something else, such as the list of models.
         if match.kind is not None:
             self.model_requests.append(request)
         return reply
 
     def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
-        """Return the reply to a request whose body is too large, which is not a failure of the client."""
+        """Return the reply to a request whose body is too large, which is not the client's failure."""
         message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the limit of the replay server"
-        # Like other mismatches, this makes the trial a skip.
+        # Like other mismatches, this skips the trial.
         reply = make_error_reply(413, message, "a smaller request", note=message, mismatch=message)
         self.requests.append((replace(received, target=target, body=b"", rest=b""), reply))
         return reply
@@ -89,8 +90,8 @@ class TrialExchange:
             case Call(case):
                 return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
             case trial:
-                # A client that sends a paused answer or tool results back would get the same stream again,
-                # and loop forever. A retry, which has the same body, does get it again.
+                # A client that sends back a paused answer or tool results would get the same stream again and
+                # loop forever. A retry, which has the same body, does get it again.
                 if self.model_requests and APIS[trial.case.api].requests.continues(
                     self.model_requests[0].json, received.json
                 ):
@@ -100,7 +101,7 @@ class TrialExchange:
                 return trial
 
     def get_gate(self, reply: Reply) -> Gate | None:
-        """Return the gate for the chunks of `reply`; only the first recorded reply has one."""
+        """Return the gate for the chunks of `reply`; only the first recorded reply has a gate."""
         # The gate counts the chunks of one reply, but a retry receives them all again.
         first = next((made for _, made in self.requests if made.recorded), None)
         return self.gate if reply is first else None
@@ -112,7 +113,7 @@ class TrialExchange:
 
     @property
     def answered(self) -> bool:
-        """Return whether a reply had the recorded answer, as a stream or as a document."""
+        """Return whether any reply had the recorded answer, as a stream or as a document."""
         return any(reply.recorded or reply.status < 400 for _, reply in self.requests)
 
     @property
@@ -156,11 +157,11 @@ class TrialExchange:
 
     @property
     def sent_requests(self) -> tuple[Any, ...]:
-        """Return the requests for the model in the judged form, `{"body", "headers", "path"}` each."""
+        """Return the requests for a model's answer as they are judged, each `{"body", "headers", "path"}`."""
         return tuple(request.as_built for request in self.model_requests)
 
     def describe_requests(self) -> list[dict[str, Any]]:
-        """Return the requests in the form of the results."""
+        """Return the requests as they appear in results."""
         return [
             {
                 "method": request.method,
@@ -174,8 +175,8 @@ class TrialExchange:
     def end(self) -> None:
         """End the trial: replies that are being sent stop before their next chunk."""
         self.ended.set()
-        # Only a connection whose write waits for a client that does not read is reset. A connection whose
-        # reply is complete may already be back in the client's pool.
+        # Only connections that wait for a client that does not read are reset. A connection whose reply is
+        # complete may already be back in the client's pool.
         for transport in tuple(self.transports):
             if transport.get_write_buffer_size():
                 transport.abort()

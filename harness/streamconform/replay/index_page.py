@@ -12,11 +12,11 @@ from streamconform.replay.reply import Reply
 
 HEADERS: Final = {
     "content-type": "text/html; charset=utf-8",
-    # Titles come from specs, which may be untrusted. Nothing in them can run or load anything.
+    # Titles come from specs, which may be untrusted. They must not be able to run or load anything.
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
 }
 OPEN_UP_TO: Final = 40
-"""If there are more cases than this, the topics are folded."""
+"""If there are more cases than this, the topics are collapsed."""
 _HEAD: Final = """\
 <!doctype html>
 <html lang="en">

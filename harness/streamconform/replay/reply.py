@@ -18,7 +18,7 @@ from streamconform.model.trial import AS_IS, DELIVERIES, Trial
 from streamconform.replay.endpoints import RequestMatch, describe_endpoint
 
 Transfer = Literal["chunked", "length", "close"]
-"""How the end of a body is marked: by a last chunk, by its length, or by closing the connection."""
+"""How the end of a body is marked: by a final chunk, by the body's length, or by closing the connection."""
 ReplyEnding = Literal["whole", "reset", "stall"]
 
 _TRANSFERS: Final[Mapping[str, Transfer]] = {
@@ -27,7 +27,7 @@ _TRANSFERS: Final[Mapping[str, Transfer]] = {
     "cut-inside-json": "close",
     "cut-inside-utf8": "close",
 }
-"""Deliveries and faults that are not sent chunked, so that each kind of transfer is used.
+"""The deliveries and faults that are not sent chunked, so that each kind of transfer is used.
 
 Cut bodies end properly, so that no transport error reveals the cut; only `reset` and `stall` break the
 transport.
@@ -38,7 +38,7 @@ _ZERO_WEIGHT: Final = re.compile(r"q=0(\.0*)?")
 _HOP_HEADERS: Final = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "trailer", "transfer-encoding"}
 )
-"""Headers about the transfer of a message, which are not replayed."""
+"""Headers that concern only the transfer of a message, which are not replayed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: fl
 def make_error_reply(
     status: int, message: str, expected: str, *, note: str | None = None, mismatch: str | None = None
 ) -> Reply:
-    """Return the error document for a wrong request, which describes the expected request."""
+    """Return an error document that describes the expected request."""
     error = {"error": {"type": "streamconform_replay", "message": message, "expected": expected}}
     body = json.dumps(error, ensure_ascii=False).encode() + b"\n"
     headers = {"content-type": "application/json"}
@@ -111,7 +111,7 @@ def encode_head(reply: Reply, transfer: Transfer, *, close: bool) -> bytes:
     if close:
         lines.append("connection: close")
     return (
-        # A line end in a recorded header would end the head, or add a header.
+        # A line break in a recorded header would end the head or add a header.
         "".join(f"{_replace_unprintable(line)}\r\n" for line in lines).encode("latin-1", "replace") + b"\r\n"
     )
 
@@ -184,7 +184,7 @@ def _schedule_chunks(trial: Trial, scale: float) -> tuple[float, ...]:
 
 
 def _compress_chunks(chunks: tuple[bytes, ...]) -> Iterator[bytes]:
-    """Yield `chunks` compressed; each can be decompressed when it arrives."""
+    """Yield `chunks` compressed; each can be decompressed as soon as it arrives."""
     compressor = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     last = len(chunks) - 1
     for i, chunk in enumerate(chunks):

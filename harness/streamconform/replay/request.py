@@ -1,4 +1,4 @@
-"""Read one request from a connection, within limits: the result is a request or a `BadRequest`."""
+"""Read one request from a connection, within limits; anything else raises `BadRequest`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any, Final
 import h11
 
 MAX_BODY: Final = 32 * 1024 * 1024
-"""The largest request body that is accepted: enough for a full context with images."""
+"""The maximum size of a request body in bytes: enough for a full context with images."""
 _VERSIONS: Final = (b"1.0", b"1.1")
 MAX_KEPT_BODY: Final = 8 * 1024 * 1024
-"""The number of bytes of a request body that are kept, enough for a large image. Larger bodies are not
-judged.
-"""
+"""The number of bytes of a request body to keep, enough for a large image. Larger bodies are not judged."""
 _MAX_SHOWN_BODY: Final = 400
-"""The number of bytes that results show of a body that is not JSON."""
+"""The maximum number of bytes of a non-JSON body to show in results."""
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 """The beginning of a TLS handshake: the client uses `https`."""
 PARTIAL_REQUEST: Final = "half a request"
@@ -31,9 +29,9 @@ class ServerLimits:
     """The maximum number of open connections; beyond it, the one that has been idle longest is closed."""
     head_bytes: int = 64 * 1024
     request_seconds: float = 30.0
-    """From the first to the last byte of a request."""
+    """The time limit from the first to the last byte of a request."""
     idle_seconds: float = 120.0
-    """Between two requests."""
+    """The time limit between two requests."""
     stall_seconds: float | None = 0.05
     """How long a stalled stream stays silent before it is closed; None means until the client closes it.
 
@@ -65,7 +63,7 @@ class ReceivedRequest:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether the body was larger than what is kept, so that it cannot be read."""
+        """Return whether the body exceeded the limit for keeping it, so that it cannot be read."""
         return self.size > len(self.body)
 
     @property
@@ -99,7 +97,7 @@ class ClientConnection:
     writer: asyncio.StreamWriter
     bounds: ServerLimits
     is_mid_request: bool = False
-    """Whether a request has begun to arrive and has not ended."""
+    """Whether a request has begun to arrive but has not ended."""
 
     async def write(self, data: bytes) -> None:
         """Write `data` in one call and wait until the operating system has accepted it; raises `OSError`."""
@@ -125,7 +123,7 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
     the client takes too long.
     """
     bounds = connection.bounds
-    # A new h11 connection per request: it can only be reused if it also writes the replies, and `reply` says
+    # One h11 connection per request: h11 can reuse one only if it also writes the replies, and `reply` says
     # why it does not.
     protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
     loop = asyncio.get_running_loop()
@@ -145,11 +143,11 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
             match event:
                 case h11.NEED_DATA:
                     if protocol.they_are_waiting_for_100_continue and request is not None:
-                        # Some clients, such as curl, send a large body only after this.
+                        # Some clients, such as curl, send a large body only after this response.
                         connection.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                     data = await connection.reader.read(65536)
                     if data and not connection.is_mid_request:
-                        # The first byte ends the idle time and starts the time limit of the request.
+                        # The first byte ends the idle time and starts the time limit for the request.
                         limit.reschedule(loop.time() + bounds.request_seconds)
                         connection.is_mid_request = True
                     protocol.receive_data(data)
@@ -173,7 +171,7 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
 
 
 def _describe_error(connection: ClientConnection, data: bytes, error: h11.RemoteProtocolError) -> str:
-    """Return a description of what was received; `data` is the last part of it."""
+    """Describe what was received; `data` is the last part of it."""
     if connection.is_mid_request and not data:
         return PARTIAL_REQUEST
     if data.startswith(_TLS_HANDSHAKE):

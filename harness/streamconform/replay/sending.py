@@ -1,4 +1,4 @@
-"""Send a reply to a socket: one write per chunk, at its time, and the ending that the trial requires."""
+"""Send a reply to a socket: one timed write per chunk, then the ending that the trial requires."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from streamconform.replay.socket_queue import count_unread_bytes
 _RESET: Final = struct.pack("ii", 1, 0)
 """`SO_LINGER` with a timeout of 0: closing the socket sends RST, as a crashed host would."""
 _READ_SECONDS: Final = 1.0
-"""Seconds for the client to read everything before a reset, so that its speed does not matter."""
+"""Seconds to let the client read everything before a reset, so that its speed does not matter."""
 _PROCESS_SECONDS: Final = 0.03
-"""Seconds for the client to process what it has read."""
+"""Seconds to let the client process what it has read."""
 _POLL_SECONDS: Final = 0.01
 """Seconds between two checks of the client's receive queue."""
 
@@ -60,7 +60,8 @@ async def send_reply(
                 await connection.write(LAST_CHUNK)
             return not close
         case "reset":
-            # Some clients discard data that they read together with the RST, so they read everything first.
+            # Some clients discard data that they read together with the RST, so let them read everything
+            # first.
             sock: socket.socket = connection.writer.get_extra_info("socket")
             await _wait_until_read(sock, connection, ended)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -99,6 +100,6 @@ async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, s
 
 
 async def _drain(reader: asyncio.StreamReader) -> None:
-    # asyncio reports that the client has closed its side only to a task that reads.
+    # asyncio reports that the client has closed its side only to a task that is reading.
     while await reader.read(65536):
         pass

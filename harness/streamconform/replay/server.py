@@ -29,11 +29,11 @@ from streamconform.replay.sending import send_reply
 
 HOST: Final = "127.0.0.1"
 _PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
-"""`/x/7` is a trial of a run; `/x/api/topic/case@delivery` is a trial by its id."""
+"""`/x/7` is a trial in a run; `/x/api/topic/case@delivery` is a trial named by its id."""
 _EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
 FindTrial = Callable[[str], Trial | str]
-"""Returns the trial with an id, or a message if there is none."""
+"""Returns the trial with the given id, or a message if there is none."""
 WatchRequest = Callable[[str, ReceivedRequest, Reply], None]
 """Receives the id of a trial, a request with its target below the base URL, and the reply to it."""
 
@@ -51,7 +51,7 @@ class ReplayServer:
         watch: WatchRequest | None = None,
         make_index: Callable[[], Reply] | None = None,
     ) -> None:
-        """Store the settings without listening yet; `port` 0 chooses a free port.
+        """Store the settings without listening yet; port 0 chooses a free port.
 
         `make_index` returns the reply to `GET /`, which names no trial.
         """
@@ -68,7 +68,7 @@ class ReplayServer:
         self._exchanges: dict[str, TrialExchange] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._idle: dict[asyncio.Task[None], ClientConnection] = {}
-        """The connections that wait for a request or the rest of a request, longest idle first."""
+        """The connections that wait for a request or for the rest of one, longest idle first."""
         self._errors: list[BaseException] = []
 
     async def __aenter__(self) -> Self:
@@ -89,7 +89,7 @@ class ReplayServer:
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        # A bug of this server must not look like a failure of the client.
+        # A bug in this server must not look like a client failure.
         if self._errors and error is None:
             raise self._errors[0]
 
@@ -103,7 +103,7 @@ class ReplayServer:
             yield exchange
         finally:
             del self._exchanges[id_]
-            # An incomplete request names no trial, but explains why no request arrived.
+            # An incomplete request names no trial, but it explains why no request arrived.
             if any(connection.is_mid_request for connection in self._idle.values()):
                 exchange.note_stray(PARTIAL_REQUEST)
             exchange.end()
@@ -113,7 +113,7 @@ class ReplayServer:
             if not self._idle:
                 writer.transport.abort()
                 return
-            # An adapter that creates a client per trial leaves an idle connection behind in its pool.
+            # An adapter that creates a client per trial leaves an idle connection in its pool.
             self._idle.pop(next(iter(self._idle))).writer.transport.abort()
         task = asyncio.ensure_future(self._serve_connection(ClientConnection(reader, writer, self._bounds)))
         self._connections.add(task)
@@ -202,7 +202,7 @@ class ReplayServer:
         return f"{self.url}/x/{id_}"
 
     def _note_stray(self, description: str) -> None:
-        """Record a request without a trial in every running trial: one of them may have caused it."""
+        """Record a request without a trial in every trial in progress, since any may have caused it."""
         for exchange in self._exchanges.values():
             exchange.note_stray(description)
 

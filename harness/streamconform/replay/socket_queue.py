@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Final
 
 _CONNECTION_TABLE: Final = Path("/proc/net/tcp")
-"""The system's table of IPv4 connections, which has both ends of loopback connections (Linux only).
+"""The system's table of IPv4 connections, which lists both ends of loopback connections (Linux only).
 
 Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt
 """
 
 
 def count_unread_bytes(connected: socket.socket) -> int:
-    """Return the number of unread bytes in the client's socket; 0 if it is gone or there is no such table."""
+    """Return the number of unread bytes in the client's socket; 0 if the socket or the table is missing."""
     try:
         ours, theirs = connected.getsockname()[1], connected.getpeername()[1]
         table = _CONNECTION_TABLE.read_text("ascii").splitlines()
     except OSError:
         return 0
     for row in table:
-        # Both ends of a loopback connection are in the table; the receive queue of the client is in its own
-        # row.
+        # Both ends of a loopback connection are in the table; the client's row has its receive queue.
         if f":{theirs:04X} " in row and f":{ours:04X} " in row:
             _, local, _, _, queues, *_ = row.split()
             if local.endswith(f":{theirs:04X}"):

@@ -24,10 +24,10 @@ from streamconform.peers.normal_form import (
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.stream()`, from `get_final_message()` and the blocks that had ended."""
+    """Return the outcome of `messages.stream()`, built from `get_final_message()` and completed blocks."""
     request = {key: value for key, value in build_request(run).items() if key != "stream"}
     client = get_client(run)
-    # MCP servers are documented for the beta resource only.
+    # MCP servers are documented only for the beta resource.
     messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
     message: Any = None
     done: set[int] = set()
@@ -35,7 +35,7 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
         for event in stream:
             done |= {event.index} if event.type == "content_block_stop" else set()
-            if message is not None or event.type == "message_start":  # there is no snapshot before it
+            if message is not None or event.type == "message_start":  # there is no snapshot before this event
                 message = stream.current_message_snapshot
         message = stream.get_final_message()
     return convert_message(message, kept, done)
@@ -44,7 +44,7 @@ def adapter(run: Any) -> dict[str, Any]:
 def convert_message(
     message: Any, kept: ExceptionKeeper, done: Collection[int] | None = None
 ) -> dict[str, Any]:
-    """Return the outcome of a message; `done` are the indexes of the blocks that had ended, None for all."""
+    """Return the outcome of a message; `done` are the indexes of the completed blocks, None for all."""
     # Without a final message, the snapshot's stop reason is not used.
     stop = None if kept.exception else get(message, "stop_reason")
     return build_outcome(

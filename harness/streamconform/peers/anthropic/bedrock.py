@@ -1,4 +1,4 @@
-"""`peer:anthropic-bedrock`: the Anthropic SDK's `AnthropicBedrock`, its raw events as in `peer:anthropic`."""
+"""`peer:anthropic-bedrock`: raw events of the Anthropic SDK's `AnthropicBedrock`, as in `peer:anthropic`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 def _describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost.
+    """Return the error in an SDK exception; None if the connection was lost.
 
-    An error response of Bedrock names the exception in a header; its body is flat.
+    Bedrock's error responses name the exception in a header; the body is flat.
     """
     if isinstance(error, ParserError):
         return describe_exception(error) | {"type": "protocol"}

@@ -33,17 +33,17 @@ def _get_shared_client() -> anthropic.Anthropic:
 
 
 def get_client(run: Any) -> anthropic.Anthropic:
-    """Return the process's client with the run's address and key."""
+    """Return the process's client, set to the run's address and key."""
     return _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
 
 
 def build_request(run: Any) -> dict[str, Any]:
-    """Return the run's request; fields that the SDK requires and the request lacks get a default."""
+    """Return the run's request, with defaults for missing fields that the SDK requires."""
     return {"model": run.model, "max_tokens": 1, "messages": [], **(run.request or {})}
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error in an exception of the SDK; None if the connection was lost."""
+    """Return the error in an SDK exception; None if the connection was lost."""
     if isinstance(error, CONNECTION_ERRORS):
         return None
     if not isinstance(error, anthropic.APIStatusError):
@@ -52,13 +52,13 @@ def describe_error(error: Exception) -> Error | None:
     return {
         "type": get(error.body, "error", "type"),
         "message": message if isinstance(message, str) else error.message,
-        # For an error event the SDK reports the response's status, 200, which is not the error's.
+        # For an error event, the SDK reports the response's status, 200, which is not the error's.
         "status": error.status_code if error.status_code >= 400 else None,
     }
 
 
 def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the usage buckets from the SDK's usage objects, using the last report of each field."""
+    """Return the usage buckets from the SDK's usage fields, using the last report of each one."""
     return {
         "input": subtract(usage.get("input_tokens")),
         "cache_read": usage.get("cache_read_input_tokens"),

@@ -37,7 +37,7 @@ def read_answer(
     run: Any,
     describe_error: Callable[[Exception], Error | None],
 ) -> dict[str, Any]:
-    """Return the outcome of a run with `client`; `describe_error` is that of `ExceptionKeeper`."""
+    """Return the outcome of a run with `client`; `describe_error` is passed to `ExceptionKeeper`."""
     create: Any = client.messages.create
     events: list[Any] = []
     message: Any = None
@@ -91,7 +91,7 @@ def _add_delta(block: dict[str, Any], delta: Any) -> None:
 
 
 def _convert_block(block: dict[str, Any]) -> Block:
-    """Return a block from its start event and the text that its deltas added."""
+    """Build a block from its start event and the text that its deltas added."""
     start, kind = block["start"], get(block["start"], "type")
     if kind == "text" or (kind is None and "text" in block):
         return {"type": "text", "text": (get(start, "text") or "") + block.get("text", "")}
@@ -103,12 +103,12 @@ def _convert_block(block: dict[str, Any]) -> Block:
     if kind in {"tool_use", "server_tool_use", "mcp_tool_use"}:
         executor = "client" if kind == "tool_use" else "provider"
         text = block.get("partial_json", "")
-        # Some calls have their complete input in the start event, and no deltas.
+        # Some calls have their complete input in the start event and no deltas.
         arguments = text if text.strip() or not start.input else start.input
         return build_call(start.id, start.name, arguments, complete=block["done"], executor=executor)
     return build_other(str(kind))
 
 
 def _drop_nulls(usage: Any) -> dict[str, Any]:
-    """Return the reported fields, so that a later null does not erase an earlier count."""
+    """Return only the non-null fields, so that a later null does not erase an earlier count."""
     return {name: value for name, value in dict(usage or {}).items() if value is not None}

@@ -39,7 +39,7 @@ CONFIG: Final = Config(
 
 
 BEFORE_SIGN: Final = "before-sign.bedrock-runtime"
-"""The event that botocore emits before it signs a request; a handler may still change the address."""
+"""The event that botocore emits before it signs a request, while a handler can still change the address."""
 
 
 @cache

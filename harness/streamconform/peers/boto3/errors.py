@@ -1,4 +1,4 @@
-"""Errors of boto3: `ClientError` (`EventStreamError` is one) is the provider's error.
+"""Errors of boto3: `ClientError` (which includes `EventStreamError`) is the provider's error.
 
 botocore and urllib3 raise their own exceptions for a lost connection; `ParserError` means that botocore
 rejected the bytes.

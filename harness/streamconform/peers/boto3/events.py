@@ -1,4 +1,4 @@
-"""Aggregate the events of boto3's `converse_stream()` to blocks, and read its usage."""
+"""Aggregate the events of boto3's `converse_stream()` into blocks, and read its usage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamconform.peers.normal_form import Block, build_call, build_other, get
 
 
 def aggregate_content(events: Iterable[Mapping[str, Any]]) -> list[Block]:
-    """Return the blocks that the events add up to, by block index."""
+    """Return the blocks that the events add up to, grouped by block index."""
     blocks: dict[int, Block] = {}
     for event in events:
         for kind, payload in event.items():

@@ -1,6 +1,6 @@
 """`peer:cerebras`: Cerebras's SDK, `chat.completions.create()`, for Chat Completions.
 
-By default a new client sends a request of its own, to open a connection; that is off.
+By default, a new client sends a request of its own to warm up the connection; this is turned off.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _convert_call(call: dict[str, Any]) -> Block:
 
 
 def _describe_error(error: Exception) -> Error | None:
-    # The SDK's SSEError derives from httpx's TransportError, but reports bytes that are not SSE.
+    # The SDK's SSEError derives from httpx's TransportError, but means that the bytes are not SSE.
     if isinstance(error, httpx.TransportError) and not isinstance(error, SSEError):
         return None
     if isinstance(error, ApiError):

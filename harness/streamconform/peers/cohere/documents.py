@@ -9,7 +9,7 @@ from streamconform.peers.normal_form import Block, Error, append_text, build_cal
 
 
 def convert_v2(response: Any, error: Error | None) -> dict[str, Any]:
-    """Return the outcome of an answer without streaming; `response` is None if the SDK returned nothing."""
+    """Return the outcome of a non-streaming answer; `response` is None if the SDK returned nothing."""
     content: list[Block] = []
     append_text(content, "thinking", get(response, "message", "tool_plan"))
     for part in get(response, "message", "content") or []:
@@ -27,10 +27,10 @@ def convert_v2(response: Any, error: Error | None) -> dict[str, Any]:
 
 
 def convert_v1(response: Any, error: Error | None) -> dict[str, Any]:
-    """Return the outcome of an answer without streaming; `response` is None if the SDK returned nothing."""
+    """Return the outcome of a non-streaming answer; `response` is None if the SDK returned nothing."""
     if response is None:
         return read_events((), error)
-    # The last event of a stream repeats the whole answer, which has no separate event.
+    # Read as the events of a stream, whose last event repeats the whole answer.
     stop, id_ = response.finish_reason, get(response, "generation_id")
     return read_events(
         (

@@ -1,4 +1,4 @@
-"""Read the events of Cohere's v1 `Client.chat_stream()`: text from each, calls and usage from the last."""
+"""Read the events of Cohere's v1 `Client.chat_stream()`: text from all, calls and usage from the last."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:
-    """Return the usage buckets from the billed units, which the SDK gives as floats."""
+    """Return the usage buckets from the billed units, which the SDK returns as floats."""
     counts = {
         bucket: get(usage, "billed_units", field)
         for bucket, field in (

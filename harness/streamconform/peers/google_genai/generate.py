@@ -42,7 +42,7 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper(_describe_error) as kept:
         models = get_client().models
         if not run.stream:
-            # The answer without streaming has the form of a chunk.
+            # A non-streaming answer has the form of a chunk.
             chunks = [models.generate_content(model=run.model, contents=contents, config=config)]
         else:
             for chunk in models.generate_content_stream(model=run.model, contents=contents, config=config):

@@ -26,7 +26,7 @@ _TEXT_FIELDS: Final = frozenset({"text", "thought", "thought_signature"})
 def append_part(content: list[Block], part: Any) -> None:
     """Append a part; its text extends the last block if that is of the same type and neither is signed.
 
-    Only a thought may be signed by its last part, if that has text.
+    A thought may also be signed by its last part, if that part has text.
     """
     signature = b64encode(part.thought_signature).decode() if part.thought_signature else None
     if part.function_call:
@@ -42,13 +42,13 @@ def append_part(content: list[Block], part: Any) -> None:
         else:
             content.append({"type": kind, "text": part.text or "", "signature": signature})
     elif part.text is None:
-        if signature:  # the next request sends it back with the part, for which the normal form has no place
+        if signature:  # the next request sends it back with the part, which the normal form cannot represent
             content.append({"type": "thinking", "text": "", "signature": signature})
         content.append(build_other(next(iter(part.model_dump(exclude_none=True)), "part")))
 
 
 def _append_call(content: list[Block], part: Any, signature: str | None) -> None:
-    """Append a call, or add `partial_args` (values with their JSON paths) to the call that is open."""
+    """Append a call, or add `partial_args` (values with their JSON paths) to the open call."""
     if part.name:
         args = {} if part.will_continue else part.args or {}
         call = build_call(part.id, part.name, args, complete=not part.will_continue)
@@ -60,7 +60,7 @@ def _append_call(content: list[Block], part: Any, signature: str | None) -> None
 
 
 def _build_server_call(call: Any) -> Block:
-    """Return the call of a tool that the provider runs."""
+    """Return the call to a tool that the provider runs."""
     tool = call.tool_type.value if call.tool_type else None
     return build_call(call.id, tool, call.args or {}, executor="provider")
 
@@ -70,7 +70,7 @@ PATH_KEY: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")
 
 
 def _set_value(holder: Any, piece: Any) -> None:
-    """Set the value at the piece's path; text is appended to the text that is already there."""
+    """Set the value at the piece's path; text is appended to any text that is already there."""
     keys = [name or quoted or int(index) for name, quoted, index in PATH_KEY.findall(piece.json_path or "")]
     values = (piece.string_value, piece.number_value, piece.bool_value)
     value: Any = next((value for value in values if value is not None), None)

@@ -1,6 +1,6 @@
 """`peer:groq`: Groq's SDK, `chat.completions.create()`, for Chat Completions.
 
-Groq reports the token counts in `x_groq` of the last chunk and, if asked to, in `usage`.
+Groq reports the token counts in the last chunk's `x_groq` and, on request, in `usage`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`peer:haystack`: Haystack's generators for OpenAI's two APIs, `run()` with a `streaming_callback`.
+"""`peer:haystack`: `run()` of Haystack's generators for OpenAI's two APIs, with a `streaming_callback`.
 
 The answer is the message that `run()` returns or, if it raises, the sum of the chunks that the callback
 received. A message has one reasoning block, one text and a list of calls; only the chunks show their order.
-The prompt and the tools of the request are sent in the library's own form.
+The request's prompt and tools are sent in the library's own form.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def adapter(run: Any) -> dict[str, Any]:
             tools=[
                 Tool(name=name, description=description, parameters=dict(schema), function=print)
                 for name, description, schema in request_reader.read_tools(run.request)
-                # `Tool` rejects other schemas, but here the server must reject them.
+                # `Tool` rejects other schemas, but in these cases the server must reject them.
                 if SCHEMAS.is_valid(schema)
             ],
         )
@@ -71,7 +71,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 def _read_failure(meta: Mapping[str, Any]) -> Error | None:
-    """Return the error of a response that failed, whose fields are in the message's `meta`."""
+    """Return the error of a failed response, whose fields are in the message's `meta`."""
     if meta.get("status") != "failed":
         return None
     return {"type": get(meta, "error", "code"), "message": get(meta, "error", "message"), "status": None}

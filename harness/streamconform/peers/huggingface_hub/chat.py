@@ -1,6 +1,6 @@
 """`peer:huggingface_hub`: `InferenceClient.chat_completion()`, for Chat Completions.
 
-`HfHubHTTPError` is the provider's error response, `TextGenerationError` one in the stream.
+`HfHubHTTPError` is the provider's error response, and `TextGenerationError` is an error in the stream.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error in an exception of the library; None if the connection was lost."""
+    """Return the error in an exception from the library; None if the connection was lost."""
     # `HfHubHTTPError` is an `OSError` but not a `TransportError`.
     if isinstance(error, (InferenceTimeoutError, httpx2.TransportError)):
         return None
@@ -52,6 +52,6 @@ def describe_error(error: Exception) -> Error | None:
         message = error.server_message or str(error)
         return build_error(document, message=message, status=error.response.status_code)
     if isinstance(error, TextGenerationError):
-        # Its argument is the value that the provider sent under `error`.
+        # The exception's argument is the value that the provider sent under `error`.
         return build_error(next(iter(error.args), None), message=str(error), status=None)
     return describe_exception(error)

@@ -1,4 +1,4 @@
-"""Convert an answer of a conversation to LangChain's message, in its v1 content blocks.
+"""Convert an answer in a conversation to LangChain's message, with v1 content blocks.
 
 The message is the one that LangChain builds when it receives such an answer: signatures are under `extras`,
 and blocks for which LangChain has no type are `non_standard`.
@@ -26,13 +26,13 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "cohere-chat": "cohere",
     "bedrock-converse": "bedrock_converse",
 }
-"""LangChain's name for an answer's provider, by API."""
+"""LangChain's name for the provider of an answer, by API."""
 TEXT_APIS: Final = ("openai-chat", "ollama-chat", "cohere-chat")
 """The APIs whose answers LangChain keeps as one text and a separate list of tool calls."""
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> AIMessage:
-    """Return the message of an answer from `api`; `model` applies if the answer names none."""
+    """Return the message of an answer from `api`; `model` is the default if the answer names none."""
     key = "encrypted_content" if api == "openai-responses" else "signature"
     blocks = [_convert_block(block, key) for block in message["content"]]
     provider = {"model_provider": PROVIDERS[api], "model_name": message.get("model", model)}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from streamconform.peers.normal_form import Block, build_call, build_other, get, subtract
 
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
-"""The key under which LangChain keeps Gemini's signatures of tool calls, by the call's id."""
+"""The key under which LangChain keeps Gemini's tool call signatures, by the call's id."""
 
 
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
@@ -37,13 +37,13 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
                 signature = extras.get("signature") or extras.get("encrypted_content")
                 summary = "".join(part.get("text", "") for part in block.get("summary", []))
                 text = block.get("reasoning") or summary
-                # Encrypted reasoning of the Responses API is sent back, but not in `content_blocks`.
+                # The Responses API's encrypted reasoning is sent back, but is not in `content_blocks`.
                 yield {"type": "thinking", "text": text, **({"signature": signature} if signature else {})}
             case "server_tool_call":
                 yield build_call(
                     block["id"], block["name"], block["args"], complete=complete, executor="provider"
                 )
-            # `content_blocks` gives the position; `tool_calls` and `invalid_tool_calls` have the arguments.
+            # `content_blocks` has the position; `tool_calls` and `invalid_tool_calls` have the arguments.
             case "tool_call" | "tool_call_chunk" | "invalid_tool_call":
                 for call in [call for call in calls if order or call["id"] == block.get("id")][:1]:
                     calls.remove(call)
@@ -53,7 +53,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
             case "non_standard" if get(block, "value", "type") == "redacted_thinking":
                 data = get(block, "value", "data")
                 yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
-            case "image":  # only `content` has its signature, and it is sent back from there
+            case "image":  # only `content` has the signature, which is sent back from there
                 if signature := next(image_signatures, None):
                     yield {"type": "thinking", "text": "", "signature": signature}
                 yield build_other("image")
@@ -68,7 +68,7 @@ def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:
-    """Return the usage buckets; under a service tier, names begin with it: `flex_cache_read`."""
+    """Return the usage buckets; with a service tier, names begin with the tier: `flex_cache_read`."""
     read = _find_count(get(usage, "input_token_details"), "cache_read")
     written = get(usage, "input_token_details", "cache_creation")
     return {

@@ -1,4 +1,4 @@
-"""Convert a conversation, or a request, to LangChain's messages (v1 content blocks) and tools."""
+"""Convert a conversation or request to LangChain's messages (v1 content blocks) and tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamconform.peers.normal_form import get
 Part = Mapping[str, Any]
 """A tool result, or a part of a message's content, in the form used in conversations."""
 DOCUMENTS: Final = ("document", "search_result")
-"""Types of the parts of Anthropic's prompts that an answer can cite."""
+"""Types of prompt parts that an answer can cite (Anthropic)."""
 
 
 def build_messages(
@@ -75,8 +75,8 @@ def _convert_part(part: Part) -> dict[str, Any]:
 def build_prompt(run: Any) -> Any:
     """Return the prompt of a run's request.
 
-    A prompt with documents is sent unchanged, because LangChain then gives the answer's content a different
-    type.
+    A prompt with documents is sent unchanged, because documents change the type that LangChain gives the
+    answer's content.
     """
     content = get(((run.request or {}).get("messages") or [None])[-1], "content")
     documents = isinstance(content, list) and any(get(part, "type") in DOCUMENTS for part in content)
@@ -84,12 +84,12 @@ def build_prompt(run: Any) -> Any:
 
 
 def build_tools(run: Any) -> list[dict[str, Any]]:
-    """Return the tools for `bind_tools`, which accepts Anthropic's own form unchanged."""
+    """Return the tools for `bind_tools`, which accepts Anthropic's own form as is."""
     if run.conversation is not None:
         return convert_tools(run.api, run.conversation.get("tools", ()))
     if run.api == "anthropic-messages":
         return list((run.request or {}).get("tools") or [])
-    # A tool without properties, which a server rejects, would be rejected by LangChain's own model.
+    # LangChain's own model would reject a tool without properties, but the server must reject it.
     tools = [tool for tool in request_reader.read_tools(run.request) if _is_accepted(tool[2])]
     return convert_tools(run.api, [{"name": n, "description": d, "parameters": p} for n, d, p in tools])
 
@@ -100,7 +100,7 @@ def _is_accepted(schema: Mapping[str, Any]) -> bool:
 
 def convert_tools(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the tools of a conversation for `bind_tools`."""
-    if api == "cohere-chat":  # a tool is its JSON Schema, with the name as the title
+    if api == "cohere-chat":  # a tool is its JSON Schema, with the tool's name as the title
         return [
             {
                 **tool["parameters"],

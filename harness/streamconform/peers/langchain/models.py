@@ -1,4 +1,4 @@
-"""Build LangChain's chat models, one per API, with the address of a run's server."""
+"""Build LangChain's chat models, one per API, configured with the address of a run's server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _build_openai(run: Any, **settings: Any) -> Any:
 
 
 def _build_anthropic(run: Any, **settings: Any) -> Any:
-    request = run.request or {}  # ChatAnthropic types its content by these fields
+    request = run.request or {}  # ChatAnthropic chooses the type of its content by these fields
     return ChatAnthropic(
         model=run.model,
         base_url=run.base_url,

@@ -9,13 +9,13 @@ MAX_TOKENS_FIELDS: Final[Mapping[str, str]] = {
     "google-generate": "max_output_tokens",
     "ollama-chat": "num_predict",
 }
-"""By API: the field for the maximum number of output tokens, if it is not `max_tokens`."""
+"""The field for the maximum number of output tokens, by API, if it is not `max_tokens`."""
 TOOL_CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
     "openai-chat": {"required": "any"},
     "anthropic-messages": {"required": "any", "none": {"type": "none"}},
     "cohere-chat": {"required": "REQUIRED", "none": "NONE", "auto": None},
 }
-"""By API: LangChain's values of `tool_choice`; some integrations pass the provider's own value through."""
+"""LangChain's values for `tool_choice`, by API; some integrations pass through the provider's own value."""
 OPENAI_HOST: Final = "api.openai.com"
 CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "short": {"type": "ephemeral"},
@@ -59,9 +59,9 @@ def build_tool_choice(conversation: Mapping[str, Any], api: str) -> dict[str, An
 
 
 def build_format(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    """Return the keyword argument of `bind` for the format of the answer, as `create_agent` sets it.
+    """Return the keyword argument of `bind` for the answer's format, as `create_agent` sets it.
 
-    ChatCohere, which does not convert OpenAI's form, gets that of its `with_structured_output`.
+    ChatCohere does not convert OpenAI's form, so it gets the form that its `with_structured_output` uses.
     """
     if (output := conversation.get("output_schema")) is None:
         return {}

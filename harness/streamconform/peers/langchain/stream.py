@@ -1,7 +1,7 @@
-"""`peer:langchain`: LangChain's chat models, `stream()`, and the `content_blocks` of the summed chunks.
+"""`peer:langchain`: `stream()` of LangChain's chat models, and the `content_blocks` of the summed chunks.
 
-The prompt and the tools of the request are sent in the library's own form. Calls are read from the sum's
-`tool_calls` and `invalid_tool_calls`. LangChain does not catch the exceptions of a provider's SDK.
+The request's prompt and tools are sent in the library's own form. Calls are read from the sum's `tool_calls`
+and `invalid_tool_calls`. LangChain does not catch exceptions from a provider's SDK.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STOP_REASONS: Final[Mapping[str, str]] = {
     "completed": "stop",
     "max_output_tokens": "length",
 }
-"""LangChain's integrations pass the provider's own stop reason through."""
+"""LangChain's integrations pass through the provider's own stop reason."""
 STOP_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
 """Fields of `response_metadata` in which the integrations put the provider's stop reason."""
 
@@ -61,7 +61,7 @@ def _run_model(
     """Return the outcome, and the message that a user of the library would send back."""
     message: Any = None
     with ExceptionKeeper(_describe_error) as kept:
-        bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for them
+        bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for the settings
         model = MODEL_BUILDERS[run.api](run, **({} if bound else settings))
         bound = bound | langchain_settings.build_format(run.conversation or {}, run.api)
         tools = messages.build_tools(run)
@@ -76,7 +76,7 @@ def _run_model(
 
 
 def _describe_error(error: Exception) -> Error | None:
-    # Cohere raises `SSEError`, a subclass of httpx's, for bytes that are not an event stream.
+    # For bytes that are not an event stream, Cohere raises `SSEError`, a subclass of an httpx exception.
     if isinstance(error, CONNECTION_ERRORS) and not isinstance(error, SSEError):
         return None
     if isinstance(error, ChatGoogleGenerativeAIError) and isinstance(error.__cause__, Exception):
@@ -103,6 +103,6 @@ def _build_outcome(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
 
 
 def _read_response_id(metadata: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """Return the provider's id; nothing if LangChain generated the message's id for its own run."""
+    """Return the provider's id, or nothing if LangChain generated the message's id for its own run."""
     id_ = metadata.get("id") or get(message, "id")
     return {} if id_ is None or id_.startswith("lc_run-") else {"response_id": id_}

@@ -46,7 +46,7 @@ def build_answer(api: str, response: Any, chunks: list[Any], error: Error | None
         content.append(_convert_call(None, legacy, stop))
     content = _restore_order(content, chunks)
     reason = STOP_REASONS.get(stop, "other") if stop else None
-    # For OpenAI, LiteLLM returns the requested model; for these APIs, it generates the id.
+    # For OpenAI, LiteLLM returns the requested model; for the other two APIs, it generates the id.
     fields = {"model": "model"} if api != "openai-chat" else {}
     fields |= {"response_id": "id"} if api not in ("anthropic-messages", "ollama-chat") else {}
     names = {name: get(response, field) for name, field in fields.items()}
@@ -56,7 +56,7 @@ def build_answer(api: str, response: Any, chunks: list[Any], error: Error | None
 def _convert_call(id_: str | None, function: Any, stop: str | None) -> Block:
     text = get_text(function, "arguments")
     call = build_call(id_, get_text(function, "name"), text, complete=bool(stop))
-    # `{}` is also what LiteLLM puts in place of arguments that never arrived.
+    # LiteLLM also uses `{}` in place of arguments that never arrived.
     return call if stop or text != "{}" else call | {"arguments_text": None}
 
 

@@ -1,7 +1,7 @@
-"""`peer:litellm`: LiteLLM's `completion(stream=True)`, and `stream_chunk_builder()` applied to its chunks.
+"""`peer:litellm`: LiteLLM's `completion(stream=True)`, with `stream_chunk_builder()` applied to the chunks.
 
-LiteLLM uses the form of Chat Completions for every provider; the prompt and the tools of the request are sent
-in that form. Cohere is not claimed: LiteLLM requests lines of JSON (`accept: application/json`), and all
+LiteLLM uses the form of Chat Completions for every provider; the request's prompt and tools are sent in that
+form. Cohere is not claimed, because LiteLLM requests lines of JSON (`accept: application/json`), but all
 recordings of v2 are events. Exceptions derive from those of the OpenAI SDK. `APIConnectionError` is raised
 for provider errors too, so it means a lost connection only if it was caused by an exception of the HTTP
 library. The stop reasons are LiteLLM's own; it does not expose the provider's.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise importing it downloads prices
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise importing litellm downloads prices
 
 import litellm
 

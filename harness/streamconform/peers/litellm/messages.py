@@ -1,7 +1,8 @@
 """Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
 An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
-`thought_signature` on calls, server tools in `provider_specific_fields`. A result cannot be marked as failed.
+`thought_signature` on calls, and server tools in `provider_specific_fields`. A result cannot be marked as
+failed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ AnswerBlock = Mapping[str, Any]
 Message = dict[str, Any]
 
 THINKING_APIS: Final = ("anthropic-messages", "bedrock-converse", "google-generate")
-"""The APIs whose thinking becomes `thinking_blocks`; for the others LiteLLM keeps only its text."""
+"""The APIs whose thinking becomes `thinking_blocks`; for the others, LiteLLM keeps only the text."""
 
 
 def build_messages(
@@ -36,7 +37,7 @@ def build_messages(
 
 
 def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[Message]:
-    """Return the tool results for an answer; a result belongs to the first unanswered call of its name."""
+    """Return the tool results for an answer; a result belongs to the first unanswered call with its name."""
     calls = list(answer.tool_calls or [])
     messages = []
     for result in results:
@@ -47,7 +48,7 @@ def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[M
 
 
 def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:
-    """Return an answer; Gemini's signatures are in a list, and signatures of calls are also on the calls."""
+    """Return an answer; Gemini's signatures are in a list, and those of calls are also on the calls."""
     message: Message = {"role": "assistant", "content": _join_text(blocks, "text") or None}
     if refusal := _join_text(blocks, "refusal"):
         message["refusal"] = refusal
@@ -86,13 +87,13 @@ def _convert_call(block: AnswerBlock, api: str) -> dict[str, Any]:
     call = {"id": block["id"], "type": "function", "function": {"name": block["name"], "arguments": text}}
     if not (signature := block.get("signature")):
         return call
-    fields = {"thought_signature": signature}  # in Chat Completions, LiteLLM leaves it where Gemini puts it
+    fields = {"thought_signature": signature}  # in Chat Completions, LiteLLM keeps it where Gemini puts it
     is_chat = api == "openai-chat"
     return call | ({"extra_content": {"google": fields}} if is_chat else {"provider_specific_fields": fields})
 
 
 def _convert_invocation(call: AnswerBlock, blocks: Sequence[AnswerBlock]) -> dict[str, Any]:
-    """Return a call of one of Google's server tools together with its result."""
+    """Return a call to one of Google's server tools, together with its result."""
     results = [each["data"] for each in blocks if each.get("kind") == "toolResponse"]
     responses = {result["id"]: result["response"] for result in results}
     optional = {"thought_signature": call.get("signature"), "response": responses.get(call["id"])}

@@ -1,4 +1,4 @@
-"""Build the arguments of LiteLLM's `completion()`, with its name for a model."""
+"""Build the arguments of LiteLLM's `completion()`, including its name for the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
     "ollama-chat": ("ollama_chat", ""),
     "bedrock-converse": ("bedrock/converse", ""),
 }
-"""By API: the prefix of the model's name and the path after the base URL, from LiteLLM's provider pages."""
+"""By API: the model name's prefix and the path after the base URL. Source: LiteLLM's provider pages."""
 AWS_CREDENTIALS: Final = {
     "aws_access_key_id": "x",
     "aws_secret_access_key": "x",
@@ -44,7 +44,7 @@ def build_arguments(run: Any) -> dict[str, Any]:
 
 
 def _build_prompt(run: Any) -> dict[str, Any]:
-    """Return the arguments of a conversation, or the last prompt of a request and its tools."""
+    """Return the arguments of a conversation, or a request's last prompt and its tools."""
     if run.conversation is not None:
         return settings.build_arguments(run.conversation, run.api)
     tools = [

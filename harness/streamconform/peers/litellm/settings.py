@@ -13,7 +13,7 @@ HOST_PREFIXES: Final[Mapping[str, str]] = {
     "api.deepseek.com": "deepseek",
     "api.cerebras.ai": "cerebras",
 }
-"""Hosts of the Chat Completions API that have their own prefix in LiteLLM."""
+"""Hosts of the Chat Completions API, each with its own prefix in LiteLLM."""
 CACHE_RETENTIONS: Final[Mapping[str, str]] = {"long": "24h"}
 """OpenAI's `prompt_cache_retention`, by a conversation's `cache`."""
 CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -26,7 +26,7 @@ SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
 
 
 def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    """Return messages, tools and options; LiteLLM itself drops options that a model does not support."""
+    """Return messages, tools and options; LiteLLM drops options that a model does not support."""
     cache = conversation.get("cache", "")
     cache_control = CACHE_CONTROLS.get(cache) if api in ("anthropic-messages", "bedrock-converse") else None
     arguments = {
@@ -52,7 +52,7 @@ def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]
 
 
 def get_prefix(conversation: Mapping[str, Any] | None, default: str) -> str:
-    """Return the prefix of the model's name, which is that of the conversation's host if LiteLLM has one."""
+    """Return the prefix of the model's name: that of the conversation's host, if LiteLLM has one."""
     host = (conversation or {}).get("facts", {}).get("host", "")
     return HOST_PREFIXES.get(host, default) if default == "openai" else default
 

@@ -12,7 +12,7 @@ CACHE_WRITE_FIELDS: Final = ("cache_creation_tokens", "cache_write_tokens")
 
 
 def read_usage(chunks: list[Any]) -> dict[str, int | None]:
-    """Return the buckets of the last usage among the chunks."""
+    """Return the usage buckets from the last chunk with usage."""
     usage = next((usage for chunk in reversed(chunks) if (usage := get(chunk, "usage"))), None)
     details = get(usage, "prompt_tokens_details")
     cached = get(details, "cached_tokens")
@@ -38,5 +38,5 @@ def read_usage(chunks: list[Any]) -> dict[str, int | None]:
 
 
 def _find_first(counts: Iterable[int | None]) -> int | None:
-    """Return the first count that LiteLLM gives, which may be 0."""
+    """Return the first count that is not None; it may be 0."""
     return next((count for count in counts if count is not None), None)

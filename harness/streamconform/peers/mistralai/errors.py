@@ -1,7 +1,7 @@
 """The errors of Mistral's SDK: a `MistralError` with an error status is the provider's error.
 
-With any other status it means that the SDK rejected the stream's bytes. `httpx2` exceptions while reading are
-lost connections.
+With any other status, it means that the SDK rejected the stream's bytes. `httpx2` exceptions while reading
+are lost connections.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from streamconform.peers.normal_form import Error, describe_exception, get
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    """Return the error in an SDK exception; None if the connection was lost."""
     if isinstance(error, httpx2.TransportError):
         return None
     if not isinstance(error, MistralError) or error.status_code < 400:

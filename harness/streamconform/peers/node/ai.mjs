@@ -7,7 +7,7 @@ import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "./nor
 import { serve } from "./protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", "tool-calls": "tool_use", "content-filter": "content_filter", error: "error" };
-// Reasons that the SDK has no value of its own for; it passes them on as `rawFinishReason`.
+// Stop reasons for which the SDK has no value of its own; it passes them on as `rawFinishReason`.
 const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", content_filter: "content_filter" };
 for (const reason of ["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"]) RAW_STOP_REASONS[reason] = "content_filter";
 
@@ -22,11 +22,11 @@ async function adapter(run, answer) {
     ),
     maxRetries: 0,
     abortSignal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
-    onError: () => {}, // the default logs the error
+    onError: () => {}, // by default the SDK logs the error
   });
-  const indexes = new Map(); // from a part's id to its block's index
+  const indexes = new Map(); // maps a part's id to its block's index
   let failed = null;
-  let begin = null; // the first counts of Anthropic, for answers that do not end
+  let begin = null; // Anthropic's first counts, for answers that do not end
   let end = {};
   try {
     for await (const part of result.stream) {
@@ -43,12 +43,12 @@ async function adapter(run, answer) {
     failed ??= error;
   }
   const { finishReason, rawFinishReason: raw = null, response } = end;
-  // the SDK invents an id with this prefix where the stream has none
+  // the SDK invents an id with this prefix if the stream has none
   const id = response?.id?.startsWith("aitxt-") ? null : (response?.id ?? null);
   const fields = { usage: end.usage ?? null, model: response?.modelId ?? null, response_id: id };
   endCalls(answer, failed ? "error" : finishReason);
   if (failed) return answer.finish({ stop: { raw }, ...describeError(failed, readProviderError), ...fields });
-  // Not all providers report a cut stream as `interrupted`; in others its finish reason is `other`, without a raw one.
+  // Not all providers report a cut stream as `interrupted`; with others, its finish reason is `other`, without a raw reason.
   const isCut = !finishReason || finishReason === "interrupted" || (raw === null && finishReason === "other");
   const status = finishReason === "error" ? "error" : isCut ? "incomplete" : "complete";
   return answer.finish({ status, stop: { reason: RAW_STOP_REASONS[raw] ?? STOP_REASONS[finishReason] ?? "other", raw }, ...fields });
@@ -70,7 +70,7 @@ function handlePart(part, answer, indexes) {
     if (signature && part.type === "file") answer.addSignedPiece("thinking", "", signature);
   } else if (step === "start") {
     const { id, toolName: name } = part;
-    if (part.providerMetadata?.anthropic?.type === "compaction") { // a summary of the conversation; `ai` shows it as a text part
+    if (part.providerMetadata?.anthropic?.type === "compaction") { // a summary, exposed as a text part
       indexes.set(id, answer.startBlock({ type: "other", kind: "compaction", data: null }));
       return;
     }
@@ -98,7 +98,7 @@ function endCalls(answer, reason) {
 function readSignature({ type, providerMetadata: { anthropic, openai, google } = {} }) {
   if (!type.startsWith("reasoning")) return {};
   const redacted = anthropic?.redactedData;
-  const encrypted = type === "reasoning-end" ? openai?.reasoningEncryptedContent : undefined; // the value at the start is not final
+  const encrypted = type === "reasoning-end" ? openai?.reasoningEncryptedContent : undefined; // the start's value is not final
   const signature = redacted ?? anthropic?.signature ?? encrypted ?? google?.thoughtSignature;
   return signature ? { signature, redacted: redacted !== undefined } : {};
 }

@@ -3,7 +3,7 @@
 import { APICallError, StreamProviderError, TypeValidationError } from "ai";
 import { parseArguments } from "./normal_form.mjs";
 
-// Google's counts, for which the SDK gives 0 if they were not reported.
+// Google's counts; the SDK returns 0 for those that were not reported.
 const GOOGLE_COUNTS = { input: "promptTokenCount", cache_read: "cachedContentTokenCount", output: "candidatesTokenCount" };
 GOOGLE_COUNTS.reasoning = "thoughtsTokenCount";
 
@@ -26,16 +26,17 @@ export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenD
   return usage;
 }
 
-// Converts the counts of the input in Anthropic's `message_start`, which the SDK passes on unchanged. The output has no final count.
+// Converts the input counts in Anthropic's `message_start`, which the SDK passes on unchanged. The output count there is not
+// final.
 export function convertFirstUsage(usage) {
   const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: write } = usage;
   return { input, cache_read: read, cache_write: write };
 }
 
-// An APICallError has the provider's body, a StreamProviderError the fields of an error in the stream.
+// An APICallError has the provider's body; a StreamProviderError has the fields of an error in the stream.
 export function readProviderError(error) {
   if (APICallError.isInstance(error) && error.statusCode >= 400) {
-    // The SDK parses errors with the provider's schema; a body that differs from it is exposed as text.
+    // The SDK parses errors with the provider's schema; a body that does not match it is exposed as text.
     const document = error.data ?? parseArguments(error.responseBody);
     const body = document?.error ?? document?.response?.error ?? [document].flat()[0]?.error ?? document;
     const type = body?.type === "error" ? body.code : (body?.type ?? body?.status ?? body?.code);

@@ -1,8 +1,8 @@
-// Records an answer while a library reads it: keeps the blocks and emits their events. A library that builds the final
-// message itself passes it to `finish` as `content`; the recorded blocks then serve the events only.
+// Records an answer while a library reads it: keeps the blocks and emits their events. If a library builds the final message
+// itself, the adapter passes it to `finish` as `content`; the recorded blocks are then used only for the events.
 export class AnswerRecorder {
   #emit;
-  #open = null; // index of the block that `addPiece` extends
+  #open = null; // the index of the block that `addPiece` extends
 
   constructor(emit) {
     this.#emit = emit;
@@ -37,7 +37,7 @@ export class AnswerRecorder {
     else this.#emitBlockEvent(index, "end", block.type === "thinking" ? { text, signature, redacted } : { text });
   }
 
-  // Adds text from a library that does not report where blocks start: consecutive pieces of one type form a block.
+  // Adds text from a library that does not report where blocks start: consecutive pieces of the same type form a block.
   addPiece(type, text) {
     if (!text) return;
     if (this.content[this.#open]?.type !== type) {
@@ -48,7 +48,7 @@ export class AnswerRecorder {
   }
 
   // Adds the last piece of a block, with the signature of that piece. Only a thought may have earlier pieces, which the
-  // signature covers; signed text, and a signature without text, are a block of their own.
+  // signature covers; signed text and a signature without text are separate blocks.
   addSignedPiece(type, text, signature) {
     if (type === "text" || !text) this.endOpenBlock();
     this.#open ??= this.startBlock({ type });
@@ -63,7 +63,7 @@ export class AnswerRecorder {
     this.#open = null;
   }
 
-  // Adds a whole tool call.
+  // Adds a complete tool call.
   addCall(block, text = JSON.stringify(block.arguments)) {
     this.endOpenBlock();
     const id = block.id || null;

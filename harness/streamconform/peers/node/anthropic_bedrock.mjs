@@ -11,7 +11,7 @@ function buildClient({ url, key }) {
   return new AnthropicBedrock({ baseURL: url, apiKey: key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
 }
 
-// Bedrock names the exception of an error response in a header, which the SDK's error has.
+// Bedrock names the exception of an error response in a header, which the SDK's error exposes.
 function readError(error) {
   const details = readProviderError(error);
   if (details) return { ...details, type: details.type ?? error.headers?.get("x-amzn-errortype") ?? null };

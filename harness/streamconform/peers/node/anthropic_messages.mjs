@@ -1,4 +1,4 @@
-// Anthropic's Messages through the clients of @anthropic-ai/sdk and of the packages around it: `client.messages.stream(…)`, its
+// Anthropic's Messages through the clients of @anthropic-ai/sdk and the packages built on it: `client.messages.stream(…)`, its
 // events, and `finalMessage()`.
 
 import Anthropic from "@anthropic-ai/sdk";
@@ -10,7 +10,7 @@ Object.assign(STOP_REASONS, { max_tokens: "length", model_context_window_exceede
 
 const DELTA_FIELDS = { text_delta: "text", thinking_delta: "thinking", input_json_delta: "partial_json" };
 
-// Serves the library whose client `buildClient(run)` returns; `readError(error)` is that of `describeError`.
+// Serves the library whose client `buildClient(run)` returns; `readError` is passed to `describeError`.
 export function serveMessages(buildClient, readError = readProviderError) {
   serve((run, answer) => readMessage(buildClient(run), run, answer, readError));
 }
@@ -20,7 +20,7 @@ async function readMessage(client, run, answer, readError) {
   const ended = new Set();
   let snapshot;
   try {
-    const { messages } = params.mcp_servers ? client.beta : client; // MCP servers are documented for the beta resource only
+    const { messages } = params.mcp_servers ? client.beta : client; // MCP servers are documented only for the beta resource
     const stream = messages.stream(params);
     stream.on("streamEvent", (event, message) => {
       snapshot = message;
@@ -41,7 +41,7 @@ function readFields(message, content) {
   return { content, usage: usage ? readUsage(usage) : null, model, response_id: id };
 }
 
-// An APIError from the stream has the provider's body and no status.
+// An APIError from the stream has the provider's body but no status.
 export function readProviderError(error) {
   if (!(error instanceof Anthropic.APIError) || error instanceof Anthropic.APIConnectionError) return null;
   const body = error.error?.error ?? error.error;

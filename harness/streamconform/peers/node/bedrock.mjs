@@ -1,5 +1,5 @@
-// Adapter for @aws-sdk/client-bedrock-runtime: `for await (const event of (await client.send(new ConverseStreamCommand(…))).stream)`;
-// its user joins the events by the index of their block.
+// Adapter for @aws-sdk/client-bedrock-runtime: `for await (const event of (await client.send(new
+// ConverseStreamCommand(…))).stream)`; callers join the events by block index.
 
 import { BedrockRuntimeClient, BedrockRuntimeServiceException, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
@@ -20,10 +20,10 @@ async function adapter(run, answer) {
     region: "us-east-1",
     credentials: { accessKeyId: run.key, secretAccessKey: run.key }, // the SDK signs requests
     maxAttempts: 1,
-    // HTTP/1.1, which the replay server speaks.
+    // The replay server speaks only HTTP/1.1.
     requestHandler: new NodeHttpHandler({ requestTimeout: TIMEOUT_SECONDS * 1000, socketTimeout: TIMEOUT_SECONDS * 1000 }),
   });
-  const blocks = new Map(); // from the library's index of a block to its index here
+  const blocks = new Map(); // maps the library's index of a block to its index here
   let [raw, failed] = [null, null];
   const fields = { usage: null, response_id: null };
   try {
@@ -67,7 +67,7 @@ function addEvent({ contentBlockStart, contentBlockDelta, contentBlockStop }, an
   }
 }
 
-// Returns the block that a start event opens, null if it does not say which.
+// Returns the block that a start event opens, or null if the event does not say which.
 function convertStart(start) {
   const { toolUse } = start;
   const [kind] = Object.keys(start);
@@ -76,7 +76,7 @@ function convertStart(start) {
   return { type: "tool_call", id: toolUse.toolUseId, name: toolUse.name, executor };
 }
 
-// Returns the block's fields that a reasoning delta carries beside its text.
+// Returns the block's fields that a reasoning delta has besides text.
 function readSignature({ signature, redactedContent }) {
   if (redactedContent) return { signature: Buffer.from(redactedContent).toString("base64"), redacted: true };
   return signature ? { signature } : {};
@@ -95,8 +95,8 @@ function readUsage(usage) {
   };
 }
 
-// An exception of the service model is a BedrockRuntimeServiceException, in a stream without metadata. Any other exception in a
-// stream is an Error with the provider's name and text.
+// An exception in the service model is a BedrockRuntimeServiceException; in a stream, it has no metadata. Any other exception
+// in a stream is an Error with the provider's name and text.
 function readProviderError(error) {
   if (error instanceof BedrockRuntimeServiceException) {
     return { type: error.name, message: error.message, status: error.$metadata?.httpStatusCode ?? null };

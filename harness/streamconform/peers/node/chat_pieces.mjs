@@ -1,5 +1,5 @@
-// Joins the chunks of Chat Completions for libraries that leave that to their user, in JSON's names or in camel case: texts are
-// added up, and pieces of calls by the index that the library gives.
+// Joins the chunks of Chat Completions for libraries that leave this to their callers, with field names as in JSON or in camel
+// case. Texts are joined, and pieces of calls are joined by the index that the library reports.
 
 import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
 
@@ -14,13 +14,13 @@ const STOP_REASONS = {
   error: "error",
 };
 
-// Reads the chunks that `open()` returns. `readProviderError` is that of `describeError`. `readContent(delta)` returns the
-// delta's pieces as `[type, text]`; `readUsage(usage)` its counts; `readChunkUsage(chunk)` where they are; `isNewCall(call,
-// piece)` whether a piece starts another call at the same index; `amend(outcome)` the outcome of a library that has its own
-// final value.
+// Reads the chunks that `open()` returns. `readProviderError` is passed to `describeError`. `readContent(delta)` returns the
+// delta's pieces as `[type, text]`, `readChunkUsage(chunk)` returns the usage object, and `readUsage(usage)` its counts.
+// `isNewCall(call, piece)` returns whether a piece starts another call at the same index. `amend(outcome)` returns the outcome
+// for a library that has its own final value.
 export async function readChunks(open, answer, library) {
   const { readContent, readUsage, readProviderError, readChunkUsage = ({ usage }) => usage, isNewCall = () => false, amend = (outcome) => outcome } = library;
-  const calls = new Map(); // from a call's index to its block's
+  const calls = new Map(); // maps a call's index to its block's index
   const fields = { usage: null, model: null, response_id: null };
   let [raw, failed] = [null, null];
   try {
@@ -47,7 +47,7 @@ export async function readChunks(open, answer, library) {
   return answer.finish(amend({ status, stop, ...fields, ...failed }));
 }
 
-// Adds text or an object of arguments; the first piece of a call starts it.
+// Adds arguments, as text or an object; the first piece of a call starts it.
 function addCallPiece({ index, id, function: called }, answer, calls, isNewCall) {
   const key = index ?? calls.size;
   if (!calls.has(key) || isNewCall(answer.content[calls.get(key)], { id })) {
@@ -71,7 +71,7 @@ function endCalls(answer, raw) {
   });
 }
 
-// Returns the usage in disjoint buckets, from the names of OpenAI.
+// Converts usage with OpenAI's field names to disjoint buckets.
 export function readOpenAIUsage({ prompt_tokens: input, completion_tokens: output, ...details }) {
   const read = details.prompt_tokens_details?.cached_tokens ?? null;
   const write = details.prompt_tokens_details?.cache_write_tokens ?? null;

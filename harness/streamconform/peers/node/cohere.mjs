@@ -1,5 +1,6 @@
-// Adapter for cohere-ai: `for await (const event of await client.chatStream(…))` of CohereClientV2 or, depending on the request, of
-// CohereClient for v1. Events of v2 are joined as Cohere's guide to streaming shows; `cohere_v1.mjs` reads those of v1.
+// Adapter for cohere-ai: `for await (const event of await client.chatStream(…))` of CohereClientV2 or, depending on the
+// request, of CohereClient for v1. Events of v2 are joined as shown in Cohere's guide to streaming; `cohere_v1.mjs` reads those
+// of v1.
 
 import { CohereClient, CohereClientV2, CohereError } from "cohere-ai";
 import { finishAnswer, readUsage, readV1Event, readV1Calls } from "./cohere_v1.mjs";
@@ -69,7 +70,7 @@ function readEvent(event, answer, state) {
   }
 }
 
-// A CohereError without a status stands for a failed connection.
+// A CohereError without a status means a failed connection.
 function readProviderError(error) {
   if (!(error instanceof CohereError) || error.statusCode === undefined) return null;
   const { body, statusCode: status } = error;

@@ -1,5 +1,5 @@
-// Reads the events of cohere-ai's v1 `chatStream()`: text from each, calls and usage from the last; and ends an answer of either
-// version.
+// Reads the events of cohere-ai's v1 `chatStream()`: text from all, calls and usage from the last. Also ends an answer of
+// either version.
 
 import { buildStop, parseArguments } from "./normal_form.mjs";
 
@@ -37,7 +37,7 @@ export function readV1Event(event, answer, state) {
   }
 }
 
-// Ends the calls: with the whole ones if an event has them, otherwise with what their pieces add up to.
+// Ends the calls, using the complete calls if an event has them, otherwise the joined pieces.
 export function readV1Calls(answer, { whole, calls, end }) {
   const started = [...calls.values()];
   for (const [number, { name, parameters }] of (whole ?? []).entries()) {

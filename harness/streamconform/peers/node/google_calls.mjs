@@ -1,5 +1,5 @@
-// Assembles calls of @google/genai whose arguments arrive as `partialArgs`: values, each with its JSON path. The library's
-// documentation leaves that to its user.
+// Assembles @google/genai's calls whose arguments arrive as `partialArgs`: values, each with its JSON path. The library leaves
+// this to its callers.
 
 const PATH_STEP = /\.([^.[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/g;
 
@@ -10,7 +10,7 @@ export class CallAssembler {
     this.answer = answer;
   }
 
-  // Adds a `functionCall`: a whole call, the start of one, or, without a name, the continuation of the open one.
+  // Adds a `functionCall`: a complete call, the start of one or, without a name, a continuation of the open call.
   add({ id, name, args, partialArgs = [], willContinue, signature }) {
     if (name !== undefined) {
       this.close();

@@ -1,4 +1,4 @@
-// Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; its user joins the parts.
+// Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; callers join the parts.
 
 import { ApiError, GoogleGenAI } from "@google/genai";
 import { CallAssembler } from "./google_calls.mjs";
@@ -22,7 +22,7 @@ serve(adapter);
 
 async function adapter(run, answer) {
   const httpOptions = { baseUrl: run.url, timeout: TIMEOUT_SECONDS * 1000, retryOptions: { attempts: 1 } };
-  // The library rejects fields that only Vertex AI has, unless it is created for Vertex AI.
+  // The client rejects fields that only Vertex AI has, unless it is created for Vertex AI.
   const vertexai = Boolean(run.request.toolConfig?.functionCallingConfig?.streamFunctionCallArguments);
   const ai = new GoogleGenAI({ vertexai, apiKey: run.key, httpOptions });
   let raw = null;
@@ -73,7 +73,7 @@ function handlePart(part, answer, calls) {
     else answer.addPiece(thought ? "thinking" : "text", text);
   } else {
     answer.endOpenBlock();
-    // The next request sends it back with the part, for which the normal form has no place.
+    // The next request sends the signature back with the part, which the normal form cannot represent.
     if (signature) answer.addSignedPiece("thinking", "", signature);
     answer.startBlock({ type: "other", kind: Object.keys(part)[0] ?? "empty", data: part });
   }

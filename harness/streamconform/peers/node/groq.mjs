@@ -1,5 +1,5 @@
-// Adapter for groq-sdk: `for await (const chunk of await client.chat.completions.create({ …, stream: true }))`. Groq reports
-// the usage in `x_groq` too.
+// Adapter for groq-sdk: `for await (const chunk of await client.chat.completions.create({ …, stream: true }))`. Groq also
+// reports the usage in `x_groq`.
 
 import Groq from "groq-sdk";
 import { serveChat } from "./stainless_chat.mjs";

@@ -1,5 +1,5 @@
-// Adapter for @huggingface/inference: `for await (const chunk of client.chatCompletionStream(…))`; its user joins the chunks. Its
-// types have no field for reasoning, and none for cached tokens, so `input` is the whole prompt.
+// Adapter for @huggingface/inference: `for await (const chunk of client.chatCompletionStream(…))`; callers join the chunks. The
+// types have no field for reasoning and none for cached tokens, so `input` is the whole prompt.
 
 import { InferenceClient, InferenceClientProviderApiError } from "@huggingface/inference";
 import { readChunks } from "./chat_pieces.mjs";
@@ -18,7 +18,7 @@ async function adapter(run, answer) {
 const readContent = ({ content }) => [["text", content]];
 const readUsage = ({ prompt_tokens: input = null, completion_tokens: output = null }) => ({ input, output });
 
-// The error of a response or of the stream; that of the stream has the status of its response, 200.
+// Reads the error of a response or of the stream; an error in the stream has the response's status, 200.
 function readProviderError(error) {
   if (!(error instanceof InferenceClientProviderApiError)) return null;
   const { body, status } = error.httpResponse;

@@ -1,6 +1,6 @@
-// Adapter for @mistralai/mistralai: `for await (const event of await client.chat.stream(…))`; its user joins the chunks.
+// Adapter for @mistralai/mistralai: `for await (const event of await client.chat.stream(…))`; callers join the chunks.
 //
-// Mistral's API sends calls whole; a piece without an id, which the library gives as the text `null`, continues a call.
+// Mistral's API sends complete calls; a piece without an id, for which the library returns the text `null`, continues a call.
 
 import { Mistral } from "@mistralai/mistralai";
 import * as errors from "@mistralai/mistralai/models/errors";

@@ -1,10 +1,10 @@
 // Helpers shared by the adapters: convert stop reasons, errors, arguments and tools to the normal form.
 
 // Timeout set on every client. It only ends requests that are no longer awaited, so it is longer than the timeout of any trial
-// that `make matrix` runs, also on a busy machine.
+// that `make matrix` runs, even on a busy machine.
 export const TIMEOUT_SECONDS = 600;
 
-// Returns the value of a call's arguments: `{}` if the text is empty, null if it is not JSON.
+// Returns the value of a call's arguments: `{}` if the text is blank, null if it is not JSON.
 export function parseArguments(text) {
   if (!text?.trim()) return {};
   try {
@@ -14,7 +14,7 @@ export function parseArguments(text) {
   }
 }
 
-// Returns the stop reason, for libraries that pass the provider's own through; `reasons` maps the provider's to ours.
+// Returns the stop reason, for libraries that pass through the provider's; `reasons` maps the provider's to ours.
 export function buildStop(raw, reasons, content) {
   let reason = reasons[raw] ?? "other";
   const calls = content.some((block) => block?.type === "tool_call" && block.complete && block.executor !== "provider");
@@ -23,17 +23,17 @@ export function buildStop(raw, reasons, content) {
   return { reason, raw };
 }
 
-// Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes,
-// or the stream broke off. `readProviderError(error)` returns the provider's error, null if the exception is not one.
+// Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes, or
+// the stream broke off. `readProviderError(error)` returns the provider's error, or null if the exception is not one.
 export function describeError(error, readProviderError) {
   const unparsed = [error, error?.cause].some((exception) => exception instanceof SyntaxError);
   const type = unparsed ? "protocol" : (error?.name ?? null);
-  const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` alone does not say why
+  const cause = error?.cause ? `: ${error.cause.message ?? error.cause}` : ""; // `fetch failed` does not say why
   const details = { type, message: `${error?.message ?? error}${cause}`.slice(0, 2000) };
   return { status: "error", error: readProviderError(error) ?? details, raised: describeRaised(error) };
 }
 
-// Returns the `raised` of a result: class, message and the innermost frame inside a package.
+// Returns the `raised` field of a result: class, message and the innermost frame inside a package.
 export function describeRaised(error) {
   const cause = error?.cause?.constructor?.name ?? null;
   const type = error?.constructor?.name ?? typeof error;
@@ -42,13 +42,13 @@ export function describeRaised(error) {
   return { type, message, where: listPackageFrames(error)[0] ?? null };
 }
 
-// Returns whether the library raised an exception: a frame inside a package comes before the first one of our own files. What
-// `fetch` raises for a lost connection, a TypeError with a cause, counts too.
+// Returns whether the library raised an exception: a frame inside a package comes before the first frame in our own files. A
+// TypeError with a cause, which `fetch` raises for a lost connection, counts too.
 export function isRaisedByLibrary(error) {
   return listPackageFrames(error).length > 0 || (error instanceof TypeError && error.cause !== undefined);
 }
 
-// Returns the frames inside packages above the first frame of our own files, as `openai/core/streaming.mjs:61 in next`.
+// Returns the frames inside packages above the first frame in our own files, as `openai/core/streaming.mjs:61 in next`.
 function listPackageFrames(error) {
   const lines = String(error?.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
   const own = lines.findIndex((line) => line.includes("file:") && !line.includes("/node_modules/"));
@@ -58,7 +58,7 @@ function listPackageFrames(error) {
   });
 }
 
-// Returns the final blocks in the order of the events: the final message has one text beside its calls.
+// Returns the final blocks in the order of the events, because the final message has only one text next to its calls.
 export function restoreOrder(content, recorded) {
   const join = (blocks, type) => blocks.map((block) => (block.type === type ? block.text : "")).join("");
   const calls = content.filter(({ type }) => type === "tool_call");
@@ -73,7 +73,7 @@ export function readTools({ tools = [], toolConfig, tool_config }) {
   return declarations.flatMap((tool) => tool.functionDeclarations ?? [tool.toolSpec ?? tool.function ?? tool]).flatMap((tool) => {
     if (!tool.name || (tool.type && !["function", "custom"].includes(tool.type))) return [];
     const declared = tool.input_schema ?? tool.parametersJsonSchema ?? tool.parameters ?? {};
-    // Google's schemas have their types in capitals.
+    // Google's schemas have types in capitals.
     const lowerType = (key, value) => (key === "type" ? String(value).toLowerCase() : value);
     const schema = JSON.parse(JSON.stringify(declared, lowerType));
     return [[tool.name, tool.description ?? "", schema.type ? schema : { type: "object", properties: {} }]];

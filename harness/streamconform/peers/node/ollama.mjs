@@ -1,4 +1,4 @@
-// Adapter for ollama: `for await (const part of await client.chat({ …, stream: true }))`; its user joins the parts.
+// Adapter for ollama: `for await (const part of await client.chat({ …, stream: true }))`; callers join the parts.
 
 import { Ollama } from "ollama";
 import { buildStop, describeError } from "./normal_form.mjs";
@@ -38,8 +38,8 @@ function readUsage(part) {
   return { input: input === null ? null : input - (cached ?? 0), cache_read: cached, output };
 }
 
-// An HTTP error is a ResponseError. An error in the stream is a plain Error with the provider's message; the library uses
-// one too when the stream ends too early.
+// An HTTP error is a ResponseError. An error in the stream is a plain Error with the provider's message; the library also
+// raises one when the stream ends too early.
 function readProviderError(error) {
   if (error.name === "ResponseError") return { message: error.message, status: error.status_code };
   if (error.constructor !== Error || error.message.startsWith("Did not receive done")) return null;

@@ -1,4 +1,4 @@
-// Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, their events and final values.
+// Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, with their events and final values.
 
 import OpenAI from "openai";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "./normal_form.mjs";
@@ -24,7 +24,7 @@ async function adapter(run, answer) {
 
 async function readChat(client, params, answer) {
   let snapshot;
-  const calls = new Map(); // from a call's index to its block's
+  const calls = new Map(); // maps a call's index to its block's index
   const done = new Set();
   try {
     const stream = client.chat.completions.stream(params);

@@ -1,5 +1,6 @@
-// Adapter for @openai/agents: `getStreamedResponse(…)` of its models, through which `run()` streams. The answer is the output of the
-// event `response_done`. The provider's own events, which `model` events have, show the steps, and the answer if it does not end.
+// Adapter for @openai/agents: `getStreamedResponse(…)` of its models, through which `run()` streams. The answer is the output
+// of the event `response_done`. The provider's own events, inside `model` events, show the steps, and the answer if it does not
+// end.
 
 import { OpenAIChatCompletionsModel, OpenAIResponsesModel } from "@openai/agents";
 import OpenAI from "openai";
@@ -58,7 +59,7 @@ async function readResponse(events, final, answer) {
   }
   const outcome = buildOutcome(response, indexes);
   if (!final.response) {
-    // A failed response is a ModelBehaviorError without the provider's error, which the event has.
+    // For a failed response, the library raises a ModelBehaviorError without the provider's error, but the event has it.
     const error = outcome.error ? { error: outcome.error } : {};
     const status = outcome.status === "complete" ? "incomplete" : outcome.status;
     return answer.finish({ ...outcome, status, content: answer.content, ...failed, ...error });
@@ -69,7 +70,7 @@ async function readResponse(events, final, answer) {
   return answer.finish({ ...outcome, content, usage: rawUsage ? readUsage(rawUsage) : null, response_id: id });
 }
 
-// Returns the blocks of an item of the library's output; `raw` is the provider's stop reason.
+// Returns the blocks of an item in the library's output; `raw` is the provider's stop reason.
 function convertOutput(item, raw) {
   const { type, content = [], rawContent = [], providerData } = item;
   switch (type) {
@@ -84,7 +85,7 @@ function convertOutput(item, raw) {
       const complete = value !== null || !["length", "content_filter"].includes(raw);
       return [{ type: "tool_call", id: item.callId || null, name: item.name, arguments: value, arguments_text: item.arguments, complete }];
     }
-    case "unknown": // its data is the provider's item
+    case "unknown": // the data is the provider's item
       return convertItem(providerData, true);
     default:
       return [{ type: "other", kind: item.name ?? type, data: item }];

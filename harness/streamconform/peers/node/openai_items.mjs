@@ -2,7 +2,7 @@
 
 import { parseArguments } from "./normal_form.mjs";
 
-// Returns the blocks of an item; `done` is whether its arguments have ended.
+// Returns the blocks of an item; `done` says whether its arguments have ended.
 export function convertItem(item, done) {
   switch (item.type) {
     case "message":

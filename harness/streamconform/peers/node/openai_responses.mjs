@@ -1,4 +1,4 @@
-// Responses through openai: `client.responses.stream(…)`, its events, and `finalResponse()`.
+// Responses through openai: `client.responses.stream(…)` with its events, and `finalResponse()`.
 
 import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
 import { convertItem, readUsage } from "./openai_items.mjs";
@@ -6,7 +6,7 @@ import { convertItem, readUsage } from "./openai_items.mjs";
 const STOP_REASONS = { completed: "stop", max_output_tokens: "length", content_filter: "content_filter" };
 
 export async function readResponses(client, params, answer, readProviderError) {
-  const indexes = new Map(); // from an item, or an item and a part, to the index of its block
+  const indexes = new Map(); // maps an item, or an item and a part, to the index of its block
   let response;
   try {
     const stream = client.responses.stream(params);
@@ -22,7 +22,7 @@ export async function readResponses(client, params, answer, readProviderError) {
   }
 }
 
-// For a cut stream the library returns a response that is still `in_progress`.
+// For a cut stream, the library returns a response that is still `in_progress`.
 export function buildOutcome(response, indexes) {
   const content = (response?.output ?? []).flatMap((item, index) => convertItem(item, indexes.get(`${index} done`)));
   const status = { completed: "complete", incomplete: "complete", failed: "error" }[response?.status] ?? "incomplete";

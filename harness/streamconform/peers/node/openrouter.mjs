@@ -1,5 +1,5 @@
-// Adapter for @openrouter/sdk: `for await (const chunk of await client.chat.send({ chatRequest: { …, stream: true } }))`; its
-// user joins the chunks.
+// Adapter for @openrouter/sdk: `for await (const chunk of await client.chat.send({ chatRequest: { …, stream: true } }))`;
+// callers join the chunks.
 
 import { OpenRouter } from "@openrouter/sdk";
 import * as errors from "@openrouter/sdk/models/errors";
@@ -17,7 +17,7 @@ async function adapter(run, answer) {
   return readChunks(() => readUntilError(client, chatRequest), answer, { readContent, readUsage, readProviderError });
 }
 
-// The documentation of the library says that an error in the stream is the `error` of a chunk.
+// According to the library's documentation, an error in the stream is the `error` of a chunk.
 async function* readUntilError(client, chatRequest) {
   for await (const chunk of await client.chat.send({ chatRequest })) {
     yield chunk;

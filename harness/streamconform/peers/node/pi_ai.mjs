@@ -1,5 +1,5 @@
-// Adapter for @earendil-works/pi-ai: `models.stream(model, context, options)` of a provider built with `createProvider(…)`, its
-// events, and the message of its `result()`.
+// Adapter for @earendil-works/pi-ai: `models.stream(model, context, options)` of a provider built with `createProvider(…)`,
+// with its events and the message from `result()`.
 
 import "./split_at_cr.mjs";
 import { readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
@@ -7,8 +7,8 @@ import { buildModels, convertCost } from "./pi_ai_models.mjs";
 import { serve } from "./protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
-// Reasons that pi-ai has no value of its own for: it reports `stop` or, for filtered and refused answers, `error`, and passes
-// the provider's reason on as `rawStopReason`.
+// Stop reasons for which pi-ai has no value of its own: it reports `stop` or, for filtered and refused answers, `error`, and
+// passes on the provider's reason as `rawStopReason`.
 const FILTER_REASONS =
   "content_filter content_filtered guardrail_intervened SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
 const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", OTHER: "other" };
@@ -31,18 +31,18 @@ async function adapter(run, answer) {
   const usage = readUsage(message.usage);
   const totalCost = usage && run.pricing ? convertCost(message.usage.cost, run.pricing) : null;
   if (usage) answer.reportUsage(usage, totalCost);
-  // For Responses the status comes first: `incomplete.max_output_tokens`.
+  // For Responses, the status comes first: `incomplete.max_output_tokens`.
   const raw = message.rawStopReason?.split(".").at(-1) ?? null;
   const reason = RAW_STOP_REASONS[raw] ?? STOP_REASONS[message.stopReason] ?? "other";
   const failed = reason === "error" || message.stopReason === "aborted";
   return answer.finish({
     status: failed ? "error" : "complete",
     stop: { reason, raw },
-    error: failed ? { message: message.errorMessage ?? null } : null, // every failure is reported as text
+    error: failed ? { message: message.errorMessage ?? null } : null, // pi-ai reports every failure as text
     content,
     usage,
     cost: totalCost,
-    ...(message.responseModel && { model: message.responseModel }), // only Chat Completions; `model` is the requested one
+    ...(message.responseModel && { model: message.responseModel }), // only in Chat Completions; `model` is the requested one
     response_id: message.responseId ?? null,
   });
 }
@@ -66,13 +66,13 @@ function convertBlock(part, complete) {
       return { type: "text", text: part.text };
     case "thinking": {
       const { thinking: text, thinkingSignature: signature = "", redacted = false } = part;
-      // For Responses pi-ai keeps the whole reasoning item as the signature.
+      // For Responses, pi-ai keeps the whole reasoning item as the signature.
       const value = signature.startsWith("{") ? JSON.parse(signature).encrypted_content : signature;
       return { type: "thinking", text: redacted ? "" : text, signature: value || null, redacted };
     }
     default: {
       const { name, arguments: value } = part;
-      const [id] = String(part.id).split("|"); // for Responses the item's id follows
+      const [id] = String(part.id).split("|"); // for Responses, the item's id follows
       return { type: "tool_call", id, name, arguments: complete ? value : null, complete };
     }
   }

@@ -1,4 +1,4 @@
-// Builds pi-ai's provider and model for each API, with the prices of the trial, and reads the cost that it computes.
+// Builds pi-ai's provider and model for each API with the trial's prices, and reads the cost that pi-ai computes.
 
 import { createModels, createProvider } from "@earendil-works/pi-ai";
 import * as anthropicMessages from "@earendil-works/pi-ai/api/anthropic-messages";
@@ -7,7 +7,7 @@ import * as googleGenerativeAI from "@earendil-works/pi-ai/api/google-generative
 import * as openAICompletions from "@earendil-works/pi-ai/api/openai-completions";
 import * as openAIResponses from "@earendil-works/pi-ai/api/openai-responses";
 
-// The modules themselves, not their `.lazy` wrappers: these load an SDK, for seconds, while other trials stream.
+// The modules themselves, not their `.lazy` wrappers, which take seconds to load an SDK while other trials stream.
 const KINDS = {
   "openai-chat": { api: "openai-completions", provider: "openai", path: "/v1", module: openAICompletions },
   "openai-responses": { api: "openai-responses", provider: "openai", path: "/v1", module: openAIResponses },
@@ -19,7 +19,7 @@ const KINDS = {
 // The AWS SDK signs requests and needs credentials, which the replay server does not check.
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY: "conform", AWS_BEDROCK_FORCE_HTTP1: "1" });
 
-// Returns the collection of models, and its only model.
+// Returns the collection of models and its only model.
 export function buildModels({ api: kind, url, model: id, key, pricing }) {
   const { api, provider, path, module } = KINDS[kind];
   const tiers = (pricing?.tiers ?? []).map((tier) => ({ ...readPrices({ ...pricing, ...tier }), inputTokensAbove: tier.above }));
@@ -47,9 +47,9 @@ function readPrices(pricing) {
   return { input: price("input"), output: price("output"), cacheRead: price("cache_read"), cacheWrite };
 }
 
-// Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision.
-// It has no prices of searches, service tiers, speeds and places, and charges twice the input price for one-hour cache writes,
-// so the cost is left out where prices differ.
+// Returns the cost as decimal text. pi-ai's sums are floats; twelve places exceed their precision. pi-ai has no prices for
+// searches, service tiers, speeds and regions, and charges twice the input price for one-hour cache writes, so the cost is left
+// out if the trial's prices differ.
 export function convertCost({ input, output, cacheRead, cacheWrite, total }, pricing) {
   const { cache_write_1h: long, ...others } = pricing;
   const isUnknown = ["service_tier", "speed", "inference_geo", "web_search_per_1000"].some((name) => others[name]);

@@ -1,7 +1,8 @@
-// Protocol v1 (JSON lines on stdin and stdout) for clients that query the replay server themselves: input mode `http`.
+// Protocol v1 (JSON lines on stdin and stdout) for clients that send requests to the replay server themselves: input mode
+// `http`.
 //
 // An adapter calls `serve(adapter)`. `adapter(run, answer)` uses the library as its documentation shows, reports to the
-// recorder `answer`, and returns the outcome from `answer.finish`. The program's first argument has the package and the
+// recorder `answer`, and returns the outcome from `answer.finish`. The program's first argument contains the package and the
 // claims.
 
 import { readFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import { createInterface } from "node:readline";
 import { AnswerRecorder } from "./answer_recorder.mjs";
 import { describeRaised, isRaisedByLibrary } from "./normal_form.mjs";
 
-// Libraries log to stdout, which the protocol needs for itself.
+// Libraries log to stdout, which is reserved for the protocol.
 console.log = console.info = console.debug = console.error;
 
 export function serve(adapter) {
@@ -24,7 +25,7 @@ export function serve(adapter) {
     inputs: ["http"],
     capabilities: apis,
     vendor,
-    concurrency: 4, // a trial spends most of its time waiting: for a stall to end, for the last chunk
+    concurrency: 4, // a trial spends most of its time waiting for a stall to end or for the last chunk
   };
   createInterface({ input: process.stdin }).on("line", async (line) => {
     const message = JSON.parse(line);

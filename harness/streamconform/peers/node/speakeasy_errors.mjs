@@ -1,9 +1,9 @@
-// Errors of libraries that Speakeasy generates: their base class has the status and the body of an error response.
+// Errors of libraries that Speakeasy generates; their base class has an error response's status and body.
 
 import { parseArguments } from "./normal_form.mjs";
 
-// Returns the provider's error, null if `error` is not one. A `Rejected` means that the library rejected bytes that it could
-// read, as does `rawValue`, which SDKValidationError has.
+// Returns the provider's error, or null if `error` is not one. A `Rejected`, or the `rawValue` of an SDKValidationError, means
+// that the library rejected the bytes that it received.
 export function readSpeakeasyError(error, Base, Rejected) {
   if (error instanceof Rejected || error?.rawValue !== undefined) return { type: "protocol", message: error.message.slice(0, 500) };
   if (!(error instanceof Base) || !(error.statusCode >= 400)) return null;

@@ -1,6 +1,6 @@
-// Wraps `fetch` to split the reads of a body after every CR. Whether a CR LF sent in two pieces arrives in one read or two
-// depends on timing, so a library that loses a split CR LF would fail in one run and pass in the next. Splitting all of
-// them gives each trial one verdict.
+// Wraps `fetch` so that reads of a body are split after every CR. Whether a CR LF sent in two pieces arrives in one read or two
+// depends on timing, so a library that loses a split CR LF would fail in one run and pass in the next. Splitting all of them
+// makes each trial's verdict repeatable.
 
 const CR = 13;
 const originalFetch = globalThis.fetch;

@@ -4,8 +4,8 @@ import { readChunks, readOpenAIUsage } from "./chat_pieces.mjs";
 import { TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
-// Serves the library whose client is `Client`, with the base URL that `buildURL` makes of the run's, and what differs from
-// OpenAI's chunks; `settings` are options of its own.
+// Serves the library whose client is `Client`. `buildURL` converts the run's base URL, `differences` says how the chunks differ
+// from OpenAI's, and `settings` are additional client options.
 export function serveChat(Client, buildURL, differences, settings = {}) {
   serve((run, answer) => {
     const options = { baseURL: buildURL(run.url), apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 };
@@ -20,7 +20,7 @@ function readContent({ content, reasoning, reasoning_content: thought }) {
   return [["thinking", reasoning || thought], ["text", content]];
 }
 
-// An APIError from the stream has the provider's body and no status.
+// An APIError from the stream has the provider's body but no status.
 function readError(error, Client) {
   if (!(error instanceof Client.APIError) || error instanceof Client.APIConnectionError) return null;
   const body = error.error?.error ?? error.error;

@@ -38,7 +38,7 @@ def adapter(run: Any) -> dict[str, Any]:
     chunks: list[Any] = []
     with ExceptionKeeper(_describe_error) as kept:
         if not run.stream:
-            # The answer without streaming has the form of the last chunk.
+            # A non-streaming answer has the form of the last chunk.
             chunks = [client.chat(**{**request, "stream": False})]
         else:
             for chunk in client.chat(**{**request, "stream": True}):

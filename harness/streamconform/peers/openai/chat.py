@@ -26,7 +26,7 @@ def run_raw(run: Any) -> dict[str, Any]:
 
 
 def run_helper(run: Any) -> dict[str, Any]:
-    """Return the outcome of `chat.completions.stream()`: the completion that it accumulated."""
+    """Return the outcome of the completion that `chat.completions.stream()` accumulated."""
     chat = get_client(run).chat.completions
     completion: Any = None
     with (

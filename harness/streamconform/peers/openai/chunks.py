@@ -1,4 +1,4 @@
-"""Add up the chunks of Chat Completions as OpenAI's guides do, for every SDK with OpenAI's fields."""
+"""Add up Chat Completions chunks as OpenAI's guides do, for every SDK with OpenAI's fields."""
 
 from __future__ import annotations
 

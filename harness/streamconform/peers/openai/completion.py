@@ -1,4 +1,4 @@
-"""Convert a whole `ChatCompletion` of the OpenAI SDK, and the parts that its chunks add up to."""
+"""Convert the OpenAI SDK's complete `ChatCompletion`, and the parts that its chunks add up to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ChatFields:
     """Differences between an SDK and the fields common to all SDKs; the defaults are OpenAI's."""
 
     reasoning: Sequence[str] = ()
-    """The fields of a message or a delta that have the text of the reasoning."""
+    """The fields of a message or a delta that contain the reasoning text."""
     usage: Sequence[Sequence[str]] = (("usage",),)
     """The paths of the token counts in a completion or a chunk."""
     usage_parts: bool = True
@@ -67,7 +67,7 @@ def convert_completion(
 
 
 def read_reasoning(message: Any, exposed: ChatFields) -> str:
-    """Return the reasoning of a message or a delta: the first of the fields that is not empty."""
+    """Return the reasoning of a message or a delta: the first non-empty field."""
     return next((text for field in exposed.reasoning if (text := get_text(message, field))), "")
 
 

@@ -25,7 +25,7 @@ def get_client(run: Any) -> openai.OpenAI:
 
 
 def build_request(run: Any) -> dict[str, Any]:
-    """Return the run's request without `stream`; fields that the SDK requires get a default."""
+    """Return the run's request without `stream`, with defaults for fields that the SDK requires."""
     required = "messages" if run.api == "openai-chat" else "input"
     request = {"model": run.model, required: [], **(run.request or {})}
     return {name: value for name, value in request.items() if name != "stream"}
@@ -36,7 +36,7 @@ CONNECTION_ERRORS: Final = (openai.APIConnectionError,)
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    """Return the error in an SDK exception; None if the connection was lost."""
     if isinstance(error, CONNECTION_ERRORS):
         return None
     if not isinstance(error, openai.APIError):

@@ -9,7 +9,7 @@ from streamconform.peers.normal_form import Block, build_call, build_other, get,
 
 
 def to_json(value: Any) -> Any:
-    """Return an object of the SDK as JSON; any other value is returned unchanged."""
+    """Return an SDK object as JSON; any other value is returned unchanged."""
     return value.model_dump(mode="json", exclude_unset=True) if hasattr(value, "model_dump") else value
 
 
@@ -20,7 +20,7 @@ def read_action(item: Any) -> Any:
 
 
 def make_reader(*keys: str) -> Callable[[Any], Any]:
-    """Return a function that reads these fields of an item, and skips null fields."""
+    """Return a function that reads these fields of an item, skipping null fields."""
     return lambda item: {key: to_json(get(item, key)) for key in keys if get(item, key) is not None}
 
 
@@ -33,12 +33,12 @@ HOSTED_CALLS: Final[Mapping[str, tuple[str, str, Callable[[Any], Any]]]] = {
     "shell_call": ("shell", "client", read_action),
     "apply_patch_call": ("apply_patch", "client", lambda item: to_json(get(item, "operation"))),
 }
-"""Calls of the provider's tools, by item type: the tool's name, its executor, a reader of its arguments."""
+"""Calls to the provider's tools, by item type: the tool's name, its executor, a reader for its arguments."""
 FREE_TEXT_CALLS: Final[Mapping[str, tuple[str, str]]] = {
     "custom_tool_call": ("client", "input"),
     "code_interpreter_call": ("provider", "code"),
 }
-"""Calls whose arguments are text, not JSON, by item type: the executor, and the field with the text."""
+"""Calls whose arguments are plain text, by item type: the executor, and the field with the text."""
 
 
 def convert_item(
@@ -46,7 +46,7 @@ def convert_item(
 ) -> list[Block]:
     """Return the blocks of an output item; `missing` is delta text that the item does not contain yet.
 
-    Until `output_item.done` gives the whole item, its encrypted reasoning is not final.
+    Until `output_item.done` sends the complete item, its encrypted reasoning is not final.
     """
     kind = get_text(item, "type")
     id_ = get_text(item, "call_id") or get_text(item, "id")

@@ -1,7 +1,7 @@
 """Responses through the OpenAI SDK: its raw events, and its accumulating helper.
 
-With raw events, `output_item.done` gives the final item; an item that had not ended is read from its deltas.
-The helper's answer is `get_final_response()`; if that raises, its events are read the same way.
+With raw events, `output_item.done` has the final item; an item that did not end is read from its deltas. The
+helper's answer is `get_final_response()`; if that raises, its events are read the same way.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run_raw(run: Any) -> dict[str, Any]:
 
 
 def run_helper(run: Any) -> dict[str, Any]:
-    """Return the outcome of `responses.stream()`: its final response, or its events if there is none."""
+    """Return the outcome of the final response of `responses.stream()`, or of its events if there is none."""
     responses = get_client(run).responses
     events: list[Any] = []
     final = None
@@ -67,12 +67,12 @@ def run_helper(run: Any) -> dict[str, Any]:
 
 
 def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
-    """Return the outcome of events; the output of `final`, if given, replaces the output built from them."""
+    """Return the outcome of events; the output of `final`, if given, replaces what the events add up to."""
     error = kept.error
     items: dict[int, Any] = {}
     deltas: dict[int, dict[str, str]] = {}
-    done: set[int] = set()  # indexes of items that ended, or whose arguments did
-    whole: set[int] = set()  # indexes of items that `output_item.done` gave in full
+    done: set[int] = set()  # indexes of items that ended, or whose arguments ended
+    whole: set[int] = set()  # indexes of items that `output_item.done` sent in full
     response = final
     for event in events:
         index = get(event, "output_index")

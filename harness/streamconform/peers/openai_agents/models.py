@@ -1,8 +1,8 @@
-"""`peer:openai-agents`: the model classes of OpenAI's Agents SDK, `stream_response()`.
+"""`peer:openai-agents`: `stream_response()` of the model classes in OpenAI's Agents SDK.
 
 Both classes yield events of the Responses API. As in `Runner`, the answer is the output of the event
-`response.completed`, and the items that ended before it if that output is empty. The prompt and the tools of
-the request are sent in the library's own form.
+`response.completed` or, if that is empty, the items that ended before it. The request's prompt and tools are
+sent in the library's own form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def adapter(run: Any) -> dict[str, Any]:
         asyncio.run(_collect(run, events))
     completed = next((event.response for event in events if event.type == "response.completed"), None)
     outcome = build_result(events, completed if completed and completed.output else None, kept)
-    if run.api == "openai-chat":  # the requested model, and a constant in place of the id
+    if run.api == "openai-chat":  # the library returns the requested model, and a constant as the id
         del outcome["model"], outcome["response_id"]
         usage = outcome["usage"] or {}
         outcome["usage"] = {

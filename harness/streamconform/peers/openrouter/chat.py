@@ -37,7 +37,7 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.send()`, streamed or not."""
     send = get_client().chat.send
     keywords = build_keywords(send, {"messages": [], **(run.request or {}), "stream": run.stream})
-    keywords.pop("extra_body", None)  # the SDK cannot send fields that OpenRouter's API lacks
+    keywords.pop("extra_body", None)  # the SDK cannot send fields that OpenRouter's API does not have
     keywords |= {"model": run.model, "server_url": f"{run.base_url}/api/v1"}
     if not run.stream:
         completion: Any = None
@@ -55,7 +55,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    """Return the error in an SDK exception; None if the connection was lost."""
     if isinstance(error, (NoResponseError, httpx.TransportError)):
         return None
     if not isinstance(error, OpenRouterError):
@@ -65,7 +65,7 @@ def describe_error(error: Exception) -> Error | None:
 
 
 def _convert_error(error: Any) -> Error:
-    """Return an error of the SDK; its code is a number, and its type is in the metadata, if there is one."""
+    """Convert an error from the SDK; its code is a number, and its type, if any, is in the metadata."""
     kind = get(error, "metadata", "error_type")
     named = {"type": str(kind)} if kind else {}
     return {**named, "message": get(error, "message"), "status": get(error, "code")}

@@ -1,4 +1,4 @@
-"""Convert an answer of a conversation to Pydantic AI's response: parts with the name of their provider.
+"""Convert an answer in a conversation to Pydantic AI's response: parts with the name of their provider.
 
 The response is the one that Pydantic AI builds when it receives such an answer: Gemini's signatures and
 OpenAI's phases are in the `provider_details` of their part.
@@ -25,7 +25,7 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "ollama-chat": "ollama",
     "cohere-chat": "cohere",
 }
-"""Pydantic AI's name for an answer's provider, by API."""
+"""Pydantic AI's name for the provider of an answer, by API."""
 NATIVE_TOOLS: Final[Mapping[str, str]] = {
     "GOOGLE_SEARCH_WEB": "web_search",
     "URL_CONTEXT": "web_fetch",
@@ -35,7 +35,7 @@ NATIVE_TOOLS: Final[Mapping[str, str]] = {
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
-    """Return the response of an answer; `api` and `model` apply if the answer names none."""
+    """Return the response of an answer; `api` and `model` are the defaults if the answer names none."""
     provider = PROVIDERS[message.get("api", api)]
     parts = [part for block in message["content"] if (part := _convert_block(block, provider)) is not None]
     return messages.ModelResponse(
@@ -81,7 +81,7 @@ def _convert_block(block: AnswerBlock, provider: str) -> Any:
 
 
 def _build_details(block: AnswerBlock, provider: str) -> dict[str, Any]:
-    """Return the fields with Gemini's signature for text or a call, or with the phase of text."""
+    """Return the fields with Gemini's signature for text or a call, or with the phase of a text."""
     details: dict[str, Any] = {}
     if signature := block.get("signature"):
         details["thought_signature"] = signature

@@ -1,8 +1,8 @@
 """`peer:pydantic-ai`: Pydantic AI, `direct.model_request_stream_sync()` and the response that it builds.
 
 `ModelAPIError` and its subclasses are the provider's errors, except `ModelConnectionError`, which is a lost
-connection. The prompt and the tools of the request are sent in the library's own form. The counts of a whole
-answer are reported as 0 if Pydantic AI returns 0.
+connection. The request's prompt and tools are sent in the library's own form. For a complete answer, counts
+are reported as 0 if Pydantic AI returns 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STOP_REASONS: Final[Mapping[str, str]] = {
     "error": "error",
 }
 RAW_STOP_REASONS: Final[Mapping[str, str]] = {**errors.STOP_REASONS, **parts.STOP_REASONS}
-"""The provider's stop reasons, for those that Pydantic AI exposes only in `provider_details`."""
+"""The stop reasons that Pydantic AI exposes only as the provider sent them, in `provider_details`."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _run_model(
 
 
 def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
-    # A stream that broke off did not end, even if its response has a stop reason.
+    # A stream that broke off is incomplete, even if its response has a stop reason.
     reason = get(response, "finish_reason") if whole else None
     details = get(response, "provider_details")
     raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None

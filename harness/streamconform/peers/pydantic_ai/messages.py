@@ -1,4 +1,4 @@
-"""Convert a conversation to messages, tools and the format of the answer of Pydantic AI."""
+"""Convert a conversation to Pydantic AI's messages, tools and output format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Part = Mapping[str, Any]
 
 
 def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.ModelMessage]:
-    """Return the messages; every request has the system prompt as its instructions."""
+    """Return the messages; the system prompt is repeated as the instructions of every request."""
     history: list[messages.ModelMessage] = []
     system = conversation.get("system")
     for message in conversation["messages"]:
@@ -38,7 +38,7 @@ def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.M
 
 
 def build_result_message(answer: Any, results: Sequence[Part], system: str | None) -> messages.ModelRequest:
-    """Return a request with tool results; each belongs to the first unanswered call of its name."""
+    """Return a request with tool results; each belongs to the first unanswered call with its name."""
     calls = [part for part in get(answer, "parts") or [] if isinstance(part, messages.ToolCallPart)]
     parts = []
     for result in results:

@@ -10,7 +10,7 @@ from streamconform.peers.normal_form import Block, build_call, build_other, get,
 
 
 def convert_part(part: Any, *, complete: bool) -> Block:
-    """Return a part as a block; Gemini's signatures are in the details of any part."""
+    """Return a part as a block; any part may have Gemini's signature in its details."""
     signature = get(part, "provider_details", "thought_signature") or None
     match part:
         case messages.TextPart():
@@ -18,7 +18,7 @@ def convert_part(part: Any, *, complete: bool) -> Block:
             return {"type": "text", "text": part.content or "", "signature": signature, "phase": phase}
         case messages.ThinkingPart():
             redacted = part.id == "redacted_thinking"
-            # Raw reasoning, unlike summaries, is only in this field.
+            # Unlike summaries, raw reasoning is only in this field.
             raw_content = get(part, "provider_details", "raw_content") or []
             return {
                 "type": "thinking",
@@ -37,7 +37,7 @@ def convert_part(part: Any, *, complete: bool) -> Block:
 
 
 def read_usage(usage: Any, *, whole: bool) -> dict[str, int | None] | None:
-    """Return the usage buckets, None if no usage was reported.
+    """Return the usage buckets, or None if no usage was reported.
 
     Pydantic AI marks unknown usage at the end of an answer; before the end, unknown usage is 0. Unknown
     partial counts are always 0, so partial counts that are 0 are left out.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 CACHE_VALUES: Final[Mapping[str, Any]] = {"none": False, "short": "5m", "long": "1h"}
-"""Pydantic AI's `cache`, by a conversation's `cache`."""
+"""Pydantic AI's value for a conversation's `cache`."""
 OPENAI_HOST: Final = "api.openai.com"
 SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
 """Options with the same name in Pydantic AI and in conversations."""
@@ -34,7 +34,7 @@ def _build_thinking(thinking: Any, api: str) -> dict[str, Any]:
         case "off":
             return {"thinking": False}
         case {"budget": budget}:
-            # The common settings have no thinking budget, only those of some providers.
+            # Only some providers' settings have a thinking budget; the common settings do not.
             config = {"type": "enabled", "budget_tokens": budget}
             provider_settings: Mapping[str, dict[str, Any]] = {
                 "anthropic-messages": {"anthropic_thinking": config},

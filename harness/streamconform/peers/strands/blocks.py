@@ -12,13 +12,13 @@ INPUT_WITHOUT_CACHE: Final = ("anthropic-messages", "bedrock-converse")
 
 
 def number_blocks(stream: list[Any]) -> list[Any]:
-    """Return the provider's events with the index of their block, which Strands leaves out."""
+    """Return the provider's events, with the block indexes that Strands leaves out."""
     numbered: list[Any] = []
     index = 0
     for chunk in [event["event"] for event in stream if "event" in event]:
         kind = next(iter(chunk))
         if kind == "contentBlockStart" and not chunk[kind].get("start"):
-            continue  # Bedrock has no such event for texts
+            continue  # Bedrock sends no such event for texts
         delta = chunk[kind].get("delta")
         if not isinstance(get(delta, "text") or get(delta, "toolUse", "input") or "", str):
             continue  # Strands raised a TypeError for it
@@ -28,14 +28,14 @@ def number_blocks(stream: list[Any]) -> list[Any]:
 
 
 def has_whole_arguments(call: Block, stream: list[Any]) -> bool:
-    """Return whether the arguments of a call parse; in the message, arguments that do not parse are empty."""
+    """Return whether a call's arguments parse; in the message, malformed arguments are empty."""
     streamed = events.aggregate_content(number_blocks(stream))
     texts = [block["arguments_text"] for block in streamed if block.get("id") == call["id"]]
     return any(text.strip() and parse_arguments(text) is not None for text in texts)
 
 
 def convert_block(block: Mapping[str, Any]) -> Block:
-    """Return a block of the message, whose calls have parsed arguments, even if these are a string."""
+    """Return a block of the message, whose calls have parsed arguments, even if they are a string."""
     converted = events.convert_block(block)
     arguments = get(block, "toolUse", "input")
     if isinstance(arguments, str):
@@ -45,9 +45,9 @@ def convert_block(block: Mapping[str, Any]) -> Block:
 
 
 def move_signatures(content: list[Block]) -> list[Block]:
-    """Return the blocks with the signatures of texts, which Strands puts into an empty reasoning block.
+    """Move signatures from the empty reasoning blocks that Strands puts them into, to the texts before.
 
-    If no text precedes it, the signature belongs to a tool that the provider ran.
+    A signature that no text precedes belongs to a tool that the provider ran; it is dropped.
     """
     moved: list[Block] = []
     for block in content:

@@ -1,8 +1,8 @@
 """`peer:strands`: Strands' model providers, and the message that `stream_messages()` builds from events.
 
 An `Agent` streams through the same function. Messages have the form of Bedrock Converse for every provider.
-If the stream raises, the text so far is read from its events. The prompt and the tools of the request are
-sent in the library's own form. Input counts include the cache if the provider's counts do.
+If the stream raises, the text so far is read from its events. The request's prompt and tools are sent in the
+library's own form. Input counts include the cache if the provider's counts do.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from streamconform.peers.strands.blocks import (
 from streamconform.peers.strands.models import MODEL_BUILDERS
 
 STOP_REASONS: Final[Mapping[str, str]] = {**anthropic_errors.STOP_REASONS, **converse.STOP_REASONS}
-"""Strands' own stop reasons are those of Bedrock; any others are the provider's."""
+"""Strands' own stop reasons are Bedrock's; any others are the provider's."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper(_describe_error) as kept:
         asyncio.run(_collect(run, chunks))
     stop, message, usage, _ = next((event["stop"] for event in chunks if "stop" in event), [None] * 4)
-    # Without this event, the provider reported no usage, and Strands returns 0.
+    # If this event is missing, the provider reported no usage, but Strands returns 0.
     has_usage = any("metadata" in event.get("event", {}) for event in chunks)
     if message is None:
         content = aggregate_content(number_blocks(chunks))
@@ -50,7 +50,7 @@ def adapter(run: Any) -> dict[str, Any]:
         content = [convert_block(block) for block in message["content"]]
     if run.api == "google-generate":
         content = move_signatures(content)
-    # An `Agent` does not run the calls of such an answer; whether the last one had ended is not exposed.
+    # An `Agent` does not run the calls in such an answer; whether the last call had ended is not exposed.
     is_cut = message is not None and stop != "tool_use"
     cut = [block for block in content[-1:] if is_cut and block["type"] == "tool_call"]
     for block in cut:

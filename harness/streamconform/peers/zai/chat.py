@@ -1,4 +1,4 @@
-"""`peer:zai`: the SDK of Z.ai, `chat.completions.create()`, for Chat Completions.
+"""`peer:zai`: Z.ai's SDK, `chat.completions.create()`, for Chat Completions.
 
 `APIStatusError` is the provider's error response, whose body is available only from its `response`;
 `APIResponseError` is an error in the stream.
@@ -47,7 +47,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error that an exception of the SDK carries; None if the connection was lost."""
+    """Return the error in an SDK exception; None if the connection was lost."""
     if isinstance(error, (APIConnectionError, httpx.TransportError)):
         return None
     if isinstance(error, APIStatusError):
