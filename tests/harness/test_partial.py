@@ -113,7 +113,7 @@ def test_each_rule_shows_both_numbers():
             verdict="fail",
             expected=1,
             got=2,
-            message="2 calls are handed out as executable, but only 1 had ended at the break",
+            message="2 calls are reported as executable, but only 1 had ended at the break",
         ),
         "content.kept": Check(
             path="content.kept",

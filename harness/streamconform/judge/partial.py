@@ -51,7 +51,7 @@ def compare_partial(
             yield from _compare_block(i, block, got[position], level)
     executable = sum(isinstance(block, ToolCall) and block.is_executable for block in got)
     ended = expect.partial.calls_ended
-    message = f"{executable} calls are handed out as executable, but only {ended} had ended at the break"
+    message = f"{executable} calls are reported as executable, but only {ended} had ended at the break"
     yield check_rule(
         "content.complete_calls",
         level,

@@ -71,13 +71,13 @@ Violation = tuple[str, str]
 Violations = Iterator[Violation]
 
 COMMON: Final[Mapping[str, Rule]] = {
-    "framing": Rule("the body is in the framing of the API"),
-    "payload-json": Rule("every payload is JSON"),
-    "payload-object": Rule("every payload is an object"),
-    "no-done-marker": Rule("there is no `[DONE]`"),
-    "start-first": Rule("the frame that starts the answer comes first"),
-    "one-terminal": Rule("the stream ends with one terminal frame"),
-    "terminal-last": Rule("no frame follows the terminal frame"),
+    "framing": Rule("the body must use the framing of the API"),
+    "payload-json": Rule("every payload must be JSON"),
+    "payload-object": Rule("every payload must be an object"),
+    "no-done-marker": Rule("there must be no `[DONE]`"),
+    "start-first": Rule("the frame that starts the answer must come first"),
+    "one-terminal": Rule("the stream must end with one terminal frame"),
+    "terminal-last": Rule("no frame may follow the terminal frame"),
 }
 """The rules of every API; its own table may override them."""
 

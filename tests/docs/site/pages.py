@@ -39,7 +39,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     ),
     "crashes on a valid stream": "The provider sends what it documents, and the program gets an exception.",
     "loses or changes content": "Text, calls or thinking are missing, repeated or in another order.",
-    "bills wrong": "Tokens or costs are counted wrong, most often because of the cache.",
+    "bills incorrectly": "Tokens or costs are counted wrong, most often because of the cache.",
     "wrong metadata": "Why an answer ended, who sent it, or what an error was is wrong.",
     "exposes less": "Something that the provider sends cannot be had from the library.",
 }
