@@ -141,13 +141,14 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ),
     ("Reports a wrong number of content blocks", one(LENGTH, 1, 2)),
     (
-        "Returns numbers that JSON does not have",
-        one("usage.input", got="NaN", message="got NaN, which JSON does not have"),
+        "Returns numbers that JSON cannot represent",
+        one("usage.input", got="NaN", message="got NaN, which JSON cannot represent"),
     ),
     (
         "Drops content that arrived before the stream broke",
         one(
-            "content.kept", message="9 characters of text had arrived before the break, 0 are in the content"
+            "content.kept",
+            message="9 characters of text had arrived before the break, but the content has only 0",
         ),
     ),
     ("Loses the signature of thinking", one("content.0.thinking.signature", "abc", None)),
@@ -169,7 +170,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Reports text that is not in the stream", one(LENGTH, 0, 1, "expected 0 blocks [], got 1 [text]")),
     (
         "Reports text that is not in the stream",
-        one(LENGTH, 1, 2, "blocks that are not in the whole stream: text"),
+        one(LENGTH, 1, 2, "blocks that are not in the complete stream: text"),
     ),
     ("Loses text", one("content.0.text", "abc", "")),
     ("Truncates text", one("content.0.text", "abc", "ab")),

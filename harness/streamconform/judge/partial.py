@@ -42,7 +42,7 @@ def compare_partial(
     yield check_rule(
         "content.length",
         level,
-        f"blocks that are not in the whole stream: {', '.join(unpaired[:12])}" if unpaired else None,
+        f"blocks that are not in the complete stream: {', '.join(unpaired[:12])}" if unpaired else None,
         expected=len(expected),
         got=len(got),
     )
@@ -61,7 +61,7 @@ def compare_partial(
     )
     arrived = expect.partial.text_arrived
     kept = sum(len(block.text) for block in got if isinstance(block, Text))
-    message = f"{arrived} characters of text had arrived before the break, {kept} are in the content"
+    message = f"{arrived} characters of text had arrived before the break, but the content has only {kept}"
     yield check_rule(
         "content.kept",
         lower_level(level, "should"),

@@ -103,7 +103,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(rf"{CALL}\.id", "", "Changes the id of a call", MISLEADS),
     Row(rf"{CALL}\.executor", "", "Confuses client calls with calls that the provider runs", RUNS),
     # Content
-    Row(".*", "not-json", "Returns numbers that JSON does not have", LOSES),
+    Row(".*", "not-json", "Returns numbers that JSON cannot represent", LOSES),
     Row(r"content\.kept", "", "Drops content that arrived before the stream broke", LOSES),
     Row(r"content\.length", "", "Reports a wrong number of content blocks", LOSES),
     Row(r"content\.\*\.thinking\.signature", "null empty", "Loses the signature of thinking", LOSES),

@@ -120,7 +120,7 @@ class Grammar(ABC):
         self.frame += 1
         violations = [*self.finish()]
         if self.state != ENDED:
-            last = "it has no frame at all" if self.frame == 0 else "the body ends before it"
+            last = "the body has no frames" if self.frame == 0 else "the body ends before the terminal frame"
             violations.append(("one-terminal", last))
         return [replace(self._to_deviation(*entry), frame=None) for entry in violations]
 
@@ -154,7 +154,7 @@ class Grammar(ABC):
 
     def check_done_mark(self) -> Violations:
         """Check `[DONE]`."""
-        yield "no-done-marker", "`[DONE]` came, but this API does not send it"
+        yield "no-done-marker", "this API does not send `[DONE]`"
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield violations in the event name that the framing gives a frame."""

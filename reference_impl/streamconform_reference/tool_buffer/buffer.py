@@ -162,7 +162,8 @@ class ToolBuffer:
             if call is None or None in (call.id, chunk.id) or call.id == chunk.id:
                 return call or self._by_id.get((self._turn, chunk.id or ""))
             self._fault(
-                "index-reused", f"index {chunk.call_index} belonged to `{call.id}`, now to `{chunk.id}`"
+                "index-reused",
+                f"index {chunk.call_index} belonged to `{call.id}`, but now belongs to `{chunk.id}`",
             )
             return self._by_id.get((self._turn, chunk.id or ""))
         if chunk.id is not None:

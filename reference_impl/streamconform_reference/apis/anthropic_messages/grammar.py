@@ -176,7 +176,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             elif isinstance(name, str):
                 yield from _form(name, "toolu_")
                 if name in self.calls:
-                    yield "unique-ids", f"`{name}` is the id of blocks {self.calls[name]} and {index}"
+                    yield "unique-ids", f"blocks {self.calls[name]} and {index} have the id `{name}`"
                 self.calls.setdefault(name, index if type(index) is int else -1)
             else:
                 return
@@ -216,7 +216,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         self.broken_calls.clear()
         called = any(block.kind == "tool_use" for block in self.blocks.by_index.values())
         if (reason == "tool_use") != called and reason in ("tool_use", "end_turn"):
-            message = "there is such a call" if called else "there is no such call"
+            message = "there is a call for the client" if called else "there is no call for the client"
             yield "stop-fits-calls", f"it is `{reason}`, but {message}"
 
 

@@ -150,7 +150,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
                 yield "choices-present", "it has neither"
             return
         if self.usage_at is not None or not empty:
-            yield "usage-once", "it comes with choices, or is repeated"
+            yield "usage-once", "it comes in a chunk with choices, or more than once"
         self.usage_at = self.frame
         parts = [usage.get(path.partition(".")[2]) for path in _USAGE]
         if not adds_up(parts[:2], parts[2]):
@@ -166,7 +166,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         choice.begun = True
         says = any(delta.get(key) for key in ("content", "refusal", "tool_calls", "function_call"))
         if choice.finish is not None and says:
-            yield "no-delta-after-stop", f"choice {number} has ended with `{choice.finish}`"
+            yield "no-delta-after-stop", f"choice {number} has already ended with `{choice.finish}`"
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and type(call.get("index")) is int:
@@ -200,11 +200,11 @@ def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
         if missing:
             yield "call-start", f"call {index} starts without `{'`, `'.join(missing)}`"
         if name in choice.ids:
-            yield "unique-ids", f"`{name}` is the id of calls {choice.ids[name]} and {index}"
+            yield "unique-ids", f"calls {choice.ids[name]} and {index} have the id `{name}`"
         elif name:
             choice.ids[name] = index
     elif name and name != known.get(index):
-        yield "id-once", f"call {index} is `{known.get(index)}`, but now `{name}`"
+        yield "id-once", f"call {index} was `{known.get(index)}` but is now `{name}`"
     piece = function.get("arguments")
     choice.calls.setdefault(index, []).append(piece if isinstance(piece, str) else "")
 

@@ -193,7 +193,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         text = item.get("arguments")
         cut = item.get("status") == "incomplete"
         if "response.function_call_arguments.done" not in block.seen and not cut:
-            yield "arguments-done", f"it did not come for item {index}"
+            yield "arguments-done", f"it is missing for item {index}"
         if isinstance(text, str) and block.pieces and block.text != text:
             yield "text-sums", f"the arguments of item {index} are not the deltas joined"
         fault = find_arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
