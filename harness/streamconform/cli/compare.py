@@ -111,7 +111,7 @@ DEFAULT_EXAMPLES: Final = 3
     type=click.FloatRange(min=0.001),
     default=PARTITION_BYTES / 2**20,
     show_default=True,
-    help="MiB that a worker reads at a time.",
+    help="Amount that a worker reads at a time, in MiB.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")

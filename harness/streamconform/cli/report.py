@@ -37,7 +37,10 @@ KINDS: Final = (*reports.REPORTS, reports.STREAMED)
 @click.option("--exit-code", is_flag=True, help="Exit with the run's exit code; 130 if the run was killed.")
 @options.baseline_option
 @click.option(
-    "-v", "--verbose", count=True, help="With terminal: also show warnings, and list every case of a cause."
+    "-v",
+    "--verbose",
+    count=True,
+    help="For the terminal report: also show warnings, and list every case of a cause.",
 )
 @click.pass_context
 def command(

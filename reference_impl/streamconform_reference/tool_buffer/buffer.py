@@ -233,7 +233,7 @@ class ToolBuffer:
         call.sequence = sequence
         earlier = [other.sequence for other in self._calls[: call.slot] if other.turn == call.turn]
         if any(number is not None and number >= sequence for number in earlier):
-            self._fault("sequence", f"position {sequence} comes after the same or a higher one")
+            self._fault("sequence", f"position {sequence} comes after an equal or higher one")
 
     def _check_time(self, chunk: ToolChunk) -> None:
         if chunk.timestamp is None:
