@@ -90,7 +90,7 @@ class Observation:
     raised: Raised | None = None
     """The exception that the library raised, if any; events that it cut short are not reported."""
     not_json: tuple[tuple[str, str], ...] = ()
-    """Path and text of each value that JSON does not have: `("outcome.content.0.arguments.x", "NaN")`."""
+    """Path and text of each value that JSON cannot represent: `("outcome.content.0.arguments.x", "NaN")`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ MAX_REASON: Final = 1000
 MAX_TRACEBACK: Final = 4000
 """The number of characters kept of an adapter's description of its own failure."""
 MAX_PATH: Final = 200
-"""The number of characters kept of the path of a value that JSON does not have."""
+"""The number of characters kept of the path of a value that JSON cannot represent."""
 # Precomputed, since a bytewise delivery encodes each byte as a chunk.
 BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
 
