@@ -102,8 +102,8 @@ def test_six_planted_bugs_are_six_causes(undisturbed):
         "Reports too many tokens",
         "Truncates text",
         "Loses tool calls",
-        "Reports stop reason `pause` for `tool_use`",
-        "Hands out arguments as text that is not parsed",
+        "Reports stop reason `pause` instead of `tool_use`",
+        "Returns arguments as unparsed text",
         "faulted: IndexError",
     }
     assert found["differing"] == sum(each["recordings"] for each in found["causes"]), "one bug each"

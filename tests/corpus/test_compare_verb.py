@@ -116,7 +116,7 @@ def test_equal_differences_are_one_cause_with_examples(project):
     ran = compare(project, "reference", "mutant:usage-summed", "--examples", "1")
     assert ran.code == 1
     assert "reference -> mutant:usage-summed: Reports too many tokens" in ran.out
-    assert "2 recordings, 2 trials; harm: bills wrong" in ran.out
+    assert "2 recordings, 2 trials; harm: bills incorrectly" in ran.out
     assert "reference 9, mutant:usage-summed 10" in ran.out
     assert ran.out.count("a/cut.sse@whole usage.output") == 1, "the smallest recording is the example"
     assert "a/whole.sse@whole usage.output" not in ran.out
@@ -125,7 +125,7 @@ def test_equal_differences_are_one_cause_with_examples(project):
 def test_an_outcome_that_depends_on_the_cuts_is_told(project):
     code, found = causes(project, "python:mine:by_chunks", "--deliver", "whole,bytewise")
     assert code == 1
-    assert found == [("deliveries", "Breaks characters of text", 2, 2)]
+    assert found == [("deliveries", "Garbles characters in text", 2, 2)]
     ran = compare(project, "python:mine:by_chunks", "--deliver", "whole,bytewise")
     assert "a/whole.sse@bytewise content.0.text" in ran.out
     assert 'whole "Grüß dich 🌍", bytewise "Gr' in ran.out
@@ -183,7 +183,7 @@ def test_what_was_recorded_is_in_no_report_that_is_committed(project, words):
 def test_the_markdown_holds_every_part(project):
     ran = compare(project, "reference", "python:mine:by_chunks", "--report", "markdown=-")
     assert "| anthropic-messages | complete | stop | 1 | 1 |" in ran.out
-    assert "- python:mine:by_chunks: Breaks characters of text: 2 recordings" in ran.out
+    assert "- python:mine:by_chunks: Garbles characters in text: 2 recordings" in ran.out
     assert "| future-api | the API future-api is not known to this version | 1 |" in ran.out
 
 

@@ -64,31 +64,31 @@ class Parted:
 
 PARTED = {
     "nothing": Parted(OUTCOME, []),
-    "status": Parted(replace(OUTCOME, status="incomplete"), [("status", "Reports a whole stream as cut")]),
+    "status": Parted(replace(OUTCOME, status="incomplete"), [("status", "Reports a complete stream as cut")]),
     "reason": Parted(
         replace(OUTCOME, stop=Stop("stop", "tool_use")),
-        [("stop.reason", "Reports stop reason `stop` for `tool_use`")],
+        [("stop.reason", "Reports stop reason `stop` instead of `tool_use`")],
     ),
     "text cut": Parted(text("Hello"), [("content.1.text", "Truncates text")]),
     "text empty": Parted(text(""), [("content.length", "Loses text")]),
     "text doubled": Parted(text("Hello thereHello there"), [("content.1.text", "Repeats text")]),
     "text without start": Parted(text("there"), [("content.1.text", "Loses the beginning of text")]),
-    "text with a lead": Parted(text("> Hello there"), [("content.1.text", "Adds something to text")]),
+    "text with a lead": Parted(text("> Hello there"), [("content.1.text", "Adds extra content to text")]),
     "white space": Parted(text("Hello\nthere"), [("content.1.text", "Changes text")]),
-    "broken character": Parted(text("Hello the\ufffde"), [("content.1.text", "Breaks characters of text")]),
+    "broken character": Parted(text("Hello the\ufffde"), [("content.1.text", "Garbles characters in text")]),
     "text": Parted(text("Good bye"), [("content.1.text", "Changes text")]),
     "text in two blocks": Parted(content(OUTCOME.content[0], Text("Hello "), Text("there"), CALL), []),
     "no call": Parted(content(*OUTCOME.content[:2]), [("content.length", "Loses tool calls")]),
     "order": Parted(
         content(OUTCOME.content[0], CALL, Text("Hello there")),
-        [("content.1.text", "Reports the blocks in another order")],
+        [("content.1.text", "Reports the blocks in a different order")],
     ),
     "arguments": Parted(
-        call(arguments={"a": 2}), [("content.2.tool_call.arguments", "Hands out a call with wrong arguments")]
+        call(arguments={"a": 2}), [("content.2.tool_call.arguments", "Returns a call with wrong arguments")]
     ),
     "arguments as text": Parted(
         call(arguments='{"a": 1}'),
-        [("content.2.tool_call.arguments", "Hands out arguments as text that is not parsed")],
+        [("content.2.tool_call.arguments", "Returns arguments as unparsed text")],
     ),
     "no arguments": Parted(
         call(arguments=None), [("content.2.tool_call.arguments", "Loses the arguments of a call")]
@@ -96,7 +96,7 @@ PARTED = {
     "numbers by value": Parted(call(arguments={"a": 1.0}), []),
     "a boolean is no number": Parted(
         call(arguments={"a": True}),
-        [("content.2.tool_call.arguments", "Hands out a call with wrong arguments")],
+        [("content.2.tool_call.arguments", "Returns a call with wrong arguments")],
     ),
     "incomplete": Parted(
         call(complete=False), [("content.2.tool_call.complete", "Does not mark a finished call as complete")]
@@ -107,7 +107,7 @@ PARTED = {
     ),
     "usage lost": Parted(replace(OUTCOME, usage=Usage(output=5)), [("usage.input", "Loses usage")]),
     "error": Parted(
-        replace(OUTCOME, error=Error("x")), [("error", "Reports an error beside a complete answer")]
+        replace(OUTCOME, error=Error("x")), [("error", "Reports an error along with a complete answer")]
     ),
     "model hidden": Parted(
         replace(OUTCOME, model=None), [("model", "Does not expose `model`")], between=False

@@ -60,11 +60,11 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     apis = [api for api in APIS if any(api in client.scores["apis"] for client in clients)]
     yield "# Matrix: which clients read streamed answers correctly"
     yield (
-        f"{len(clients)} clients of {len(apis)} APIs. A cell shows the share of the cases that a client reads"
-        " correctly as they were recorded, and below it the number of cases. **Cut** is the share of the"
-        " cases it reads that it still reports correctly when the stream is cut, reset or ended by an error,"
-        " and **framed** is the share when the same bytes arrive in a different way: in one piece, byte by"
-        " byte, with comments."
+        f"{len(clients)} clients of {len(apis)} APIs. A cell shows the percentage of cases that a client"
+        " reads correctly in the delivery `as-is`, and below it the number of cases. Of the cases that it"
+        " reads correctly, **cut** is the percentage that it also reports correctly when the stream is cut,"
+        " reset or ended by an error, and **framed** is the percentage that it also reads correctly when the"
+        " same stream arrives in other ways: in one piece, byte by byte, or with comments."
     )
     yield (
         "Known failures count as failures. A value that a library does not expose, and does not claim to"
@@ -81,9 +81,9 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     yield "## How this is made"
     yield (
         "`make matrix` installs every peer, runs the suite over HTTP on this machine, and writes the scores"
-        " of each to [results](results), and this page. `make matrix PEERS=openai` does it for one. It fails"
-        " if a failure is new or a known one is fixed. [Known failures](known) name the finding of each"
-        " failure; [peers](../peers.md) says how the clients are used."
+        " of each to [results](results), and this page. `make matrix PEERS=openai` does this for one peer."
+        " The command fails if there is a new failure, or if a known one is fixed. [Known failures](known)"
+        " name the finding for each failure; [peers](../peers.md) describes how the clients are used."
     )
 
 

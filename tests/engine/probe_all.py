@@ -37,7 +37,7 @@ questions badly, so failures of `answer` checks may be the model's fault.
 Their streams are in `cassettes/`, recorded with `python -m tests.engine.record_all --server NAME`; this page
 is written by `python -m tests.engine.probe_all`.
 
-| server | API | check | questions | what was seen first |
+| server | API | check | questions | first message |
 | --- | --- | --- | --- | --- |
 """
 

@@ -288,7 +288,7 @@ def test_a_reading_fails_only_where_its_maintainer_would_agree(expect, got, clai
             [TEXT, CALL | {"complete": True}],
             "fail",
             True,
-            "a call that must not be executed is handed out as executable",
+            "a call that must not be executed is reported as executable",
         ),
     ],
     ids=["left-out", "open", "executable"],

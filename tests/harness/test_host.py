@@ -300,7 +300,7 @@ def test_an_exception_of_the_adapter_is_its_own_fault():
     names = ("reads_json", "callback_of_the_library", "wrong_use_of_the_library", "object_as_arguments")
     answers = [answer for _, answer in ask(*names)]
     assert all(isinstance(answer, Errored) for answer in answers), answers
-    says = "outcome.content.0.arguments is a `set`, which JSON does not have; convert it in the adapter"
+    says = "outcome.content.0.arguments is a `set`, which JSON cannot represent; convert it in the adapter"
     assert answers[3].message == f"NonJsonError: {says}"
 
 

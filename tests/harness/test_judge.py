@@ -222,7 +222,7 @@ def test_a_value_that_json_does_not_have_is_the_failure_of_the_library():
     found = judged(seen, trial=trial, claims=ALL - {"events"})
     assert found.culprit == "implementation"
     failed = {check.path: check.message for check in found.checks}
-    assert failed == {"content.0.tool_call.arguments.x": "got NaN, which JSON does not have"}
+    assert failed == {"content.0.tool_call.arguments.x": "got NaN, which JSON cannot represent"}
     assert judged(seen, trial=trial, claims=frozenset({"usage"})).checks == ()
 
 
@@ -237,7 +237,7 @@ def test_in_events_alone_it_is_one_check_at_the_first_place_that_is_claimed():
     seen = Observation(OUTCOME, EVENTS, not_json=tuple((f"events.{place}", "NaN") for place in places))
     for claims, first in ((ALL, places[0]), (ALL - {"tool_calls", "provider_tools"}, places[1])):
         (check,) = judged(seen, claims=claims).checks
-        assert check.message == f"events.{first} is NaN, which JSON does not have"
+        assert check.message == f"events.{first} is NaN, which JSON cannot represent"
 
 
 PLAIN = builders.call()
@@ -503,7 +503,7 @@ def test_a_part_that_is_not_claimed_does_not_hide_the_next():
     seen = Observation(OUTCOME | {"content": [CALL]}, not_json=not_json)
     trial = builders.trial(builders.case(CALL_EXPECT))
     (check,) = judged(seen, trial=trial, claims=frozenset({"tool_calls"})).checks
-    assert check.message == "got Infinity, which JSON does not have"
+    assert check.message == "got Infinity, which JSON cannot represent"
 
 
 def test_the_late_delta_is_reported_with_the_bytes():

@@ -105,7 +105,7 @@ def test_each_rule_shows_both_numbers():
             verdict="fail",
             expected=2,
             got=3,
-            message="blocks that are not in the whole stream: tool_call",
+            message="blocks that are not in the complete stream: tool_call",
         ),
         "content.complete_calls": Check(
             path="content.complete_calls",
@@ -113,7 +113,7 @@ def test_each_rule_shows_both_numbers():
             verdict="fail",
             expected=1,
             got=2,
-            message="2 calls are handed out as executable, but only 1 had ended at the break",
+            message="2 calls are reported as executable, but only 1 had ended at the break",
         ),
         "content.kept": Check(
             path="content.kept",
@@ -121,7 +121,7 @@ def test_each_rule_shows_both_numbers():
             verdict="warn",
             expected=5,
             got=4,
-            message="5 characters of text had arrived before the break, 4 are in the content",
+            message="5 characters of text had arrived before the break, but the content has only 4",
         ),
     }
 

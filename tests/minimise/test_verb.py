@@ -154,7 +154,7 @@ def test_an_http_client_is_minimised(project):
             2,
             "does not fail at `usage.input`, but at content.",
         ),
-        ((f"{CALL}@reset", "-i", BROKEN), 2, "a cassette cannot hold a broken connection"),
+        ((f"{CALL}@reset", "-i", BROKEN), 2, "a cassette cannot represent a broken connection"),
         (
             ("common/heal/json-text", "-i", BROKEN),
             2,

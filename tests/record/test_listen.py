@@ -183,7 +183,7 @@ def test_a_key_that_the_answer_spells_in_pieces_is_not_written_and_the_exit_code
         proxy.post()
         code, err = proxy.stop()
     assert code == 2
-    assert "not kept: POST /v1/messages: nothing was written" in err
+    assert "not saved: POST /v1/messages: nothing was written" in err
     assert "0 exchanges recorded, 1 not kept" in err
     assert KEY not in err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -355,7 +355,7 @@ def test_an_error_is_kept_and_other_requests_only_pass(tmp_path):
         assert server.requests[1].startswith(b"GET /v1/models?limit=3 HTTP/1.1\r\n")
     assert code == 0, err
     assert proxy.load().status == 529
-    assert "not kept: GET /v1/models: HTTP 200; no answer of a known API" in err
+    assert "not saved: GET /v1/models: HTTP 200; no answer of a known API" in err
 
 
 def test_a_server_that_is_not_there_is_answered_with_502(tmp_path):
@@ -366,7 +366,7 @@ def test_a_server_that_is_not_there_is_answered_with_502(tmp_path):
         code, err = proxy.stop()
     assert status == 502
     assert b"cannot connect" in body
-    assert "not kept: POST /v1/messages: cannot connect" in err
+    assert "not saved: POST /v1/messages: cannot connect" in err
     assert code == 2  # nothing was recorded
 
 

@@ -99,7 +99,7 @@ def test_all_scenarios_are_recorded_with_one_command_and_only_once(tmp_path):
         assert f"{count} of {count} answers recorded" in done.stdout
         again = record(tmp_path, server, "all")
         assert (again.returncode, len(server.requests)) == (0, count)
-    assert f"nothing to record: {count} recorded before" in again.stdout
+    assert f"nothing to record: {count} already recorded" in again.stdout
     run = conform(tmp_path, "run", "--specs", "specs", "--cassettes", "cassettes")
     assert run.returncode == 0, run.stdout + run.stderr
     assert (tmp_path / "cassettes/anthropic-messages/llama-cpp-cache-again.yaml").exists()
@@ -139,7 +139,7 @@ def test_a_refresh_names_what_is_new_and_what_is_gone(tmp_path):
     delta = "content_block_delta delta<text_delta>.heat number"
     assert f"+ anthropic-messages: {delta} (new in llama-cpp-text)" in done.stdout
     assert "- anthropic-messages: " in done.stdout
-    assert "(no longer; was in llama-cpp-text)" in done.stdout
+    assert "(no longer sent; was in llama-cpp-text)" in done.stdout
 
 
 def test_a_refresh_needs_recordings(tmp_path):

@@ -96,7 +96,7 @@ def test_what_is_missing_is_said(tmp_path):
     gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})
     assert "because the suite cannot be read" in html.render(replace(WHOLE, header=gone))
     older = replace(WHOLE, header=replace(WHOLE.header, version="0.0.1"))
-    assert "the run was made with streamconform 0.0.1" in html.render(older).replace("The run", "the run")
+    assert "the run used streamconform 0.0.1" in html.render(older).replace("The run", "the run")
 
 
 @pytest.mark.parametrize(

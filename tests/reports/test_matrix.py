@@ -160,7 +160,7 @@ def test_a_page_is_a_summary_a_table_an_api_and_a_section_an_implementation():
     assert "| [`lib`](#of-lib) `1.0` | [1/3](#of-lib-openai-chat) | 1/1 |" in text
     assert '<a id="of-lib-openai-chat"></a>' in text
     assert "**openai-chat**: 3 cases; failing: 2 as is." in text
-    cause = "- `Reports too many tokens` (text, usage), harm: bills wrong; at fault: the implementation"
+    cause = "- `Reports too many tokens` (text, usage), harm: bills incorrectly; at fault: the implementation"
     assert f"{cause}: 2 cases, 3 trials; `usage.input: expected 1, got 2`" in text
     assert "  - **new failure**: 1 trial" in text
     linked = "[`counted twice`](findings.md#counted-twice), [`me/lib#4`](https://github.com/me/lib/issues/4)"

@@ -41,7 +41,7 @@ def test_the_document_has_the_marks_by_group_and_the_causes():
     assert api["cases"] == {"passed": 1, "failed": 2, "skipped": 1}
     assert api["marks"] == {"openai-chat/a": {"skipped": "cut", "pass": "made", "fail": "one two"}}
     (cause,) = api["failures"]
-    assert (cause["title"], cause["harm"]) == ("Reports too many tokens", "bills wrong")
+    assert (cause["title"], cause["harm"]) == ("Reports too many tokens", "bills incorrectly")
     assert cause["cases"] == {A: "as-is whole", TWO: "as-is"}
     assert cause["tracked"] == ["findings.md#counted-twice", "me/lib#4"]
     assert cause["columns"] == ["text", "usage"]

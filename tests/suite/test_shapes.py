@@ -217,7 +217,7 @@ def test_an_explanation_covers_shapes_and_must_be_needed(specs):
     text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    why: A reason of some length.')
     assert find_problems(specs(shapes, text), case) == []
     (message,) = find_problems(specs(read_shapes(case.cassette), text), case)
-    assert message == "this entry explains no shape of any authored stream; delete it"
+    assert message == "no authored stream has the shape that this entry explains; delete the entry"
 
 
 def test_an_explanation_cites_facts_that_exist(specs):
@@ -309,7 +309,9 @@ def test_apis_are_checked_with_their_own_shapes_in_the_order_of_their_names(tmp_
     assert report.problems == (
         Problem(str(folder / f"{API}.yaml"), 4, f"no fact `b` in the evidence of {API}"),
         Problem(
-            str(folder / f"{API}.yaml"), 4, "this entry explains no shape of any authored stream; delete it"
+            str(folder / f"{API}.yaml"),
+            4,
+            "no authored stream has the shape that this entry explains; delete the entry",
         ),
         Problem(str(folder / "openai-chat.yaml"), 4, "no fact `a` in the evidence of openai-chat"),
     )

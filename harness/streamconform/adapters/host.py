@@ -314,7 +314,7 @@ def build_call_result(adapter: Callable[[Any], Any], message: Mapping[str, Any])
     """Return the members of the result of a `call` message."""
     function = message["function"]
     if not callable(getattr(adapter, function, None)):
-        return {"skipped": {"reason": f"the adapter has no `{function}`"}}
+        return {"skipped": {"reason": f"the adapter has no function `{function}`"}}
     value = getattr(adapter, function)(message.get("api"), message["input"])
     return {"output": _run_async(_await_value(value)) if inspect.isawaitable(value) else value}
 

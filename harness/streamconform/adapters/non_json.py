@@ -1,4 +1,4 @@
-"""Replace values in a result that JSON cannot represent, such as NaN, so that they can be reported. Pure.
+"""Replace the values in a result that JSON cannot represent, such as NaN, so that they can be reported. Pure.
 
 If a call's arguments or usage contain such a value, the library is at fault, not the adapter.
 """
@@ -78,7 +78,7 @@ def _replace(value: Any, path: str, found: NonJson, depth: int) -> Any:
         if ARGUMENTS.match(path) or path.startswith("output"):
             found.append({"path": path, "value": text})
             return text
-        raise NonJsonError(f"{path} is {text}, which JSON does not have; send null or a string instead")
+        raise NonJsonError(f"{path} is {text}, which JSON cannot represent; send null or a string instead")
     if value is None or isinstance(value, str | int | float):
         return value
     return _replace_object(value, path, found)
@@ -88,7 +88,7 @@ def _replace_object(value: Any, path: str, found: NonJson) -> str:
     kind = type(value).__name__
     inside = ARGUMENTS.match(path)
     if (inside is None or inside.end() == len(path)) and not path.startswith("output."):
-        raise NonJsonError(f"{path} is a `{kind}`, which JSON does not have; convert it in the adapter")
+        raise NonJsonError(f"{path} is a `{kind}`, which JSON cannot represent; convert it in the adapter")
     text = f"{kind}: {_shorten(value)}"
     found.append({"path": path, "value": text})
     return text

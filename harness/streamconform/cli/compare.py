@@ -85,7 +85,10 @@ DEFAULT_EXAMPLES: Final = 3
     help="Number of recordings to list per cause, smallest first.",
 )
 @click.option(
-    "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."
+    "--report",
+    multiple=True,
+    metavar="KIND=PATH",
+    help="Also write a json or markdown report; a PATH of - means stdout.",
 )
 @click.option(
     "--text/--no-text",
@@ -100,7 +103,7 @@ DEFAULT_EXAMPLES: Final = 3
 @click.option(
     "--minimise",
     metavar="FOLDER",
-    help="Make the examples smaller, and write cassettes and draft specs here.",
+    help="Minimise the examples, and write them here as cassettes and draft specs.",
 )
 @click.option("--resume", is_flag=True, help="Continue the run whose findings are in --results.")
 @click.option(
@@ -108,11 +111,11 @@ DEFAULT_EXAMPLES: Final = 3
     type=click.FloatRange(min=0.001),
     default=PARTITION_BYTES / 2**20,
     show_default=True,
-    help="MiB that a worker reads at a time.",
+    help="Amount that a worker reads at a time, in MiB.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout per trial, in seconds.")
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:

@@ -33,16 +33,25 @@ WIDTH: Final = 300
 @click.command("drift")
 @click.argument("target", metavar="FOLDER|NAME|URL")
 @click.option("--api", multiple=True, metavar="API", help="Only this API; for a URL, the server's API.")
-@click.option("--model", metavar="NAME", help="The model to request from a URL.")
-@click.option("--key-env", metavar="VAR", help="Variable with the key. [default: the provider's usual one]")
+@click.option("--model", metavar="NAME", help="The model to request, if the argument is a URL.")
 @click.option(
-    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send this header too. Repeatable."
+    "--key-env", metavar="VAR", help="Environment variable with the key. [default: the provider's usual one]"
+)
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="Additional header to send. Repeatable.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True)
 @cache_option
-@click.option("--limit", type=click.IntRange(min=1), help="At most this many recordings of each API.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of recordings to read per API.")
 @click.option(
-    "--report", multiple=True, metavar="KIND=PATH", help="Also write json or markdown; PATH - is stdout."
+    "--report",
+    multiple=True,
+    metavar="KIND=PATH",
+    help="Also write a json or markdown report; a PATH of - means stdout.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only the last line.")
 @click.pass_context

@@ -23,7 +23,7 @@ from streamconform.tools.record.export import FORMATS, find_base_url
 @click.option(
     "--base-url",
     metavar="URL",
-    help="Address of the requests in har and vcr. [default: the provider's address]",
+    help="Base URL of the requests in har and vcr files. [default: the provider's]",
 )
 @options.sources_options
 def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, **arguments: Any) -> None:

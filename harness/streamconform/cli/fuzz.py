@@ -81,7 +81,11 @@ class Found:
     show_default=True,
     help="Compare each implementation with the generated answer, or the implementations with each other.",
 )
-@click.option("--corpus", metavar="PATH", help="With differential: recordings to mutate, instead of answers.")
+@click.option(
+    "--corpus",
+    metavar="PATH",
+    help="With --mode differential: recordings to mutate, instead of generated answers.",
+)
 @click.option(
     "--examples", type=click.IntRange(min=1), default=ROUND, show_default=True, help="Answers per API."
 )
@@ -90,9 +94,9 @@ class Found:
     type=click.FloatRange(min=0, min_open=True),
     help="Keep generating answers, with further seeds, for this many seconds.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the first answers. [default: 0]")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for the first answers. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout of a trial in seconds.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout per trial, in seconds.")
 @click.option(
     "--out",
     metavar="DIR",
@@ -228,7 +232,7 @@ def _reduce(
     trial = generated.trial
     kind = trial.delivery.partition(".")[0]
     if kind in FAULTS_OVER_HTTP:
-        return Found(cause, smallest, trial, None, "a cassette cannot hold a broken connection")
+        return Found(cause, smallest, trial, None, "a cassette cannot represent a broken connection")
     job = MinimiseJob(
         connection,
         (trial,),
@@ -267,7 +271,7 @@ def _print_cause(console: Any, number: int, found: Found) -> None:
         lines.append(StyledLine(f"   {found.trial.id}: {check.path}: {escape_line(message, 200)}"))
     if found.command is None:
         reason = escape_line(found.reason, 200)
-        lines.append(StyledLine(f"   {found.trial.id} was not made smaller: {reason}"))
+        lines.append(StyledLine(f"   {found.trial.id} was not minimised: {reason}"))
     else:
         lines.append(StyledLine(f"   reproduce: {found.command}"))
     for line in lines:

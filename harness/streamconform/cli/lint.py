@@ -19,8 +19,8 @@ from streamconform.tools.record.committed import list_files, start_scan
 
 GROUNDS: Final = {
     "seen": "match real streams",
-    "documented": "also need the provider's types",
-    "explained": "also need an explanation in specs/shapes",
+    "documented": "match only with the provider's types",
+    "explained": "need an explanation in specs/shapes",
 }
 
 

@@ -79,7 +79,7 @@ DEFAULT_FOLDER: Final = "minimised"
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Timeout of a trial in seconds; lower it if the failure is a timeout.",
+    help="Timeout per trial, in seconds; lower it if the failure is a timeout.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
 @options.sources_options
@@ -180,7 +180,8 @@ def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
     candidates = select_reducible(trials)
     if not candidates:
         raise SelectionError(
-            f"`{case.id}@{name}`: a cassette cannot hold a broken connection; use `@cut-after-frame` instead"
+            f"`{case.id}@{name}`: a cassette cannot represent a broken connection; "
+            "use `@cut-after-frame` instead"
         )
     return candidates
 

@@ -84,7 +84,7 @@ def list_command(shape: str, where: str | None) -> None:
     count = sum(environment is not None for environment in installed.values())
     click.echo(f"{format_count(len(rows), 'peer')}, {count} installed in {root}", err=True)
     node = node_runtime.find_runtime(root)
-    where_node = f"installed in {node.parent}" if node else "installed with the first of them"
+    where_node = f"installed in {node.parent}" if node else "installed with the first such peer"
     click.echo(f"Peers named node-… run on Node.js {node_runtime.VERSION}, {where_node}", err=True)
 
 
@@ -139,10 +139,18 @@ def outdated_command(names: tuple[str, ...]) -> None:
     help="Folder of the NAME.yaml files; releases that are listed in them are not tested again.",
 )
 @click.option(
-    "--releases", type=click.IntRange(min=1), default=60, show_default=True, help="Installations at most."
+    "--releases",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    help="Maximum number of installations.",
 )
 @click.option(
-    "--minutes", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Minutes at most."
+    "--minutes",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Maximum time in minutes.",
 )
 @click.option("--keep", is_flag=True, help="Keep the environments of the releases.")
 @cache_option

@@ -42,16 +42,22 @@ RESULTS: Final = CONFORM / "probe.jsonl"
     help="Only questions that match: a glob on ids (* one component, ** any number), or a substring.",
 )
 @click.option(
-    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send this header too. Repeatable."
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="Additional header to send. Repeatable.",
 )
-@click.option("--key-env", metavar="VAR", help="Variable with the key. [default: the provider's usual one]")
+@click.option(
+    "--key-env", metavar="VAR", help="Environment variable with the key. [default: the provider's usual one]"
+)
 @click.option(
     "--temperature", type=click.FloatRange(min=0), help="Temperature to request. [default: the server's]"
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    help="Timeout of an answer in seconds. [default: 60]",
+    help="Timeout per answer, in seconds. [default: 60]",
 )
 @known_failures_options
 @click.option("--strict", is_flag=True, help="Treat warnings (level should) as failures.")
@@ -61,7 +67,7 @@ RESULTS: Final = CONFORM / "probe.jsonl"
     "--report",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Also write a report: {', '.join(reports.REPORTS)} or jsonl; PATH - is stdout. Repeatable. "
+    help=f"Also write a report: {', '.join(reports.REPORTS)} or jsonl; a PATH of - means stdout. Repeatable. "
     "Results are written to .conform/probe.jsonl, or to PATH with jsonl=PATH.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")

@@ -41,12 +41,13 @@ NO_VARIABLE: Final = ""
     "models",
     multiple=True,
     metavar="NAME|FROM=TO",
-    help="Request this model whatever the client requests, or TO if the client requests FROM. Repeatable.",
+    help="Model to request, whatever the client asks for; FROM=TO applies only to clients that ask for FROM. "
+    "Repeatable.",
 )
 @click.option(
     "--key-env",
     metavar="VAR",
-    help="Variable with the upstream's key. [default: the client's key is passed on]",
+    help="Environment variable with the upstream's key. [default: the client's key is passed on]",
 )
 @click.option(
     "--max-streams",
@@ -60,14 +61,14 @@ NO_VARIABLE: Final = ""
     type=click.FloatRange(min=0, min_open=True),
     default=300.0,
     show_default=True,
-    help="Maximum seconds of silence from the upstream during an answer.",
+    help="Maximum time that the upstream may be silent during an answer, in seconds.",
 )
 @click.option(
     "--grace",
     type=click.FloatRange(min=0),
     default=5.0,
     show_default=True,
-    help="Seconds that running answers get to finish when the proxy is stopped.",
+    help="Seconds to let answers in progress finish when the proxy is stopped.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not log requests.")
 @click.pass_context
@@ -147,7 +148,9 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
 
 async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) -> int:
     """Stop after the answers in progress have finished, or immediately on a second signal."""
-    click.echo(f"stopping: running answers have {grace:g} s to finish; interrupt again to stop now", err=True)
+    click.echo(
+        f"stopping: answers in progress have {grace:g} s to finish; interrupt again to stop now", err=True
+    )
     stopped = asyncio.ensure_future(proxy.stop())
     second_signal = asyncio.ensure_future(signals.acquire())
     await asyncio.wait({stopped, second_signal}, return_when=asyncio.FIRST_COMPLETED)

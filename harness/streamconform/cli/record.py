@@ -60,7 +60,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    help="Record any client's traffic with --upstream, while COMMAND runs or until Ctrl-C.",
+    help="Record the traffic between any client and --upstream, while COMMAND runs or until Ctrl-C.",
 )
 @click.option("--upstream", metavar="URL", help="With --listen: the server to forward to.")
 @click.option("--scenarios", metavar="all|NAME,...", help="Record these conversations of the suite.")
@@ -73,7 +73,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     help="Which scenarios to record: none if there are recordings already, only missing ones, or all.",
 )
 @click.option(
-    "--refresh", is_flag=True, help="Record scenarios again, and report only what changed in shape."
+    "--refresh", is_flag=True, help="Record scenarios again, and only report shapes that have changed."
 )
 @click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and their estimated cost.")
 @click.option(
@@ -85,9 +85,15 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 @click.option("--name", help="Name of the cassette and the case. [with --listen: overheard-1, …]")
 @click.option("--topic", default="recorded", show_default=True, help="Spec to which the draft case is added.")
 @click.option(
-    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send this header too. Repeatable."
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="Additional header to send. Repeatable.",
 )
-@click.option("--key-env", metavar="VAR", help="Variable with the key. [default: the provider's usual one]")
+@click.option(
+    "--key-env", metavar="VAR", help="Environment variable with the key. [default: the provider's usual one]"
+)
 @click.option("--twin", is_flag=True, help="Also record the answer with `stream: false`, as its twin.")
 @click.option(
     "--scrub", "names", multiple=True, metavar="TEXT", help="Replace this text everywhere. Repeatable."

@@ -114,7 +114,7 @@ class _Writer:
         """Print the number of saved exchanges; return an exit code if that number shows a problem."""
         kept, lost = self._counts["kept"], self._counts["lost"]
         click.echo(
-            f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not kept" if lost else ""), err=True
+            f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True
         )
         if kept:
             specs, folder = self._settings.specs, self._settings.folder
@@ -139,7 +139,7 @@ class _Writer:
 def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
     if isinstance(result, NotKept):
         head, *rest = result.why.split("\n")
-        first = escape_line(f"not kept: {result.request}: {head}", MAX_LINE)
+        first = escape_line(f"not saved: {result.request}: {head}", MAX_LINE)
         return "\n".join([first, *(escape_line(line, MAX_LINE) for line in rest)])
     cassette = result.cassette
     if result.is_twin:

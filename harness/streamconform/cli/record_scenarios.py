@@ -57,11 +57,11 @@ def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) 
         return _show(chosen, plan)
     left_out = len(planned) - len(chosen)
     if not chosen:
-        click.echo(f"nothing to record: {left_out} recorded before; `--mode all` replaces them")
+        click.echo(f"nothing to record: {left_out} already recorded; `--mode all` replaces them")
         return Exit.EXPECTED
     _check_prices(chosen, arguments["max_cost"])
     recorded = _send_all(chosen, plan, _Budget(arguments["max_cost"]), _save)
-    before = f"; {left_out} recorded before" if left_out else ""
+    before = f"; {left_out} already recorded" if left_out else ""
     click.echo(
         f"{len(recorded)} of {format_count(len(chosen), 'answer')} recorded{before}{_format_sum(recorded)}"
     )
@@ -206,7 +206,7 @@ def _describe(answer: RecordedScenario) -> str:
 
 
 def _describe_change(change: ShapeChange) -> str:
-    sign, words = ("+", "new in") if change.is_new else ("-", "no longer; was in")
+    sign, words = ("+", "new in") if change.is_new else ("-", "no longer sent; was in")
     return f"{sign} {change.api}: {change.shape} ({words} {change.example})"
 
 
@@ -214,7 +214,7 @@ def _format_sum(recorded: Sequence[RecordedScenario]) -> str:
     costs = [answer.cost for answer in recorded]
     if not any(costs):
         return ""
-    unknown = f", without {costs.count(None)} of unknown price" if None in costs else ""
+    unknown = f", not counting {costs.count(None)} of unknown price" if None in costs else ""
     return f"; cost {_format_cost(sum((cost for cost in costs if cost is not None), Decimal()))}{unknown}"
 
 

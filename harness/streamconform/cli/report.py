@@ -36,7 +36,12 @@ KINDS: Final = (*reports.REPORTS, reports.STREAMED)
 @click.argument("results", nargs=-1, metavar="[RESULTS]...")
 @click.option("--exit-code", is_flag=True, help="Exit with the run's exit code; 130 if the run was killed.")
 @options.baseline_option
-@click.option("-v", "--verbose", count=True, help="With terminal: also warnings, and every case of a cause.")
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    help="For the terminal report: also show warnings, and list every case of a cause.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -105,7 +105,7 @@ SECTIONS: Final = {
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    help="Timeout of a trial in seconds. [default: 10]",
+    help="Timeout per trial, in seconds. [default: 10]",
 )
 @click.option(
     "--strict/--no-strict",

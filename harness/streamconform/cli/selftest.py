@@ -35,7 +35,7 @@ SECONDS_PER_TRIAL: Final = 10.0
 @click.option(
     "-v", "--verbose", count=True, help="List the cases that catch each mutant, and cases that catch none."
 )
-@click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - is stdout.")
+@click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - means stdout.")
 @options.selection_options
 @options.sources_options
 @click.pass_context

@@ -40,7 +40,7 @@ class SmokeCommand(click.Command):
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    help="Timeout of an answer in seconds. [default: 10]",
+    help="Timeout per answer, in seconds. [default: 10]",
 )
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
@@ -105,7 +105,7 @@ def _format_last_line(transcript: Transcript, results: tuple[SmokeResult, ...]) 
         return f"Adapter OK. Next: {run}"
     line = f"{sum(fixes.values())} to fix"
     if set(fixes) == {"reading"}:
-        line += f"; if the adapter passes on the library's result unchanged, the library is wrong: {run}"
+        line += f"; if the adapter returns the library's result unchanged, the bug is in the library: {run}"
     return line
 
 

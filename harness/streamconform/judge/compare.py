@@ -179,7 +179,7 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
     says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
     if not (says_so and got.is_executable):
         return Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf), got=value)
-    message = "a call that must not be executed is handed out as executable"
+    message = "a call that must not be executed is reported as executable"
     return check_rule(path, level, message, expected=serialize_leaf(leaf), got=value)
 
 

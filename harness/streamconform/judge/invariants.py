@@ -44,11 +44,11 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     last = events[-1]
     status = last.status if isinstance(last, Failed) else "complete"
     if status != outcome.status:
-        return f"the last event has the status `{status}`, the outcome `{outcome.status}`"
+        return f"the last event has the status `{status}`, but the outcome has `{outcome.status}`"
     if isinstance(last, Done):
         unknown = [name for name in ("raw", "sequence", "details") if getattr(last.stop, name) is None]
         if not _agree(last.stop, outcome.stop, unknown):
-            return f"`done` has {last.stop}, the outcome {outcome.stop}"
+            return f"`done` has {last.stop}, but the outcome has {outcome.stop}"
     return None
 
 
@@ -161,7 +161,7 @@ def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
         if f"usage.{name}" in outcome.absent or (reports and getattr(reports[-1], name) is None)
     )
     if reports and not _agree(reports[-1], outcome.usage, unknown):
-        return f"the last usage event has {reports[-1]}, the outcome {outcome.usage}"
+        return f"the last usage event has {reports[-1]}, but the outcome has {outcome.usage}"
     return None
 
 

@@ -204,11 +204,11 @@ def _explain_counts(expect: Counts, got: Any) -> str | None:
             return f"expected a number of tokens for input {i}, got {json.dumps(count)[:80]}"
     for i, (count, following) in enumerate(pairwise(counts)):
         if following < count:
-            return f"input {i + 1} counts {following}, less than the {count} of input {i}"
+            return f"input {i + 1} has {following} tokens, fewer than the {count} of input {i}"
         if expect.order == "equal" and following > count:
-            return f"input {i + 1} counts {following}, but the equal input {i} counts {count}"
+            return f"input {i + 1} has {following} tokens, but input {i}, which must be equal, has {count}"
         if expect.order == "increasing" and following == count:
-            return f"input {i + 1} is longer than input {i}, and both count {count}"
+            return f"input {i + 1} is longer than input {i}, but both have {count} tokens"
     return None
 
 
@@ -260,10 +260,10 @@ def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks
         path = re.sub(r"^outcome\.(content\.\d+)\.arguments", r"\1.tool_call.arguments", place)
         path = path.removeprefix("outcome.")
         if path.startswith("events."):
-            message = f"{path} is {text}, which JSON does not have"
+            message = f"{path} is {text}, which JSON cannot represent"
             return [*checks, check_rule("invariant.json", trial.level, message)]
         checks = [check for check in checks if not f"{path}.".startswith(f"{check.path}.")]
-        checks.append(check_rule(path, trial.level, f"got {text}, which JSON does not have", got=text))
+        checks.append(check_rule(path, trial.level, f"got {text}, which JSON cannot represent", got=text))
     return checks
 
 

@@ -42,7 +42,7 @@ def compare_partial(
     yield check_rule(
         "content.length",
         level,
-        f"blocks that are not in the whole stream: {', '.join(unpaired[:12])}" if unpaired else None,
+        f"blocks that are not in the complete stream: {', '.join(unpaired[:12])}" if unpaired else None,
         expected=len(expected),
         got=len(got),
     )
@@ -51,7 +51,7 @@ def compare_partial(
             yield from _compare_block(i, block, got[position], level)
     executable = sum(isinstance(block, ToolCall) and block.is_executable for block in got)
     ended = expect.partial.calls_ended
-    message = f"{executable} calls are handed out as executable, but only {ended} had ended at the break"
+    message = f"{executable} calls are reported as executable, but only {ended} had ended at the break"
     yield check_rule(
         "content.complete_calls",
         level,
@@ -61,7 +61,7 @@ def compare_partial(
     )
     arrived = expect.partial.text_arrived
     kept = sum(len(block.text) for block in got if isinstance(block, Text))
-    message = f"{arrived} characters of text had arrived before the break, {kept} are in the content"
+    message = f"{arrived} characters of text had arrived before the break, but the content has only {kept}"
     yield check_rule(
         "content.kept",
         lower_level(level, "should"),

@@ -121,7 +121,10 @@ def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) 
         entry_lines = [line for path, line in document.lines.items() if path[:2] == ("entries", index)]
         separate = lines[start].lstrip().startswith("-") and starts.count(start) == 1
         if not separate:
-            message = f"`{entry.match}` shares its line; write each entry as `- match: …` on lines of its own"
+            message = (
+                f"`{entry.match}` shares its line with other text; "
+                "write each entry as `- match: …` on lines of its own"
+            )
             raise SourceError((document.problem(("entries", index), message),))
         spans.append((start, _find_end(lines, max(entry_lines), _measure_indent(lines[start]))))
     return spans

@@ -95,7 +95,7 @@ def describe(entry: FindingHistory, newest: str) -> str:
     else:
         parts.append(f"the newest release, {newest}, cannot be tested")
     if not entry.steady:
-        parts.append("with releases without it in between")
+        parts.append("but some releases in between do not have it")
     return ", ".join(parts)
 
 

@@ -137,7 +137,7 @@ class TrialExchange:
         expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
-        return f"no request arrived; {expected}: does the client use the base URL?"
+        return f"no request arrived; {expected}; check that the client uses the base URL"
 
     @property
     def progress(self) -> str:

@@ -41,7 +41,7 @@ STALE_TITLE: Final = "Known failures that pass (remove from list)"
 COLUMNS: Final[tuple[ChangeKind, ...]] = ("new", "fixed", "still", "stale", "changed", "gone")
 SUMMARY_LABELS: Final[Mapping[ChangeKind, str]] = {
     "still": "still failing",
-    "changed": "with another verdict",
+    "changed": "with a different verdict",
     "gone": "gone",
     "added": "added",
 }

@@ -27,7 +27,7 @@ _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """Matches the message of `content.length`, with the types of the expected and of the received blocks."""
-_UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the whole stream: (.*)")
+_UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the complete stream: (.*)")
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
 """Block types by precedence: if several are missing, the first one names the difference."""
 BUCKET_NAMES: Final[Mapping[str, str]] = {
@@ -67,7 +67,7 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
     if path == "output":
         # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
         return Difference(f"output.{_get_topic(result)}", _classify_value(check.expected, check.got))
-    if (check.message or "").endswith("which JSON does not have"):
+    if (check.message or "").endswith("which JSON cannot represent"):
         return Difference(path, "not-json")
     if check.message == BLOCK_MISSING or path == "content.length":
         return _classify_blocks(check, result)

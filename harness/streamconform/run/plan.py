@@ -121,7 +121,7 @@ def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
     if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
         return f"the API {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:
-        return f"its stream has {_count_choices(case)} choices, but the client of a proxy requests one"
+        return f"its stream has {_count_choices(case)} choices, but the client of a proxy requests only one"
     unclaimed = explain_unclaimed(case, greeting.claims(case.api))
     if unclaimed is None and greeting.vendor is not None:
         return explain_foreign_case(case, greeting.vendor)

@@ -104,7 +104,7 @@ def _raise_malformed(path: Path, number: int, message: str) -> NoReturn:
 
 
 def _reject_constant(name: str) -> float:
-    """Reject NaN and Infinity, which Python's parser accepts although JSON does not have them."""
+    """Reject NaN and Infinity, which Python's parser accepts although JSON cannot represent them."""
     raise ValueError(f"`{name}` is not a JSON number")
 
 

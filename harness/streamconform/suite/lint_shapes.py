@@ -121,7 +121,7 @@ def _check_explanations(
             if name not in facts:
                 yield Problem(*at, f"no fact `{name}` in the evidence of {api}")
         if explanation not in used:
-            yield Problem(*at, "this entry explains no shape of any authored stream; delete it")
+            yield Problem(*at, "no authored stream has the shape that this entry explains; delete the entry")
 
 
 def _check_counterparts(everything: Iterable[object], cases: Iterable[Case]) -> Iterator[Problem]:

@@ -186,7 +186,7 @@ class _Loader:
         if whole is None:
             message = (
                 f"cassette `{cassette.name}` has only a stream; a case of kind `document` needs"
-                f" `twin` in the cassette, or a request that asks for no stream and a body in"
+                f" `twin` in the cassette, or a request that does not ask for a stream and a body in"
                 f" `{cassette.name}.json`"
             )
             self.result.problems.append(document.problem(value_path, message))

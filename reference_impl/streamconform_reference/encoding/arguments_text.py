@@ -126,8 +126,8 @@ def make_text_row(*, blank: bool = False, forms: tuple[Form, ...] = FORMS) -> Lo
     """Return the row for arguments without text; for `blank`, see `compute_ending`."""
     return Loss(
         "arguments-value",
-        "arguments that have a value but no text",
-        "their JSON as text",
+        "arguments with a value but no text",
+        "the value as JSON text",
         _add_missing_text(blank=blank),
         forms,
     )
@@ -137,8 +137,8 @@ def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
     """Return the row for arguments that contradict their text."""
     return Loss(
         "arguments-contradicted",
-        "arguments whose text has a different value, or is not JSON",
-        "malformed arguments: the text as invalid JSON, so that no client runs the call",
+        "arguments whose text is not JSON, or has a different value",
+        "the text, changed to invalid JSON so that no client runs the call",
         map_calls(_drop_contradicted),
         forms,
     )
@@ -152,8 +152,8 @@ def make_call_rows(word: StopEncoder) -> tuple[Loss, ...]:
     return (
         Loss(
             "unended-call",
-            "an unfinished call before another block or in a complete answer",
-            "malformed arguments: the text as invalid JSON, so that no client runs the call",
+            "an unfinished call that is followed by another block, or is in a complete answer",
+            "the text, changed to invalid JSON so that no client runs the call",
             end_calls(word, by_block=True),
             forms=("stream",),
         ),
@@ -166,7 +166,7 @@ def make_call_rows(word: StopEncoder) -> tuple[Loss, ...]:
         ),
         Loss(
             "arguments-text",
-            "the text of arguments, in one document",
+            "the text of arguments",
             "the value",
             map_calls(drop_text),
             forms=("document",),

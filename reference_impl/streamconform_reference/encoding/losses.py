@@ -87,8 +87,8 @@ def make_extras_row(
 
     return Loss(
         "extras",
-        "phases, signatures and citations of text, signatures of calls, stop details, and continuation"
-        " tokens, if the API has no field for them",
+        "those of the following that the API has no field for: phases, signatures and citations of text, "
+        "signatures of calls, stop details, continuation tokens",
         "omitted",
         apply,
     )
@@ -136,16 +136,16 @@ def keep_only_error(outcome: Outcome) -> Outcome:
 
 
 COST: Final = Loss("cost", "the cost of an answer", "omitted; it follows from usage and prices", _drop_cost)
-NAMES: Final = Loss("names", "an answer without an id, or without a model", f"`{PLACEHOLDER}`", _fill_names)
+NAMES: Final = Loss("names", "the absence of an id or a model", f"`{PLACEHOLDER}`", _fill_names)
 FAILED_REASON: Final = Loss(
     "failed-word",
     "the stop reason that came before an error",
-    "omitted; the error is the end",
+    "omitted: only the error is written",
     _drop_failed_reason,
 )
 DOCUMENT_ERROR: Final = Loss(
     "failed-document",
-    "the content of an answer that failed or was cut off, in one document",
+    "the content of an answer that failed or was cut off",
     "an error document",
     keep_only_error,
     forms=("document",),
@@ -240,13 +240,16 @@ def _order_by_field(outcome: Outcome) -> Outcome:
 PROVIDER_CALLS: Final = Loss(
     "provider-calls",
     "a call that the provider ran",
-    "omitted: the client would run it again",
+    "omitted, because the client would run it again",
     keep_blocks(_is_not_provider_call),
 )
 OTHERS: Final = Loss(
-    "other", "a block without a common form: an image, a result", "omitted", keep_blocks(_has_common_form)
+    "other",
+    "a provider-specific block, such as an image or a result",
+    "omitted",
+    keep_blocks(_has_common_form),
 )
-REFUSALS: Final = Loss("refusal", "the marking of text as a refusal", "text", map_blocks(_convert_refusal))
+REFUSALS: Final = Loss("refusal", "the fact that a text is a refusal", "text", map_blocks(_convert_refusal))
 SIGNATURES: Final = Loss(
     "signature",
     "the signature of thinking, and thinking that has only a signature",
@@ -255,19 +258,22 @@ SIGNATURES: Final = Loss(
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
-    "a block of text, thinking or refusal without text",
+    "an empty block of text, thinking or refusal",
     "omitted",
     keep_blocks(has_content),
 )
 FIELD_ORDER: Final = Loss(
     "document-order",
-    "the order of text, thinking and calls, in one document",
-    "thinking, text, refusal, calls",
+    "the order of text, thinking and calls",
+    "the fixed order thinking, text, refusal, calls",
     _order_by_field,
     forms=("document",),
 )
 JOINED: Final = Loss(
-    "joined", "the boundary between adjacent blocks of one kind of prose", "one block", _join_prose
+    "joined",
+    "the boundary between adjacent blocks of the same kind: text, thinking or refusal",
+    "one block",
+    _join_prose,
 )
 
 

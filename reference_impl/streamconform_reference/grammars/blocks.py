@@ -9,14 +9,16 @@ from typing import Any, Final
 from streamconform_reference.grammars.grammar import Rule, Violation
 
 RULES: Final[Mapping[str, Rule]] = {
-    "index-contiguous": Rule("block indices count from 0 without gaps, in the order of their starts"),
-    "block-start-once": Rule("a block starts once, and its index is not used again"),
-    "block-start-before-delta": Rule("a block starts before its first delta"),
-    "no-delta-after-stop": Rule("no delta follows the stop of its block"),
-    "delta-fits-block": Rule("a delta is of the type of its block"),
-    "block-stop-once": Rule("a block that has started stops once"),
-    "blocks-in-sequence": Rule("a block stops before the next one starts"),
-    "blocks-stopped": Rule("every block has stopped before the answer ends"),
+    "index-contiguous": Rule(
+        "block indices must count up from 0 without gaps, in the order in which blocks start"
+    ),
+    "block-start-once": Rule("a block must start only once, and its index must not be reused"),
+    "block-start-before-delta": Rule("a block must start before its first delta"),
+    "no-delta-after-stop": Rule("no delta may follow the stop of its block"),
+    "delta-fits-block": Rule("a delta must have the type of its block"),
+    "block-stop-once": Rule("a block that has started must stop exactly once"),
+    "blocks-in-sequence": Rule("a block must stop before the next one starts"),
+    "blocks-stopped": Rule("every block must stop before the answer ends"),
 }
 """The rules for blocks; an API's own table may override them."""
 

@@ -72,13 +72,13 @@ Violation = tuple[str, str]
 Violations = Iterator[Violation]
 
 COMMON: Final[Mapping[str, Rule]] = {
-    "framing": Rule("the body is in the framing of the API"),
-    "payload-json": Rule("every payload is JSON"),
-    "payload-object": Rule("every payload is an object"),
-    "no-done-marker": Rule("there is no `[DONE]`"),
-    "start-first": Rule("the frame that starts the answer comes first"),
-    "one-terminal": Rule("the stream ends with one terminal frame"),
-    "terminal-last": Rule("no frame follows the terminal frame"),
+    "framing": Rule("the body must use the framing of the API"),
+    "payload-json": Rule("every payload must be JSON"),
+    "payload-object": Rule("every payload must be an object"),
+    "no-done-marker": Rule("there must be no `[DONE]`"),
+    "start-first": Rule("the frame that starts the answer must come first"),
+    "one-terminal": Rule("the stream must end with one terminal frame"),
+    "terminal-last": Rule("no frame may follow the terminal frame"),
 }
 """The rules of every API; its own table may override them."""
 
@@ -121,7 +121,7 @@ class Grammar(ABC):
         self.frame += 1
         violations = [*self.finish()]
         if self.state != ENDED:
-            last = "it has no frame at all" if self.frame == 0 else "the body ends before it"
+            last = "the body has no frames" if self.frame == 0 else "the body ends before the terminal frame"
             violations.append(("one-terminal", last))
         return [replace(self._to_deviation(*entry), frame=None) for entry in violations]
 
@@ -155,7 +155,7 @@ class Grammar(ABC):
 
     def check_done_mark(self) -> Violations:
         """Check `[DONE]`."""
-        yield "no-done-marker", "`[DONE]` came, but this API does not send it"
+        yield "no-done-marker", "this API does not send `[DONE]`"
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
         """Yield violations in the event name that the framing gives a frame."""

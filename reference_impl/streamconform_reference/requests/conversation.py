@@ -36,7 +36,7 @@ from streamconform_reference.json_text import codec
 Block = Mapping[str, Any]
 Conversation = Mapping[str, Any]
 
-NO_RESULT: Final = "There is no result of this call."
+NO_RESULT: Final = "There is no result for this call."
 ANY_ID: Final = r"[\s\S]+"
 _BROKEN_INPUT_KEY: Final = "INVALID_JSON"
 """The key that Anthropic's documentation proposes for arguments that are not JSON.

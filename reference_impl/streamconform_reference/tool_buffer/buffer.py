@@ -162,7 +162,8 @@ class ToolBuffer:
             if call is None or None in (call.id, chunk.id) or call.id == chunk.id:
                 return call or self._by_id.get((self._turn, chunk.id or ""))
             self._fault(
-                "index-reused", f"index {chunk.call_index} belonged to `{call.id}`, now to `{chunk.id}`"
+                "index-reused",
+                f"index {chunk.call_index} belonged to `{call.id}`, but now belongs to `{chunk.id}`",
             )
             return self._by_id.get((self._turn, chunk.id or ""))
         if chunk.id is not None:
@@ -232,7 +233,7 @@ class ToolBuffer:
         call.sequence = sequence
         earlier = [other.sequence for other in self._calls[: call.slot] if other.turn == call.turn]
         if any(number is not None and number >= sequence for number in earlier):
-            self._fault("sequence", f"position {sequence} comes after the same or a higher one")
+            self._fault("sequence", f"position {sequence} comes after an equal or higher one")
 
     def _check_time(self, chunk: ToolChunk) -> None:
         if chunk.timestamp is None:

@@ -35,13 +35,13 @@ MEANINGS: Final[Mapping[str, str]] = {
         "An agent executes a tool call that the model did not finish, or did not make."
     ),
     "reports a broken stream as success": (
-        "The connection broke, and the program takes half an answer for the whole."
+        "The connection broke, and the program mistakes half an answer for the whole one."
     ),
     "crashes on a valid stream": "The provider sends what it documents, and the program gets an exception.",
-    "loses or changes content": "Text, calls or thinking are missing, repeated or in another order.",
-    "bills wrong": "Tokens or costs are counted wrong, most often because of the cache.",
-    "wrong metadata": "Why an answer ended, who sent it, or what an error was is wrong.",
-    "exposes less": "Something that the provider sends cannot be had from the library.",
+    "loses or changes content": "Text, calls or thinking are missing, repeated or in a different order.",
+    "bills incorrectly": "Tokens or costs are counted incorrectly, most often because of the cache.",
+    "wrong metadata": "The stop reason, the model or an error is reported incorrectly.",
+    "exposes less": "The library does not expose something that the provider sends.",
 }
 """What each harm means for a client's users."""
 SHOWN_CASE: Final = "anthropic-messages/tool-use/call-cut-by-max-tokens"

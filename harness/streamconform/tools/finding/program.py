@@ -111,7 +111,9 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
     if kind in UNSUPPORTED or not trial.case.stream:
         form = f"`{kind}` breaks the connection or its encoding"
         why = form if trial.case.stream else "it is an answer without streaming"
-        raise SelectionError(f"`{trial.id}` cannot be shown by a short program: {why}; choose another trial")
+        raise SelectionError(
+            f"`{trial.id}` cannot be demonstrated by a short program: {why}; choose another trial"
+        )
     cassette = trial.case.cassette
     values = {
         **_describe_tools(cassette.request.body, peer.language),

@@ -73,7 +73,11 @@ def check_twin(
     checks += _check_answer(api, scenario.expected, outcome)
     plain_tokens, streamed_tokens = _count_prompt_tokens(outcome), _count_prompt_tokens(streamed or {})
     differs = streamed is not None and plain_tokens != streamed_tokens
-    message = f"{plain_tokens} prompt tokens here, {streamed_tokens} when streamed" if differs else None
+    message = (
+        f"{plain_tokens} prompt tokens without streaming, {streamed_tokens} with streaming"
+        if differs
+        else None
+    )
     return [*checks, _check("answer.usage-as-streamed", "should", message)]
 
 
@@ -246,7 +250,9 @@ def _check_success(recording: RawRecording) -> Check:
 
 
 def _check_complete(recording: RawRecording) -> Check:
-    message = None if recording.cut is None else f"the connection ended within the body: {recording.cut}"
+    message = (
+        None if recording.cut is None else f"the connection ended in the middle of the body: {recording.cut}"
+    )
     return _check("http.whole", "must", message)
 
 

@@ -88,7 +88,7 @@ def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Stream
     request = scrub.blank(f"{exchange.method} {path}".encode(), secrets).decode()
     api = find_api(exchange.target) if exchange.method == "POST" else None
     if exchange.status is None:
-        why = exchange.failure or "the client left before the server answered"
+        why = exchange.failure or "the client disconnected before the server answered"
         return NotKept(request, why, is_lost=False)
     if api is None:
         return NotKept(request, f"HTTP {exchange.status}; no answer of a known API", is_lost=False)

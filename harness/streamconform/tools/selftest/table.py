@@ -40,7 +40,7 @@ def _iter_lines(
     yield ""
     by_topic = Counter(case.rpartition("/")[0] for case in idle_cases)
     count = f"{len(idle_cases)} cases"
-    yield f"{count} catch no mutants with their own expectations; their specs say what they are for:"
+    yield f"{count} catch no mutants with their own expectations; their specs state their purpose:"
     yield ""
     yield "| topic | cases |"
     yield "|---|---|"

@@ -65,25 +65,25 @@ class AnthropicMessagesGrammar(NamedGrammar):
     source: ClassVar[str] = "https://platform.claude.com/docs/en/build-with-claude/streaming"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has its payload's type as its name"),
-        "start-first": Rule("`message_start` comes before everything but `ping`"),
-        "one-message-start": Rule("there is exactly one `message_start`"),
-        "message-delta-last": Rule("every block comes before `message_delta`"),
+        "event-name": Rule("the name of every event must be its payload's type"),
+        "start-first": Rule("`message_start` must come before everything except `ping`"),
+        "one-message-start": Rule("there must be exactly one `message_start`"),
+        "message-delta-last": Rule("every block must come before `message_delta`"),
         "message-delta-before-stop": Rule(
-            "a `message_delta` with stop reason and usage precedes `message_stop`"
+            "a `message_delta` with stop reason and usage must precede `message_stop`"
         ),
-        "block-fields": Rule("the start of a block has the fields of its type"),
-        "delta-fields": Rule("a delta has the field of its type"),
-        "arguments-parse": Rule("the joined fragments of a call are a JSON object"),
-        "id-present": Rule("a call has an id"),
-        "id-form": Rule("ids start with `msg_` and `toolu_`", "may", _IDS),
-        "unique-ids": Rule("no two calls have the same id"),
-        "signature-present": Rule("a thinking block ends with its signature", "should"),
-        "no-empty-block": Rule("a text block that has ended has text", "should"),
-        "stop-reason-present": Rule("a `message_delta` has the stop reason", source=_STOPS),
-        "stop-reason-known": Rule("the stop reason is documented", "should", _STOPS),
+        "block-fields": Rule("the start of a block must have the fields of its type"),
+        "delta-fields": Rule("a delta must have the field of its type"),
+        "arguments-parse": Rule("the joined fragments of a call must be a JSON object"),
+        "id-present": Rule("a call must have an id"),
+        "id-form": Rule("ids must start with `msg_` or `toolu_`", "may", _IDS),
+        "unique-ids": Rule("no two calls may have the same id"),
+        "signature-present": Rule("a thinking block must end with its signature", "should"),
+        "no-empty-block": Rule("a text block must have text when it ends", "should"),
+        "stop-reason-present": Rule("a `message_delta` must have the stop reason", source=_STOPS),
+        "stop-reason-known": Rule("the stop reason must be a documented one", "should", _STOPS),
         "stop-fits-calls": Rule(
-            "the stop reason is `tool_use` if and only if there is a call for the client", source=_STOPS
+            "the stop reason must be `tool_use` if and only if there is a call for the client", source=_STOPS
         ),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
@@ -176,7 +176,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             elif isinstance(name, str):
                 yield from _form(name, "toolu_")
                 if name in self.calls:
-                    yield "unique-ids", f"`{name}` is the id of blocks {self.calls[name]} and {index}"
+                    yield "unique-ids", f"blocks {self.calls[name]} and {index} have the id `{name}`"
                 self.calls.setdefault(name, index if type(index) is int else -1)
             else:
                 return
@@ -216,7 +216,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         self.broken_calls.clear()
         called = any(block.kind == "tool_use" for block in self.blocks.by_index.values())
         if (reason == "tool_use") != called and reason in ("tool_use", "end_turn"):
-            message = "there is such a call" if called else "there is no such call"
+            message = "there is a call for the client" if called else "there is no call for the client"
             yield "stop-fits-calls", f"it is `{reason}`, but {message}"
 
 

@@ -145,20 +145,20 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_extras_row(kept=("stop.sequence", "stop.details"), cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not Anthropic's",
+        "a provider-specific block from another provider",
         "omitted",
         filter_others(is_own_block),
     ),
     Loss(
         "redacted-text",
-        "thinking with text whose signature is redacted thinking",
-        "two blocks: the thinking, unsigned, and the redacted thinking",
+        "a thinking block that has both text and redacted data",
+        "two blocks: unsigned thinking, then redacted thinking",
         map_blocks(_split_redacted),
     ),
     Loss(
         "empty-prose",
-        "a block of text or thinking without text, signature or citation",
-        "omitted, because the API does not accept such a block back",
+        "a block of text or thinking without text, signature and citations",
+        "omitted, because the API rejects such a block in the next request",
         keep_blocks(_has_content),
     ),
     make_text_row(blank=True, forms=("stream",)),
@@ -166,13 +166,14 @@ LOSSES: Final[tuple[Loss, ...]] = (
     *make_call_rows(encode_stop),
     Loss(
         "stop",
-        "foreign stop reasons, and `content_filter`",
-        "the API's reason; `refusal`; otherwise `tool_use` if there is a call for the client, or `end_turn`",
+        "stop reasons that exist only in other APIs, and `content_filter`",
+        "the API's equivalent, which for `content_filter` is `refusal`; if there is none, `tool_use` "
+        "with a call for the client, otherwise `end_turn`",
         map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "unknown input or output counts, and the usage of an answer that failed or was cut off",
+        "unknown input and output counts, and the usage of an answer that failed or was cut off",
         "0",
         map_usage(encode_usage),
     ),
@@ -180,7 +181,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "foreign error types, and the HTTP status of errors",
+        "error types that exist only in other APIs, and the HTTP status of an error",
         "the type for the status, else `api_error`",
         map_error(encode_error),
     ),

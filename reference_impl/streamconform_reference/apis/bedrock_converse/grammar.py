@@ -57,25 +57,27 @@ class BedrockConverseGrammar(Grammar):
     source: ClassVar[str] = f"{_API}API_runtime_ConverseStream.html"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "start-first": Rule("`messageStart` comes first"),
-        "one-message-start": Rule("there is exactly one `messageStart`"),
-        "message-stop-behind-blocks": Rule("every block comes before `messageStop`"),
-        "one-message-stop": Rule("there is exactly one `messageStop`"),
-        "metadata-last": Rule("`metadata` comes once, after `messageStop`, and ends the stream"),
-        "one-terminal": Rule("the stream ends with `messageStop` and `metadata`, or an exception"),
-        "exception-known": Rule("an exception is documented", "should"),
+        "start-first": Rule("`messageStart` must come first"),
+        "one-message-start": Rule("there must be exactly one `messageStart`"),
+        "message-stop-behind-blocks": Rule("every block must come before `messageStop`"),
+        "one-message-stop": Rule("there must be exactly one `messageStop`"),
+        "metadata-last": Rule("`metadata` must come once, after `messageStop`, and end the stream"),
+        "one-terminal": Rule("the stream must end with `messageStop` and `metadata`, or an exception"),
+        "exception-known": Rule("an exception must be a documented one", "should"),
         "block-start-before-delta": Rule(
-            "a call starts before its first delta", source=f"{_API}API_runtime_ContentBlockStart.html"
+            "a call must start before its first delta", source=f"{_API}API_runtime_ContentBlockStart.html"
         ),
-        "one-delta": Rule("a delta has one member", source=f"{_API}API_runtime_ContentBlockDelta.html"),
-        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should"),
-        "unique-ids": Rule("no two calls have the same id"),
+        "one-delta": Rule(
+            "a delta must have exactly one member", source=f"{_API}API_runtime_ContentBlockDelta.html"
+        ),
+        "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
+        "unique-ids": Rule("no two calls may have the same id"),
         "stop-reason-known": Rule(
-            "the stop reason is documented", "should", f"{_API}API_runtime_MessageStopEvent.html"
+            "the stop reason must be a documented one", "should", f"{_API}API_runtime_MessageStopEvent.html"
         ),
-        "stop-fits-calls": Rule("the stop reason is `tool_use` only if there is a call"),
+        "stop-fits-calls": Rule("the stop reason may be `tool_use` only if there is a call"),
         "usage-total": Rule(
-            "`totalTokens` is the sum of input, output and cache",
+            "`totalTokens` must be the sum of input, output and cache",
             "should",
             f"{_API}API_runtime_TokenUsage.html",
         ),

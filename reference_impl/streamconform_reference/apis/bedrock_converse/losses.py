@@ -142,15 +142,16 @@ def _usage_at_the_end(outcome: Outcome) -> Outcome:
 ERRORS: Final[tuple[Loss, ...]] = (
     Loss(
         "error",
-        "foreign error types, and the HTTP status of errors",
-        "the exception for the status, else the type alone; the status of the exception",
+        "error types that exist only in other APIs, and the HTTP status of an error",
+        "the exception for the status, which implies that exception's status; if there is none, the type "
+        "alone",
         map_error(encode_error),
         forms=("stream",),
     ),
     Loss(
         "document-error",
-        "foreign error types, and the HTTP status of errors",
-        "the exception for the status, else `internalServerException`; its status",
+        "error types that exist only in other APIs, and the HTTP status of an error",
+        "the exception for the status, otherwise `internalServerException`; either implies its own status",
         map_error(document_error),
         forms=("document",),
     ),
@@ -163,15 +164,15 @@ LOSSES: Final[tuple[Loss, ...]] = (
     REFUSALS,
     Loss(
         "redacted-text",
-        "thinking with text whose signature is redacted thinking",
-        "two blocks: the thinking, unsigned, and the redacted thinking",
+        "a thinking block that has both text and redacted data",
+        "two blocks: unsigned thinking, then redacted thinking",
         map_blocks(_split_redacted),
     ),
     EMPTY_PROSE,
     make_extras_row(cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not Bedrock's",
+        "a provider-specific block from another provider",
         "omitted",
         filter_others(is_own_block),
     ),
@@ -180,15 +181,15 @@ LOSSES: Final[tuple[Loss, ...]] = (
     *make_call_rows(encode_stop),
     Loss(
         "stop",
-        "foreign stop reasons, and a refusal",
-        "the API's reason; `content_filtered`; the raw reason if the API has none",
+        "stop reasons that exist only in other APIs, and a refusal",
+        "the API's equivalent, which for a refusal is `content_filtered`; if there is none, the raw reason",
         map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "unknown input or output counts, counts of reasoning and searches, and the usage of an answer that "
+        "unknown input and output counts; counts of reasoning and searches; the usage of an answer that "
         "failed or was cut off",
-        "0; omitted",
+        "0 for unknown counts; the others are omitted",
         _usage_at_the_end,
     ),
     FAILED_REASON,

@@ -32,10 +32,10 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     rules: ClassVar[Mapping[str, Rule]] = {
         **{name: rule for name, rule in AnthropicMessagesGrammar.rules.items() if name != "event-name"},
         "chunk-bytes": Rule(
-            "a `chunk` has an event in `bytes`, in base64", source=f"{_API}API_runtime_PayloadPart.html"
+            "a `chunk` must have an event in `bytes`, in base64", source=f"{_API}API_runtime_PayloadPart.html"
         ),
         "exception-known": Rule(
-            "an exception is documented", "should", f"{_API}API_runtime_ResponseStream.html"
+            "an exception must be a documented one", "should", f"{_API}API_runtime_ResponseStream.html"
         ),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {

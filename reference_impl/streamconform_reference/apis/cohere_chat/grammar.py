@@ -49,16 +49,16 @@ class CohereChatGrammar(Grammar):
     source: ClassVar[str] = "https://docs.cohere.com/reference/chat-stream"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has its payload's type as its name"),
-        "start-first": Rule("`message-start`, or `stream-start` of v1, comes first"),
-        "one-message-start": Rule("there is exactly one `message-start`"),
-        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should"),
-        "unique-ids": Rule("no two calls have the same id"),
-        "finish-reason-known": Rule("the finish reason is documented", "should"),
-        "stop-fits-calls": Rule("the finish reason is `TOOL_CALL` only if there is a call"),
-        "usage-present": Rule("the last frame has the billed units, unless the answer failed"),
-        "no-done-marker": Rule("`[DONE]` comes only after the terminal event", "should"),
-        "is-finished": Rule("`is_finished` is true only in the last record of v1", source=_V1),
+        "event-name": Rule("the name of every event must be its payload's type"),
+        "start-first": Rule("`message-start`, or `stream-start` in v1, must come first"),
+        "one-message-start": Rule("there must be exactly one `message-start`"),
+        "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
+        "unique-ids": Rule("no two calls may have the same id"),
+        "finish-reason-known": Rule("the finish reason must be a documented one", "should"),
+        "stop-fits-calls": Rule("the finish reason may be `TOOL_CALL` only if there is a call"),
+        "usage-present": Rule("the last frame must have the billed units, unless the answer failed"),
+        "no-done-marker": Rule("`[DONE]` may come only after the terminal event", "should"),
+        "is-finished": Rule("`is_finished` must be true only in the last record of v1", source=_V1),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "message-start": (

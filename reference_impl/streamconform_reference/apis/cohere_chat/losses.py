@@ -169,8 +169,8 @@ def make_failure_row(known: Collection[str] = STOP_REASONS) -> Loss:
 
     return Loss(
         "error",
-        "an error without a type, the HTTP status of an error, and the stop reason before it",
-        "`ERROR`, also as the stop reason; omitted",
+        "the absence of an error's type; the HTTP status of an error; a stop reason before an error",
+        "`ERROR` as the type and as the stop reason; the status is omitted",
         apply,
         forms=("stream",),
     )
@@ -182,13 +182,13 @@ def _drop_type(error: Error) -> Error:
 
 USAGE: Final = Loss(
     "usage",
-    "unknown input or output counts, cache reads and writes, and the usage of an answer that failed or was "
+    "unknown input and output counts; cache reads and writes; the usage of an answer that failed or was "
     "cut off",
-    "0; input; omitted",
+    "0 for unknown counts; cache reads and writes count as input; the usage of a failed answer is omitted",
     _usage_at_the_end,
 )
 NAMES: Final = Loss(
-    "names", "the model of an answer, and an answer without an id", f"omitted; `{PLACEHOLDER}`", _drop_names
+    "names", "the model of an answer, and the absence of an id", f"omitted; `{PLACEHOLDER}`", _drop_names
 )
 
 LOSSES: Final[tuple[Loss, ...]] = (
@@ -206,15 +206,15 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "order",
-        "the order of text and calls, in one document",
-        "the calls after the text",
+        "the order of text and calls",
+        "text first, then calls",
         _move_calls_last,
         forms=("document",),
     ),
     Loss(
         "cited-text",
-        "the text that a citation belongs to, if there are several, in one document",
-        "the last one",
+        "which of several texts a citation belongs to",
+        "the last text",
         _move_citations_to_last_text,
         forms=("document",),
     ),
@@ -222,20 +222,21 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_contradiction_row(),
     Loss(
         "arguments-null",
-        "the value `null` as arguments, which this API's clients read as no arguments",
-        "malformed arguments: the text as invalid JSON, so that no client runs the call",
+        "`null` as the value of arguments, which clients of this API read as no arguments",
+        "the text, changed to invalid JSON so that no client runs the call",
         map_calls(_break_null),
     ),
     Loss(
         "unended-call",
-        "an unfinished call before another block or in a complete answer",
-        "malformed arguments: the text as invalid JSON, so that no client runs the call",
+        "an unfinished call that is followed by another block, or is in a complete answer",
+        "the text, changed to invalid JSON so that no client runs the call",
         _end_all_calls,
     ),
     Loss(
         "stop",
-        "foreign stop reasons, filtered content, and a refusal",
-        "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
+        "stop reasons that exist only in other APIs, filtered content, and a refusal",
+        "the API's equivalent, which for filtered content and a refusal is `ERROR_TOXIC`; if there is "
+        "none, the raw reason",
         map_stop(encode_stop),
     ),
     USAGE,
@@ -243,7 +244,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     DOCUMENT_ERROR,
     Loss(
         "document-error",
-        "the type of an error, in one document",
+        "the type of an error",
         "omitted",
         map_error(_drop_type),
         forms=("document",),

@@ -130,7 +130,7 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
     make_extras_row(cites=is_v1_citation),
     Loss(
         "other",
-        "thinking, and a block without a common form that is not Cohere's",
+        "thinking, and a provider-specific block from another provider",
         "omitted",
         keep_blocks(_own_others),
     ),
@@ -143,14 +143,15 @@ V1_LOSSES: Final[tuple[Loss, ...]] = (
     Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
     Loss(
         "place",
-        "several texts, the position of a call, and its id",
-        "one text; all calls at the end, and none in a truncated answer; their position is their id",
+        "several texts; the position and the id of a call",
+        "one text; the calls at the end, identified by their positions, and omitted from a truncated answer",
         _calls_at_the_end,
     ),
     Loss(
         "stop",
-        "foreign stop reasons, filtered content, and a refusal",
-        "the API's reason; `ERROR_TOXIC`; the raw reason if the API has none",
+        "stop reasons that exist only in other APIs, filtered content, and a refusal",
+        "the API's equivalent, which for filtered content and a refusal is `ERROR_TOXIC`; if there is "
+        "none, the raw reason",
         map_stop(encode_stop),
     ),
     USAGE,

@@ -32,20 +32,22 @@ class GoogleGenerateGrammar(UnnamedGrammar):
     framing_factory: ClassVar[Callable[[], Framing]] = GoogleFraming
     source: ClassVar[str] = "https://ai.google.dev/api/generate-content"
     rules: ClassVar[Mapping[str, Rule]] = {
-        "no-event-name": Rule("events have no `event:` line", "may"),
-        "chunk-says-something": Rule("a chunk has candidates, prompt feedback or usage", "should"),
-        "one-terminal": Rule("every candidate has a finish reason, or the prompt is blocked"),
-        "terminal-last": Rule("no content follows a candidate's finish reason or an error"),
-        "part-says-something": Rule("a part has one kind of data", "should"),
-        "call-name": Rule("a function call has a name", source=_CALLING),
-        "call-open": Rule("a piece of arguments belongs to an open call", source=_PARTIAL),
-        "partial-value": Rule("a piece of arguments has a path from `$` and one value", source=_PARTIAL),
-        "usage-present": Rule("the last chunk has the token counts", "should"),
+        "no-event-name": Rule("events must have no `event:` line", "may"),
+        "chunk-says-something": Rule("a chunk must have candidates, prompt feedback or usage", "should"),
+        "one-terminal": Rule("every candidate must have a finish reason, unless the prompt is blocked"),
+        "terminal-last": Rule("no content may follow a candidate's finish reason or an error"),
+        "part-says-something": Rule("a part must have exactly one kind of data", "should"),
+        "call-name": Rule("a function call must have a name", source=_CALLING),
+        "call-open": Rule("a piece of arguments must belong to an open call", source=_PARTIAL),
+        "partial-value": Rule(
+            "a piece of arguments must have a path from `$` and one value", source=_PARTIAL
+        ),
+        "usage-present": Rule("the last chunk must have the token counts", "should"),
         "usage-total": Rule(
-            "`totalTokenCount` is the sum of prompt, candidates, tool use and thoughts",
+            "`totalTokenCount` must be the sum of prompt, candidates, tool use and thoughts",
             "should",  # one recorded stream from Google is off by one token
         ),
-        "id-constant": Rule("every chunk has the same response id", "should"),
+        "id-constant": Rule("every chunk must have the same response id", "should"),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "chunk": (

@@ -217,11 +217,11 @@ LOSSES: Final[tuple[Loss, ...]] = (
     NAMES,
     REFUSALS,
     make_extras_row(kept=("text.signature", "call.signature")),
-    Loss("other", "a block without a common form that is not Gemini's", "omitted", _filter_others),
+    Loss("other", "a provider-specific block from another provider", "omitted", _filter_others),
     Loss(
         "redacted",
         "redacted thinking",
-        "omitted; thinking with text becomes unsigned",
+        "omitted; if it has text, it becomes unsigned thinking",
         map_blocks(drop_redacted),
     ),
     Loss(
@@ -233,46 +233,49 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss("arguments-text", "the text of arguments", "the value", map_calls(drop_text)),
     Loss(
         "signed-text",
-        "the signature of text or thinking that is not empty",
-        "on an empty part after it",
+        "a signature on non-empty text or thinking",
+        "the signature on an empty part that follows",
         map_blocks(_split_signature),
     ),
     Loss(
         "prose",
-        "the boundary between adjacent blocks of one kind of prose, and prose without text",
-        "one block, because the wire has none; omitted",
+        "the boundary between adjacent blocks of the same kind, text or thinking; blocks of these kinds "
+        "without text",
+        "one block, because the wire has no boundaries; empty blocks are omitted",
         _join_prose_as_read,
     ),
     Loss(
         "metadata-place",
-        "the position of the candidate's metadata in the content, in one document",
+        "the position of the candidate's metadata in the content",
         "after everything else",
         _move_metadata_last,
         forms=("document",),
     ),
     Loss(
         "stop",
-        "foreign stop reasons, a refusal, a pause",
-        "the API's reason; `SAFETY`; `OTHER`",
+        "stop reasons that exist only in other APIs, a refusal, and a pause",
+        "the API's equivalent; `SAFETY` for a refusal; `OTHER` for a pause",
         map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "cache writes, counts of searches, and output counts below reasoning",
-        "input; omitted; raised to reasoning",
+        "cache writes; search counts; an output count below the reasoning count",
+        "cache writes count as input; search counts are omitted; the output count is raised to the "
+        "reasoning count",
         _usage,
     ),
     Loss(
         "failed-document",
-        "the content of an answer that failed or was cut off, in one document",
+        "the content of an answer that failed or was cut off",
         "an error document, unless the failure is a finish reason",
         _error_document,
         forms=("document",),
     ),
     Loss(
         "error",
-        "foreign error types, an error without message or HTTP status, and the stop reason before it",
-        "the type for the status, else `UNKNOWN`, also as the message; 500; omitted",
+        "error types that exist only in other APIs; the absence of an error's message or HTTP status; a "
+        "stop reason before an error",
+        "the type for the status, otherwise `UNKNOWN`; that type as the message; status 500; no stop reason",
         _encode_failure,
     ),
 )

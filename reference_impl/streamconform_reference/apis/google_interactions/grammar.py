@@ -61,19 +61,23 @@ class GoogleInteractionsGrammar(Grammar):
     source: ClassVar[str] = "https://ai.google.dev/api/interactions-api"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has its payload's `event_type` as its name"),
-        "start-first": Rule("`interaction.created` comes first"),
-        "one-created": Rule("there is exactly one `interaction.created`"),
-        "delta-fields": Rule("a delta has the field of its type"),
-        "call-name": Rule("a function call has an id and a name in its start"),
-        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should"),
-        "unique-ids": Rule("no two calls have the same id"),
-        "status-final": Rule("the status of the last event is one with which an interaction ends"),
-        "status-fits-calls": Rule("the status is `requires_action` only if there is a function call"),
-        "usage-present": Rule("the last event has the token counts, unless the interaction failed", "should"),
-        "usage-total": Rule("`total_tokens` is the sum of input, output, thoughts and tool use", "should"),
-        "id-constant": Rule("every event names the same interaction", "should"),
-        "no-done-marker": Rule("`[DONE]` comes only after the terminal event"),
+        "event-name": Rule("the name of every event must be its payload's `event_type`"),
+        "start-first": Rule("`interaction.created` must come first"),
+        "one-created": Rule("there must be exactly one `interaction.created`"),
+        "delta-fields": Rule("a delta must have the field of its type"),
+        "call-name": Rule("the start of a function call must have an id and a name"),
+        "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
+        "unique-ids": Rule("no two calls may have the same id"),
+        "status-final": Rule("the status of the last event must be one that ends an interaction"),
+        "status-fits-calls": Rule("the status may be `requires_action` only if there is a function call"),
+        "usage-present": Rule(
+            "the last event must have the token counts, unless the interaction failed", "should"
+        ),
+        "usage-total": Rule(
+            "`total_tokens` must be the sum of input, output, thoughts and tool use", "should"
+        ),
+        "id-constant": Rule("every event must name the same interaction", "should"),
+        "no-done-marker": Rule("`[DONE]` may come only after the terminal event"),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "interaction.created": _INTERACTION,

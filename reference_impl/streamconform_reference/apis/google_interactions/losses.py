@@ -132,14 +132,14 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "redacted",
         "redacted thinking",
-        "omitted; thinking with text becomes unsigned",
+        "omitted; if it has text, it becomes unsigned thinking",
         map_blocks(drop_redacted),
     ),
     EMPTY_PROSE,
     make_extras_row(cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not Google's",
+        "a provider-specific block from another provider",
         "omitted",
         filter_others(is_own_block),
     ),
@@ -148,22 +148,25 @@ LOSSES: Final[tuple[Loss, ...]] = (
     *make_call_rows(encode_stop),
     Loss(
         "stop",
-        "foreign stop reasons, `content_filter` and `refusal`",
-        "the status; `incomplete`, so that no client mistakes the answer for a complete one",
+        "stop reasons that exist only in other APIs, `content_filter` and `refusal`",
+        "the status for the reason; `incomplete` for `content_filter` and `refusal`, so that no client "
+        "mistakes the answer for a complete one",
         map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "cache writes, output counts below reasoning, and the usage of an answer that failed or was cut off",
-        "input; raised to reasoning; omitted",
+        "cache writes; an output count below the reasoning count; the usage of an answer that failed or "
+        "was cut off",
+        "cache writes count as input; the output count is raised to the reasoning count; the usage of a "
+        "failed answer is omitted",
         map_usage(encode_usage),
     ),
     FAILED_REASON,
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "foreign error types, and the HTTP status of errors",
-        "the code for the status, else `api_error`",
+        "error types that exist only in other APIs, and the HTTP status of an error",
+        "the code for the status, otherwise `api_error`",
         map_error(encode_error),
     ),
 )

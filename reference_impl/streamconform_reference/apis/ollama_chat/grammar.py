@@ -35,12 +35,12 @@ class OllamaChatGrammar(Grammar):
     framing_factory: ClassVar[Callable[[], Framing]] = NdjsonFraming
     source: ClassVar[str] = _API
     rules: ClassVar[Mapping[str, Rule]] = {
-        "terminal-last": Rule("nothing follows the record with `done: true`, or the error"),
-        "one-terminal": Rule("the last record has `done: true`"),
-        "model-constant": Rule("every record has the same model", "should"),
-        "done-reason-present": Rule("the last record has the done reason", "should", _TYPES),
-        "stop-reason-known": Rule("the reason is one of Ollama's", "should", _TYPES),
-        "unique-ids": Rule("no two calls have the same id", "should", _TYPES),
+        "terminal-last": Rule("nothing may follow the record with `done: true`, or the error"),
+        "one-terminal": Rule("the last record must have `done: true`"),
+        "model-constant": Rule("every record must have the same model", "should"),
+        "done-reason-present": Rule("the last record must have the done reason", "should", _TYPES),
+        "stop-reason-known": Rule("the reason must be one of Ollama's", "should", _TYPES),
+        "unique-ids": Rule("no two calls may have the same id", "should", _TYPES),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "record": _RECORD,

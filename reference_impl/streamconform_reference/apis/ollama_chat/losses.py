@@ -77,7 +77,7 @@ def _is_kept(block: Block) -> bool:
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the id of an answer, or a missing model", f"omitted; `{PLACEHOLDER}`", _names),
+    Loss("names", "the id of an answer, and the absence of a model", f"omitted; `{PLACEHOLDER}`", _names),
     REFUSALS,
     SIGNATURES,
     make_extras_row(),
@@ -96,18 +96,22 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "stop",
         "the stop reason, except `length`",
-        "`stop`; clients find calls in the content",
+        "`stop`; clients recognize tool use by the calls in the content",
         map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "reasoning, web searches, cache writes, and the usage of an answer that failed or was cut off",
-        "omitted; cache writes are input",
+        "counts of reasoning, web searches and cache writes; the usage of an answer that failed or was "
+        "cut off",
+        "cache writes count as input; the others are omitted",
         map_usage(encode_usage),
     ),
     FAILED_REASON,
     DOCUMENT_ERROR,
     Loss(
-        "error", "the type and HTTP status of an error", "its message, else its type", map_error(encode_error)
+        "error",
+        "the type and HTTP status of an error",
+        "only the message, or the type if there is no message",
+        map_error(encode_error),
     ),
 )

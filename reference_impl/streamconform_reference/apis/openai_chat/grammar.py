@@ -45,25 +45,25 @@ class OpenaiChatGrammar(UnnamedGrammar):
     framing_factory: ClassVar[Callable[[], Framing]] = SseFraming
     source: ClassVar[str] = "https://platform.openai.com/docs/api-reference/chat-streaming"
     rules: ClassVar[Mapping[str, Rule]] = {
-        "no-event-name": Rule("events have no `event:` line", "may"),
-        "done-marker": Rule("the stream ends with `data: [DONE]`"),
-        "terminal-last": Rule("nothing follows `[DONE]` or an error"),
-        "one-terminal": Rule("every choice has exactly one finish reason"),
-        "id-constant": Rule("every chunk has the same id"),
-        "model-constant": Rule("every chunk has the same model", "should"),
-        "role-first": Rule("the first delta of a choice has the role `assistant`", "should"),
-        "no-delta-after-stop": Rule("no delta follows the finish reason of its choice"),
-        "finish-reason-known": Rule("the finish reason is documented"),
-        "stop-fits-calls": Rule("the finish reason is `tool_calls` only if the choice has calls"),
-        "index-contiguous": Rule("call indices count from 0 without gaps", source=_CALLING),
-        "call-start": Rule("the first fragment of a call has its id, type and name", source=_CALLING),
-        "id-once": Rule("later fragments of a call have no other id", source=_CALLING),
-        "unique-ids": Rule("no two calls have the same id", source=_CALLING),
-        "arguments-parse": Rule("the joined fragments of a call are a JSON object", "should", _CALLING),
-        "usage-present": Rule("if requested, usage is in the last chunk, without choices"),
-        "usage-once": Rule("usage is null in every other chunk", "should"),
-        "usage-total": Rule("`total_tokens` is the sum of prompt and completion"),
-        "choices-present": Rule("a chunk without choices has usage or moderation"),
+        "no-event-name": Rule("events must have no `event:` line", "may"),
+        "done-marker": Rule("the stream must end with `data: [DONE]`"),
+        "terminal-last": Rule("nothing may follow `[DONE]` or an error"),
+        "one-terminal": Rule("every choice must have exactly one finish reason"),
+        "id-constant": Rule("every chunk must have the same id"),
+        "model-constant": Rule("every chunk must have the same model", "should"),
+        "role-first": Rule("the first delta of a choice must have the role `assistant`", "should"),
+        "no-delta-after-stop": Rule("no delta may follow the finish reason of its choice"),
+        "finish-reason-known": Rule("the finish reason must be a documented one"),
+        "stop-fits-calls": Rule("the finish reason may be `tool_calls` only if the choice has calls"),
+        "index-contiguous": Rule("call indices must count up from 0 without gaps", source=_CALLING),
+        "call-start": Rule("the first fragment of a call must have its id, type and name", source=_CALLING),
+        "id-once": Rule("later fragments of a call must not have a different id", source=_CALLING),
+        "unique-ids": Rule("no two calls may have the same id", source=_CALLING),
+        "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should", _CALLING),
+        "usage-present": Rule("if requested, usage must be in the last chunk, which has no choices"),
+        "usage-once": Rule("usage must be null in all chunks except the last", "should"),
+        "usage-total": Rule("`total_tokens` must be the sum of prompt and completion"),
+        "choices-present": Rule("a chunk without choices must have usage or moderation"),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {
         "chunk": (
@@ -150,7 +150,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
                 yield "choices-present", "it has neither"
             return
         if self.usage_at is not None or not empty:
-            yield "usage-once", "it comes with choices, or is repeated"
+            yield "usage-once", "it comes in a chunk with choices, or more than once"
         self.usage_at = self.frame
         parts = [usage.get(path.partition(".")[2]) for path in _USAGE]
         if not adds_up(parts[:2], parts[2]):
@@ -166,7 +166,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         choice.begun = True
         says = any(delta.get(key) for key in ("content", "refusal", "tool_calls", "function_call"))
         if choice.finish is not None and says:
-            yield "no-delta-after-stop", f"choice {number} has ended with `{choice.finish}`"
+            yield "no-delta-after-stop", f"choice {number} has already ended with `{choice.finish}`"
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and type(call.get("index")) is int:
@@ -200,11 +200,11 @@ def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
         if missing:
             yield "call-start", f"call {index} starts without `{'`, `'.join(missing)}`"
         if name in choice.ids:
-            yield "unique-ids", f"`{name}` is the id of calls {choice.ids[name]} and {index}"
+            yield "unique-ids", f"calls {choice.ids[name]} and {index} have the id `{name}`"
         elif name:
             choice.ids[name] = index
     elif name and name != known.get(index):
-        yield "id-once", f"call {index} is `{known.get(index)}`, but now `{name}`"
+        yield "id-once", f"call {index} was `{known.get(index)}` but is now `{name}`"
     piece = function.get("arguments")
     choice.calls.setdefault(index, []).append(piece if isinstance(piece, str) else "")
 

@@ -106,8 +106,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     PROVIDER_CALLS,
     Loss(
         "cited-text",
-        "the text that a citation belongs to, if there are several",
-        "only the first one that is not empty; no citations if all texts are empty",
+        "which of several texts a citation belongs to",
+        "the first text that is not empty; if all are empty, the citations are omitted",
         _move_citations_to_first_text,
     ),
     EMPTY_PROSE,
@@ -117,25 +117,31 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_contradiction_row(),
     Loss(
         "unended-call",
-        "an unfinished call in a complete answer, and a finished one in an incomplete answer",
-        "the first gets malformed arguments (invalid JSON), the second does not end; no client runs either",
+        "an unfinished call in a complete answer; a finished call in an incomplete answer",
+        "the unfinished call gets invalid JSON as its arguments, and the finished call does not end, so "
+        "that no client runs them",
         end_calls(encode_stop, by_block=False),
     ),
     Loss(
         "stop",
-        "foreign stop reasons, and a pause",
-        "`length`, `content_filter`, else `tool_calls` with a call, else `stop`; a refusal without its text, "
-        "or with a call, is `content_filter`",
+        "stop reasons that exist only in other APIs, and a pause",
+        "`length` or `content_filter` if that is the reason, otherwise `tool_calls` with a call and "
+        "`stop` without one; a refusal that has no text, or has a call, is `content_filter`",
         map_stop(encode_stop),
     ),
     Loss(
         "usage",
-        "web searches, one-hour cache writes, unknown input or output counts, and the usage of an answer "
-        "that failed or was cut off",
-        "omitted; 0 for input and output",
+        "counts of web searches and one-hour cache writes; unknown input and output counts; the usage of "
+        "an answer that failed or was cut off",
+        "0 for unknown input and output counts; the others are omitted",
         map_usage(encode_usage),
     ),
     FAILED_REASON,
     DOCUMENT_ERROR,
-    Loss("error", "the HTTP status of an error, and a missing message", "omitted", map_error(encode_error)),
+    Loss(
+        "error",
+        "the HTTP status of an error, and the absence of a message",
+        "omitted",
+        map_error(encode_error),
+    ),
 )

@@ -32,26 +32,28 @@ class OpenaiResponsesGrammar(NamedGrammar):
     source: ClassVar[str] = "https://platform.openai.com/docs/api-reference/responses-streaming"
     rules: ClassVar[Mapping[str, Rule]] = {
         **BLOCK_RULES,
-        "event-name": Rule("every event has its payload's type as its name"),
-        "start-first": Rule("`response.created` comes first"),
-        "one-created": Rule("there is exactly one `response.created`"),
-        "one-terminal": Rule("the stream ends with `response.completed`, `.incomplete` or `.failed`"),
-        "in-progress-early": Rule("`response.in_progress` and `.queued` come before the first item"),
-        "sequence-contiguous": Rule("`sequence_number` counts the events from 0 without gaps"),
-        "status-fits": Rule("the status of the response matches its event", source=_OBJECT),
-        "id-constant": Rule("every event names the same response"),
-        "item-id-constant": Rule("every event of an item has the id with which it was added"),
-        "blocks-in-sequence": Rule("an item is done before the next one is added", "may"),
-        "text-sums": Rule("a `.done` event has the joined deltas"),
-        "done-fits": Rule("a done item has the type and the id with which it was added"),
-        "arguments-done": Rule("`response.function_call_arguments.done` comes before its item is done"),
-        "arguments-parse": Rule("the arguments of a call are a JSON object", "should"),
-        "id-present": Rule("a function call has a `call_id`", source=_OBJECT),
-        "unique-ids": Rule("no two calls have the same `call_id`", source=_OBJECT),
-        "output-complete": Rule("the final response has the streamed items", source=_OBJECT),
-        "usage-present": Rule("the final response has the token counts, unless it failed", source=_OBJECT),
-        "usage-total": Rule("`total_tokens` is the sum of input and output", source=_OBJECT),
-        "reason-present": Rule("an incomplete response has a reason", source=_OBJECT),
+        "event-name": Rule("the name of every event must be its payload's type"),
+        "start-first": Rule("`response.created` must come first"),
+        "one-created": Rule("there must be exactly one `response.created`"),
+        "one-terminal": Rule("the stream must end with `response.completed`, `.incomplete` or `.failed`"),
+        "in-progress-early": Rule("`response.in_progress` and `.queued` must come before the first item"),
+        "sequence-contiguous": Rule("`sequence_number` must count the events from 0 without gaps"),
+        "status-fits": Rule("the status of the response must match its event", source=_OBJECT),
+        "id-constant": Rule("every event must name the same response"),
+        "item-id-constant": Rule("every event of an item must have the id that the item was added with"),
+        "blocks-in-sequence": Rule("an item must be done before the next one is added", "may"),
+        "text-sums": Rule("a `.done` event must have the joined deltas"),
+        "done-fits": Rule("a done item must have the type and id that it was added with"),
+        "arguments-done": Rule("`response.function_call_arguments.done` must come before its item is done"),
+        "arguments-parse": Rule("the arguments of a call must be a JSON object", "should"),
+        "id-present": Rule("a function call must have a `call_id`", source=_OBJECT),
+        "unique-ids": Rule("no two calls may have the same `call_id`", source=_OBJECT),
+        "output-complete": Rule("the final response must have the streamed items", source=_OBJECT),
+        "usage-present": Rule(
+            "the final response must have the token counts, unless it failed", source=_OBJECT
+        ),
+        "usage-total": Rule("`total_tokens` must be the sum of input and output", source=_OBJECT),
+        "reason-present": Rule("an incomplete response must have a reason", source=_OBJECT),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = FIELDS
     order: ClassVar[Mapping[str, Step]] = ORDER
@@ -191,7 +193,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         text = item.get("arguments")
         cut = item.get("status") == "incomplete"
         if "response.function_call_arguments.done" not in block.seen and not cut:
-            yield "arguments-done", f"it did not come for item {index}"
+            yield "arguments-done", f"it is missing for item {index}"
         if isinstance(text, str) and block.pieces and block.text != text:
             yield "text-sums", f"the arguments of item {index} are not the deltas joined"
         fault = find_arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"

@@ -223,25 +223,25 @@ LOSSES: Final[tuple[Loss, ...]] = (
     make_extras_row(kept=("text.phase",), cites=is_own_citation),
     Loss(
         "other",
-        "a block without a common form that is not OpenAI's",
+        "a provider-specific block from another provider",
         "omitted",
         filter_others(_is_own),
     ),
     Loss(
         "hosted-calls",
-        "a call that the provider ran, separated from its result",
-        "directly before its result; omitted if this API has none",
+        "other content between a call that the provider ran and its result",
+        "the call directly before its result, or no call if this API has no such result",
         _pair_hosted_calls,
     ),
     Loss(
         "redacted",
-        "the mark that thinking is redacted",
-        "thinking without text, which any OpenAI model may produce",
+        "the fact that thinking is redacted",
+        "thinking without text, as any OpenAI model may produce it",
         map_blocks(_drop_redaction),
     ),
     Loss(
         "empty-text",
-        "text or a refusal without text, in one document",
+        "an empty block of text or refusal",
         "omitted",
         keep_blocks(has_text),
         forms=("document",),
@@ -251,25 +251,27 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "unended-call",
         "an unfinished call in an answer that was not truncated",
-        "malformed arguments: the text as invalid JSON, so that no client runs the call",
+        "the text, changed to invalid JSON so that no client runs the call",
         _end_calls_as_answer,
     ),
     Loss(
         "stop",
-        "foreign stop reasons, a pause, and a refusal without text",
-        "`completed`, or the reason of an incomplete response: the API's, else the raw one",
+        "stop reasons that exist only in other APIs, a pause, and a refusal without text",
+        "`completed`, or the reason of an incomplete response: the API's equivalent, otherwise the raw "
+        "reason",
         map_stop(_encode_stop),
     ),
     Loss(
         "usage",
-        "unknown input or output counts, one-hour cache writes, and the usage of an answer that failed or "
+        "unknown input and output counts; one-hour cache writes; the usage of an answer that failed or "
         "was cut off",
-        "0; a cache write; omitted",
+        "0 for unknown counts; one-hour writes count as plain cache writes; the usage of a failed answer "
+        "is omitted",
         _encode_outcome_usage,
     ),
     Loss(
         "failed-word",
-        "foreign stop reasons before an error",
+        "stop reasons that exist only in other APIs, before an error",
         "`failed`",
         _set_failed_reason,
         forms=("stream",),
@@ -277,8 +279,8 @@ LOSSES: Final[tuple[Loss, ...]] = (
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "an error without a type, and the HTTP status of an error",
-        "`server_error`; omitted",
+        "the absence of an error's type, and the HTTP status of an error",
+        "`server_error` as the type; the status is omitted",
         map_error(encode_error),
     ),
 )

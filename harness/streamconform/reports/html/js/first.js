@@ -113,7 +113,7 @@ function drawSince() {
   body.replaceChildren(
     el("dl", { class: "numbers" }, Object.entries(KINDS).map(([kind, label]) => el("div", { class: `s-${kind}` },
       el("dt", {}, label), el("dd", {}, formatNumber(counts[kind]))))),
-    el("p", { class: "dim" }, `Other trials: ${formatNumber(counts.same)} unchanged, ${formatNumber(counts.changed)} with another verdict, `
+    el("p", { class: "dim" }, `Other trials: ${formatNumber(counts.same)} unchanged, ${formatNumber(counts.changed)} with a different verdict, `
       + `${formatNumber(counts.added)} added, ${formatNumber(counts.stale)} known failures that pass (remove from list).`),
     Object.keys(KINDS).filter((kind) => run.since.rows[kind].length).map((kind) => {
       const rows = run.since.rows[kind];

@@ -116,7 +116,7 @@ class ProcessEngine:
             if isinstance(error, ConformError):
                 raise error
             if isinstance(error, BrokenProcessPool):
-                yield partition, Death("it ended the worker")
+                yield partition, Death("it killed the worker")
             elif error is not None:
                 yield partition, describe_exception(error)
             else:
