@@ -1,7 +1,7 @@
 """Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
 An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
-`thought_signature` on calls, and server tools in `provider_specific_fields`. No result can be marked as failed.
+`thought_signature` on calls, server tools in `provider_specific_fields`. No result can be marked as failed.
 """
 
 from __future__ import annotations
