@@ -275,7 +275,7 @@ def test_a_function_that_raises_is_the_adapters_fault(tmp_path, monkeypatch):
     _, (answer, skipped) = hosted(tmp_path, monkeypatch, "picky", builders.call(), builders.call(kind="heal"))
     assert isinstance(answer, Errored)
     assert answer.message == "ZeroDivisionError: division by zero"
-    assert skipped == Skipped("the adapter has no `heal`")
+    assert skipped == Skipped("the adapter has no function `heal`")
 
 
 def test_an_output_that_json_does_not_have_is_the_failure_of_the_library(tmp_path, monkeypatch):

@@ -184,7 +184,7 @@ def test_a_key_that_the_answer_spells_in_pieces_is_not_written_and_the_exit_code
         code, err = proxy.stop()
     assert code == 2
     assert "not saved: POST /v1/messages: nothing was written" in err
-    assert "0 exchanges recorded, 1 not kept" in err
+    assert "0 exchanges recorded, 1 not saved" in err
     assert KEY not in err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

@@ -276,7 +276,7 @@ def test_the_recorder_in_front_of_a_client_leaves_no_trace(key, tmp_path):
         code, err = proxy.stop()
     assert find_traces(tmp_path, err) == []
     assert code == 2
-    assert "not kept" in err
+    assert "not saved" in err
     assert [*folder.rglob("*.yaml")]
 
 
