@@ -170,6 +170,96 @@ def test_texts_with_a_matcher_are_joined_to_a_text_that_is_not_judged():
     assert joined.fields == {}
 
 
+BOTH = ("phase", "signature")
+COMMENTARY, FINAL = {"text": "a", "phase": "commentary"}, {"text": "b", "phase": "final_answer"}
+A_SIGNED, B_SIGNED, EMPTY_SIGNED = ({"text": text, "signature": "s"} for text in ("a", "b", ""))
+SEPARATED = [
+    ("phases", [COMMENTARY, FINAL], BOTH, ALL, [COMMENTARY, FINAL]),
+    ("phases-are-no-separator", [COMMENTARY, FINAL], ("signature",), ALL, [{"text": "ab"}]),
+    (
+        "one-phase",
+        [COMMENTARY, {"text": "b", "phase": "commentary"}],
+        BOTH,
+        ALL,
+        [{"text": "ab", "phase": "commentary"}],
+    ),
+    ("null-is-no-phase", [{"text": "a", "phase": None}, {"text": "b"}], BOTH, ALL, [{"text": "ab"}]),
+    ("signed", [A_SIGNED, {"text": "b"}], BOTH, ALL, [A_SIGNED, {"text": "b"}]),
+    ("signed-at-the-end", [{"text": "a"}, B_SIGNED], BOTH, ALL, [{"text": "ab", "signature": "s"}]),
+    ("signatures-are-no-separator", [A_SIGNED, {"text": "b"}], ("phase",), ALL, [{"text": "ab"}]),
+    ("empty-but-signed", [EMPTY_SIGNED], BOTH, ALL, [EMPTY_SIGNED]),
+    ("empty-and-no-separator", [EMPTY_SIGNED], ("phase",), ALL, []),
+    ("empty-and-unsigned", [{"text": "", "signature": None}], BOTH, ALL, []),
+    (
+        "citations",
+        [{"text": "ab"}, {"text": "c", "citations": [{"start": 0, "end": 1}]}],
+        BOTH,
+        ALL,
+        [{"text": "abc", "citations": [{"start": 2, "end": 3}]}],
+    ),
+    (
+        "three",
+        [{"text": "a", "citations": [{"start": 0}]}, {"text": "b"}, B_SIGNED],
+        BOTH,
+        ALL,
+        [{"text": "abb", "citations": [{"start": 0}], "signature": "s"}],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "separators", "claims", "kept"),
+    [row[1:] for row in SEPARATED],
+    ids=[row[0] for row in SEPARATED],
+)
+def test_fields_that_separate_texts_keep_them_apart_on_both_sides(texts, separators, claims, kept):
+    expected = align.normalize_expected(
+        [parse_block({"text": text}) for text in texts], claims, separators=separators
+    )
+    assert [block.type for block in expected] == ["text"] * len(kept)
+    names = {name for text in kept for name in text}
+    assert [
+        {name: leaf.value for name, leaf in block.fields.items() if name in names} for block in expected
+    ] == kept
+    received = align.normalize_received(
+        [build_text(**text) for text in texts], claims, frozenset(), separators=separators
+    )
+    assert received == [build_text(**text) for text in kept]
+
+
+def build_text(text, *, citations=(), **fields):
+    return Text(text, citations=tuple(citations), **fields)
+
+
+def test_different_phases_and_an_early_signature_are_no_fields_of_the_joined_text():
+    entries = [{"text": {**COMMENTARY, "signature": "s"}}, {"text": {"text": "b"}}]
+    (joined,) = align.normalize_expected(map(parse_block, entries), ALL)
+    assert joined.fields == parse_block({"text": "ab"}).fields
+    entries = [{"text": COMMENTARY}, {"text": FINAL}]
+    (joined,) = align.normalize_expected(map(parse_block, entries), ALL)
+    assert joined.fields == parse_block({"text": "ab"}).fields
+
+
+@pytest.mark.parametrize(
+    ("entry", "received", "claims", "separators"),
+    [
+        ({"text": {"text": "a", "phase": None, "signature": "s"}}, Text("a"), ALL, BOTH),
+        ({"text": {"text": "a", "signature": "s"}}, Text("a"), ALL, ("signature",)),
+        ({"text": {"text": "a", "signature": "s"}}, Text("a"), ALL - {"signatures"}, ()),
+        ({"text": {"text": "a", "phase": "final_answer"}}, Text("a"), ALL - {"signatures"}, ("phase",)),
+        ({"text": "a"}, Text("a"), ALL, ()),
+        ({"text": COMMENTARY}, Text("a", absent=frozenset({"phase"})), ALL, ()),
+        ({"thinking": {"text": "a", "signature": "s"}}, Text("a"), ALL, ()),
+        ({"text": COMMENTARY}, Other("image"), ALL, ("phase",)),
+    ],
+    ids=str,
+)
+def test_texts_are_kept_apart_by_fields_that_the_case_names_and_every_text_exposes(
+    entry, received, claims, separators
+):
+    assert align.find_separators([parse_block(entry)], [received], claims) == separators
+
+
 def test_a_digest_and_a_text_are_joined_to_digests():
     digest = digest_text("bc")
     ((length, sha256),) = digest.parts

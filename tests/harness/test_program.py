@@ -252,7 +252,7 @@ def test_nan_in_what_a_library_returns_is_part_of_the_answer(tmp_path):
 
 
 INVALID = [
-    (b'{"op": "result", "id": 1,}', "character 26: expecting property name enclosed in double quotes, in `{"),
+    (b'{"op": "result" "id": 1}', "character 17: expecting ',' delimiter, in `{"),
     (b'{"op": "' + b"x" * 500 + b'", oops}' + b"y" * 500, "character 512: expecting property name enclosed"),
     (b'{"op": "result"} {"op": "result"}', "character 18: extra data"),
     (b'{"op": "resu', "character 13: the line ends too early, in"),
