@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import conform
+from streamconform.model.leaf import list_values
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.fuzz.generate import Generator
@@ -65,6 +66,12 @@ def test_generated_answers_obey_the_grammar_of_their_api(api):
     for body in bodies:
         problems = GRAMMARS[api].of_body([body], None)
         assert [problem.message for problem in problems if problem.level == "must"] == []
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_the_reason_that_an_encoder_chose_need_not_be_exposed(api):
+    leaves = [trial.case.expect.fields.get("stop.raw") for trial in Generator(api, 3).generate(10)]
+    assert all(leaf is None or None in list_values(leaf) for leaf in leaves)
 
 
 def test_the_same_seed_generates_the_same_trials():
