@@ -66,8 +66,18 @@ MAX_TRACEBACK: Final = 4000
 """The maximum number of characters to keep of an adapter's description of its own failure."""
 MAX_PATH: Final = 200
 """The maximum number of characters to keep of the path to a value that JSON cannot represent."""
-# Precomputed, since a bytewise delivery encodes each byte as a chunk.
-BASE64_OF_BYTE: Final = tuple(b2a_base64(bytes((i,)), newline=False) for i in range(256))
+
+
+class _Base64(dict[bytes, bytes]):
+    """Maps a chunk to its base64; that of single bytes is stored, since a bytewise delivery has thousands."""
+
+    def __missing__(self, data: bytes) -> bytes:
+        return b2a_base64(data, newline=False)
+
+
+_BASE64: Final = _Base64(
+    {byte: b2a_base64(byte, newline=False) for byte in (bytes((i,)) for i in range(256))}
+)
 
 
 class ProtocolError(Exception):
@@ -158,12 +168,12 @@ def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
 def _encode_chunks(chunks: Sequence[bytes]) -> bytes:
     """Return the chunks as base64 strings in JSON, separated by commas, without the brackets of the list."""
     # Built by hand instead of by `json`: a bytewise delivery has thousands of chunks.
-    return b'"' + b'","'.join(map(_encode_base64, chunks)) + b'"' if chunks else b""
+    return b'"' + b'","'.join(map(_BASE64.__getitem__, chunks)) + b'"' if chunks else b""
 
 
 def encode_chunk(id_: str, data: bytes) -> bytes:
     """Return the line with one chunk of the run `id_`, for mode push."""
-    return b'{"op":"chunk","id":"%s","data":"%s"}\n' % (id_.encode(), _encode_base64(data))
+    return b'{"op":"chunk","id":"%s","data":"%s"}\n' % (id_.encode(), _BASE64[data])
 
 
 def encode_eof(id_: str) -> bytes:
@@ -312,10 +322,6 @@ def _describe_syntax_error(line: bytes, error: ValueError) -> str:
     return (
         f"invalid JSON at character {error.pos + 1}: {reason}, in `{before}{text}{after}` ({len(line)} bytes)"
     )
-
-
-def _encode_base64(data: bytes) -> bytes:
-    return BASE64_OF_BYTE[data[0]] if len(data) == 1 else b2a_base64(data, newline=False)
 
 
 def _encode_line(message: Mapping[str, Any]) -> bytes:
