@@ -4,7 +4,7 @@ Before a request is sent, only the model's name is known, so a table of name pre
 accepted names belong to models without thinking: their server rejects the request, and the proxy retries
 without thinking.
 
-Source: https://docs.ollama.com/capabilities/thinking, and the messages of its server in
+Sources: https://docs.ollama.com/capabilities/thinking, and the Ollama server's error messages in
 https://github.com/ollama/ollama/blob/main/server/routes.go
 """
 

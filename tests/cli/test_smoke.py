@@ -193,7 +193,7 @@ MISTAKES = [
         "arguments",
         change_outcome("for b in value['content']: b['arguments'] = b.get('arguments_text') or '{}'"),
         "arguments",
-        'is the text "{\\"value\\": 26.2, \\"to\\": \\"km\\"}"; parse it',
+        'is the string "{\\"value\\": 26.2, \\"to\\": \\"km\\"}"; parse it',
         other_checks=("event-order",),
     ),
     Mistake(

@@ -252,7 +252,7 @@ def test_different_phases_and_an_early_signature_are_no_fields_of_the_joined_tex
         ({"thinking": {"text": "a", "signature": "s"}}, Text("a"), ALL, ()),
         ({"text": COMMENTARY}, Other("image"), ALL, ("phase",)),
     ],
-    ids=str,
+    ids=range(8),
 )
 def test_texts_are_kept_apart_by_fields_that_the_case_names_and_every_text_exposes(
     entry, received, claims, separators

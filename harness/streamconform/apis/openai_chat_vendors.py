@@ -102,7 +102,7 @@ def _build_message(fields: Json, call: Json) -> Json:
 def _build_answer(reasons: tuple[str, ...], *, required: tuple[str, ...], fields: Json) -> Json:
     """Return the schema of a chunk or a complete answer; calls have an index only in chunks.
 
-    `reasons` are the stop reasons; it is empty if the vendor's list is open.
+    `reasons` lists the stop reasons; it is empty if the vendor's list is open-ended.
     """
     choice = {
         "type": "object",

@@ -124,7 +124,7 @@ def _check_profile(path: Path, document: reader.Document, ids: Sequence[str]) ->
         message = f"`name` is `{name}` but the file is `{path.name}`; they must agree"
         yield document.problem(("name",), message)
     if name == NEXT_PROFILE:
-        message = f"`{NEXT_PROFILE}` is reserved for the cases in no profile; choose another name"
+        message = f"`{NEXT_PROFILE}` is reserved for cases that belong to no profile; choose another name"
         yield document.problem(("name",), message)
     known = frozenset(ids)
     first_lines: dict[str, int | None] = {}

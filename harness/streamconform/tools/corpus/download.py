@@ -77,7 +77,7 @@ def download(source: Source, folder: Path) -> Path:
     if ran.returncode != 0 or len(found) != 1:
         if (backend / no_backend_path.REFUSED).exists():
             raise PullFailed(
-                f"the archive of {source.distribution} {source.version} names a build backend inside itself "
+                f"the archive of {source.distribution} {source.version} has an in-tree build backend "
                 "(`backend-path`), which pip would run; the archive was not used"
             )
         raise PullFailed(_explain_failure(source, ran.stdout + ran.stderr))

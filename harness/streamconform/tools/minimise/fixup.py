@@ -70,7 +70,7 @@ def _drop_removed_items(before: SplitStream, after: SplitStream, reducing: Reduc
 
 
 def _reaggregate(before: SplitStream, after: SplitStream, reducing: Reducing) -> SplitStream:
-    """Return `after`; each text that equalled its joined deltas becomes the remaining deltas, joined."""
+    """Return `after`, with each text that equalled its joined deltas rebuilt from those that remain."""
     old_texts, texts = _aggregate_texts(before, reducing), _aggregate_texts(after, reducing)
     changes: dict[int, dict[Path, bytes | None]] = {}
     for i, payload in _iter_payloads(after):

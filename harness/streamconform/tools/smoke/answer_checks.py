@@ -92,7 +92,7 @@ def check_arguments(transcript: Transcript) -> Iterator[SmokeProblem]:
             if isinstance(arguments, str) and isinstance(_parse_json(arguments), Mapping):
                 path = f"outcome.content[{index}].arguments"
                 yield SmokeProblem(
-                    f"{path} is the text {format_value(arguments)}; "
+                    f"{path} is the string {format_value(arguments)}; "
                     "parse it, and put the text in `arguments_text`",
                     answer.step,
                 )

@@ -119,7 +119,7 @@ def check_capabilities(transcript: Transcript) -> Iterator[SmokeProblem]:
     for names in claims.values() if isinstance(claims, Mapping) else (claims,):
         if names is not None and (not isinstance(names, list) or len(filter_texts(names)) < len(names)):
             yield SmokeProblem(
-                'hello.capabilities is not a list of names, or one list per API: {"openai-chat": […]}'
+                'hello.capabilities must be a list of names, or have a list per API: {"openai-chat": […]}'
             )
         for name in filter_texts(names):
             if name not in CAPABILITIES:
