@@ -110,7 +110,7 @@ MISTAKES = [
         "capability-text",
         change_greeting("{'capabilities': 'usage'}"),
         "capabilities",
-        "is not a list of names",
+        "must be a list of names",
     ),
     Mistake(
         "claims-for-unlisted-api",

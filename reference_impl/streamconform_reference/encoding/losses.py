@@ -60,8 +60,8 @@ def make_extras_row(
 ) -> Loss:
     """Return the row for the optional fields that the API does not have.
 
-    `kept` contains the fields that the API has: `text.phase`, `text.signature`, `call.signature`, `stop.sequence`,
-    `stop.details`. `cites` returns whether the API can express a citation.
+    `kept` contains the fields that the API has: `text.phase`, `text.signature`, `call.signature`,
+    `stop.sequence`, `stop.details`. `cites` returns whether the API can express a citation.
     """
 
     def change(block: Block) -> Iterator[Block]:
