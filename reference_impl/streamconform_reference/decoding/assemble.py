@@ -108,7 +108,7 @@ class Assembler:
         self.add(slot, kind, text)
 
     def add(self, slot: Hashable, kind: ProseKind, text: str) -> None:
-        """Append to a block of text, thinking or refusal; start one if the slot never started."""
+        """Append to a text, thinking or refusal block; start one if the slot was never started."""
         if not text:
             return
         block = self._slots.get(slot)
