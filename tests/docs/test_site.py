@@ -20,7 +20,7 @@ from .blocks import ROOT
 from .site.build import read_context
 from .site.feed import list_entries
 from .site.matrix_data import read_matrix
-from .site.pages import SHOWN_CASE, Renderer, render_pages
+from .site.pages import SHOWN_CASE, SHOWN_FINDING, Renderer, render_pages
 
 MAX_FIRST_LOAD = 300_000
 HOSTILE = "'><img src=x onerror=alert(1)>${7*7}{{7*7}}"
@@ -191,6 +191,14 @@ def test_a_history_dates_a_finding(matrix):
         in made[f"matrix/clients/{client.name}.html"]
     )
     assert "not in 9.8, the newest" in made[f"findings/{slug}.html"]
+
+
+def test_a_case_lists_only_the_findings_that_its_own_failures_show(matrix):
+    causes = [cause for client in matrix.clients for cause in client.failures if SHOWN_CASE in cause.cases]
+    slugs = matrix.list_findings_of_case(SHOWN_CASE)
+    assert SHOWN_FINDING in slugs
+    assert {slug for cause in causes for slug in cause.findings} - {*slugs}, "other cases of its causes"
+    assert all(shown <= cause.cases.keys() for cause in causes for shown in cause.findings.values())
 
 
 def test_peers_of_the_matrix_are_known(matrix):

@@ -81,8 +81,8 @@ class Cause:
     example_trial: str
     cases: Mapping[str, tuple[str, ...]]
     """Maps a case id to the deliveries and faults in which the case fails."""
-    findings: tuple[str, ...]
-    """The slugs of the findings that its known failures name."""
+    findings: Mapping[str, frozenset[str]]
+    """Maps the slug of each finding that its known failures name to the cases that show it."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class Client:
         """Return the slugs of the findings that its failures name, those with most cases first."""
         cases: dict[str, set[str]] = {}
         for cause in self.failures:
-            for slug in cause.findings:
-                cases.setdefault(slug, set()).update(cause.cases)
+            for slug, shown in cause.findings.items():
+                cases.setdefault(slug, set()).update(shown)
         return sorted(cases, key=lambda slug: (-len(cases[slug]), slug))
 
     @cached_property
@@ -209,8 +209,7 @@ class Matrix:
         slugs = {slug for slug, finding in self.findings.items() if case in finding.cases}
         for client in self.clients:
             for cause in client.failures:
-                if case in cause.cases:
-                    slugs.update(cause.findings)
+                slugs.update(slug for slug, shown in cause.findings.items() if case in shown)
         return sorted(slugs & self.findings.keys())
 
 
@@ -293,20 +292,20 @@ def _read_causes(
                 example=cause["example"]["text"],
                 example_trial=cause["example"]["trial"],
                 cases=cases,
-                findings=tuple(sorted(_find_findings(cases, known))),
+                findings=_find_findings(cases, known),
             )
 
 
-def _find_findings(cases: Mapping[str, Sequence[str]], known: Sequence[tuple[PatternParts, str]]) -> set[str]:
-    """Return the slugs of the known failures that match a trial of `cases`."""
-    slugs: set[str] = set()
+def _find_findings(
+    cases: Mapping[str, Sequence[str]], known: Sequence[tuple[PatternParts, str]]
+) -> dict[str, frozenset[str]]:
+    """Return the findings of the known failures that match a trial, with the cases of these trials."""
+    shown: dict[str, set[str]] = {}
     for pattern, slug in known:
-        if slug not in slugs and any(
-            pattern.case.match(case) and any(map(pattern.matches_delivery, names or (None,)))
-            for case, names in cases.items()
-        ):
-            slugs.add(slug)
-    return slugs
+        for case, names in cases.items():
+            if pattern.case.match(case) and any(map(pattern.matches_delivery, names or (None,))):
+                shown.setdefault(slug, set()).add(case)
+    return {slug: frozenset(shown[slug]) for slug in sorted(shown)}
 
 
 def _read_marks(scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
