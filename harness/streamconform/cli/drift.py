@@ -34,16 +34,7 @@ WIDTH: Final = 300
 @click.argument("target", metavar="FOLDER|NAME|URL")
 @click.option("--api", multiple=True, metavar="API", help="Only this API; for a URL, the server's API.")
 @click.option("--model", metavar="NAME", help="The model to request, if the argument is a URL.")
-@click.option(
-    "--key-env", metavar="VAR", help="Environment variable with the key. [default: the provider's usual one]"
-)
-@click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="'NAME: VALUE'",
-    help="Additional header to send. Repeatable.",
-)
+@options.server_options
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True)
 @cache_option
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of recordings to read per API.")

@@ -122,6 +122,22 @@ def sources_options(command: F) -> F:
     return click.option("--specs", type=folder, help="Folder of specs. [default: the bundled ones]")(command)
 
 
+def server_options(command: F) -> F:
+    """Add what a request to a live server needs besides its address."""
+    command = click.option(
+        "--key-env",
+        metavar="VAR",
+        help="Environment variable with the key. [default: the provider's usual one]",
+    )(command)
+    return click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        help="Additional header to send. Repeatable.",
+    )(command)
+
+
 def selection_options(command: F) -> F:
     """Add `-k`, `--api`, `--profile`, `--level`, `--deliver`, `--faults`, `--shard` and `--seed`."""
     options = (

@@ -41,16 +41,7 @@ RESULTS: Final = CONFORM / "probe.jsonl"
     metavar="PATTERN",
     help="Only questions that match: a glob on ids (* one component, ** any number), or a substring.",
 )
-@click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="'NAME: VALUE'",
-    help="Additional header to send. Repeatable.",
-)
-@click.option(
-    "--key-env", metavar="VAR", help="Environment variable with the key. [default: the provider's usual one]"
-)
+@options.server_options
 @click.option(
     "--temperature", type=click.FloatRange(min=0), help="Temperature to request. [default: the server's]"
 )

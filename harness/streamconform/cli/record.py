@@ -84,16 +84,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 )
 @click.option("--name", help="Name of the cassette and the case. [with --listen: overheard-1, …]")
 @click.option("--topic", default="recorded", show_default=True, help="Spec to which the draft case is added.")
-@click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="'NAME: VALUE'",
-    help="Additional header to send. Repeatable.",
-)
-@click.option(
-    "--key-env", metavar="VAR", help="Environment variable with the key. [default: the provider's usual one]"
-)
+@options.server_options
 @click.option("--twin", is_flag=True, help="Also record the answer with `stream: false`, as its twin.")
 @click.option(
     "--scrub", "names", multiple=True, metavar="TEXT", help="Replace this text everywhere. Repeatable."
