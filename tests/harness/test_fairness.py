@@ -344,5 +344,5 @@ def test_an_exception_reports_the_error_unless_the_adapter_does(more, message, f
     expect = FAILED | {"error": {"type": "overloaded_error", "message": "Overloaded", "status": 529}}
     trial = builders.trial(builders.case(expect))
     seen = Observation(outcome("error", "error", TEXT, **more), raised=Raised("lib.ServerError", message))
-    checks, _ = check_observation(trial, seen, ALL - {"events"}, lambda _: None)
-    assert {check.path for check in checks if check.verdict != "pass"} == failed
+    checked = check_observation(trial, seen, ALL - {"events"}, lambda _: None)
+    assert {check.path for check in checked.checks if check.verdict != "pass"} == failed

@@ -122,7 +122,8 @@ def test_checks_that_pass_are_a_count():
 
 @pytest.mark.parametrize("level", ["must", "should", "may"])
 def test_checks_that_pass_have_the_level_of_the_trial_and_their_own_paths(level):
-    checks, _ = check_observation(builders.trial(builders.case(level=level)), GOOD, ALL, lambda _: None)
+    trial = builders.trial(builders.case(level=level))
+    checks = check_observation(trial, GOOD, ALL, lambda _: None).checks
     assert {(check.level, check.verdict) for check in checks} == {(level, "pass")}
     paths = [check.path for check in checks]
     rules = {"invariant.unique-ids", *(f"invariant.{name}" for name in EVENT_RULES)}
@@ -152,7 +153,7 @@ STREAMING = [
 )
 def test_the_first_delta_is_emitted_before_the_last_chunk_is_read(chunks, taken, ends, verdict):
     trial = builders.trial(chunks=chunks)
-    checks, _ = check_observation(trial, Observation(OUTCOME, EVENTS, taken), ALL, lambda _: ends)
+    checks = check_observation(trial, Observation(OUTCOME, EVENTS, taken), ALL, lambda _: ends).checks
     verdicts = {check.path: check.verdict for check in checks}
     assert decide_verdict(checks) == (verdict or "pass")
     assert verdicts.get("invariant.streaming") == verdict

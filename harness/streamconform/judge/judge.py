@@ -90,11 +90,72 @@ def _has_thoughts(case: Case) -> bool:
     return any(text not in (None, Literally("")) for text in texts)
 
 
-def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDelta) -> Judgement:
+@dataclass(frozen=True, slots=True)
+class AnswerChecks:
+    """The part of a judgement that depends on the answer and the case, but not on the delivery's chunks."""
+
+    checks: tuple[Check, ...]
+    culprit: Culprit
+    events: tuple[Event, ...] | None = None
+    """The events, if they were judged."""
+    not_exposed: tuple[str, ...] = ()
+
+
+CheckAnswer = Callable[[Trial, Observation, Claims], AnswerChecks]
+"""`check_answer`, or a function that remembers its results."""
+
+
+def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerChecks:
+    """Return every check of an observation that does not depend on the chunks of `trial`.
+
+    An answer that is not in the normal form gets only one failed check: nothing else can be judged until the
+    adapter is fixed.
+    """
+    try:
+        outcome = decode.decode_outcome(seen.outcome)
+    except decode.MalformedError:
+        return _report_malformed(trial, "outcome-schema", explain_malformed_outcome(seen.outcome))
+    not_exposed = _find_unexposed(trial, outcome, claims)
+    events: tuple[Event, ...] | None = None
+    # An exception cuts the events short, so an answer with an exception may lack them.
+    has_events = trial.case.stream and "events" in claims
+    if has_events and (seen.raised is None or seen.events is not None):
+        if seen.events is None:
+            message = "the implementation claims `events` but sent none"
+            return _report_malformed(trial, "event-schema", message, not_exposed)
+        try:
+            events = decode.decode_events(seen.events)
+        except decode.MalformedError:
+            message = explain_malformed_events(seen.events)
+            return _report_malformed(trial, "event-schema", message, not_exposed)
+    outcome = _read_error_of_exception(trial.expect, outcome, seen.raised)
+    ordered = is_ordered(trial)
+    expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
+    checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
+    checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
+    checks += _check_invariants(trial, outcome, events, claims)
+    checks += proxy_expectation.check_rules(trial, seen.deviations)
+    checks = _add_non_json_checks(trial, seen, claims, checks)
+    return AnswerChecks(tuple(checks), "implementation", events, not_exposed)
+
+
+def _report_malformed(
+    trial: Trial, rule: str, message: str, not_exposed: tuple[str, ...] = ()
+) -> AnswerChecks:
+    return AnswerChecks((_make_check(trial, rule, message),), "adapter", not_exposed=not_exposed)
+
+
+def judge(
+    trial: AnyTrial,
+    answer: Answer,
+    claims: Claims,
+    first_delta: FirstDelta,
+    check: CheckAnswer = check_answer,
+) -> Judgement:
     """Judge an implementation's `answer` to `trial`, given its `claims`, and return the judgement."""
     match answer:
         case Observation() | Output():
-            return _judge_answer(trial, answer, claims, first_delta)
+            return _judge_answer(trial, answer, claims, first_delta, check)
         case Skipped(reason):
             return Judgement("fail", "adapter", reason=f"{SKIPPED_THOUGH_CLAIMED}: {reason}")
         case Errored(message):
@@ -107,43 +168,22 @@ def judge(trial: AnyTrial, answer: Answer, claims: Claims, first_delta: FirstDel
 
 
 def check_observation(
-    trial: Trial, seen: Observation, claims: Claims, first_delta: FirstDelta
-) -> tuple[list[Check], Culprit]:
-    """Return every check of an observation, passed or not, and the culprit of the failed ones.
-
-    An answer that is not in the normal form gets only one failed check: nothing else can be judged until the
-    adapter is fixed.
-    """
-    try:
-        outcome = decode.decode_outcome(seen.outcome)
-    except decode.MalformedError:
-        message = explain_malformed_outcome(seen.outcome)
-        return [_make_check(trial, "outcome-schema", message)], "adapter"
-    events: Sequence[Event] | None = None
-    # An exception cuts the events short, so an answer with an exception may lack them.
-    has_events = trial.case.stream and "events" in claims
-    if has_events and (seen.raised is None or seen.events is not None):
-        if seen.events is None:
-            message = "the implementation claims `events` but sent none"
-            return [_make_check(trial, "event-schema", message)], "adapter"
-        try:
-            events = decode.decode_events(seen.events)
-        except decode.MalformedError:
-            message = explain_malformed_events(seen.events)
-            return [_make_check(trial, "event-schema", message)], "adapter"
-    outcome = _read_error_of_exception(trial.expect, outcome, seen.raised)
-    ordered = is_ordered(trial)
-    expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
-    checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
-    checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
-    checks += _check_invariants(trial, outcome, events, claims)
-    checks += proxy_expectation.check_rules(trial, seen.deviations)
+    trial: Trial,
+    seen: Observation,
+    claims: Claims,
+    first_delta: FirstDelta,
+    check: CheckAnswer = check_answer,
+) -> AnswerChecks:
+    """Return every check of an observation, passed or not, and the culprit of the failed ones."""
+    checked = check(trial, seen, claims)
+    events = checked.events
     # Broken streams are excluded: a call whose name never arrived must not be shown, so its first delta may
     # rightly be late. Streams in which a proxy may hold a call back are excluded too.
     applies = trial.expect.partial is None and not (trial.through and trial.through.held)
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
-        checks.append(_check_streaming(trial, events, seen.taken, first_delta))
-    return _add_non_json_checks(trial, seen, claims, checks), "implementation"
+        streaming = _check_streaming(trial, events, seen.taken, first_delta)
+        return replace(checked, checks=(*checked.checks, streaming))
+    return checked
 
 
 def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Raised | None) -> Outcome:
@@ -213,11 +253,18 @@ def _explain_counts(expect: Counts, got: Any) -> str | None:
 
 
 def _judge_answer(
-    trial: AnyTrial, answer: Observation | Output, claims: Claims, first_delta: FirstDelta
+    trial: AnyTrial,
+    answer: Observation | Output,
+    claims: Claims,
+    first_delta: FirstDelta,
+    check: CheckAnswer,
 ) -> Judgement:
+    checks: Sequence[Check]
+    not_exposed: tuple[str, ...] = ()
     match trial, answer:
         case Trial(), Observation():
-            checks, culprit = check_observation(trial, answer, claims, first_delta)
+            checked = check_observation(trial, answer, claims, first_delta, check)
+            checks, culprit, not_exposed = checked.checks, checked.culprit, checked.not_exposed
         case Call(), Output(value):
             checks, culprit = check_output(trial, value), "implementation"
         case Call(), Observation(raised=Raised() as raised):
@@ -235,19 +282,14 @@ def _judge_answer(
         culprit if failed else None,
         failed,
         len(checks) - len(failed),
-        not_exposed=_find_unexposed(trial, answer, claims),
+        not_exposed=not_exposed,
     )
 
 
-def _find_unexposed(trial: AnyTrial, answer: Observation | Output, claims: Claims) -> tuple[str, ...]:
-    if not (isinstance(trial, Trial) and isinstance(answer, Observation)):
-        return ()
+def _find_unexposed(trial: Trial, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
     if not trial.expect.fields and not trial.expect.content:
         return ()  # true of compared recordings, of which there may be millions
-    try:
-        return list_unexposed(trial.expect, decode.decode_outcome(answer.outcome), claims)
-    except decode.MalformedError:
-        return ()
+    return list_unexposed(trial.expect, outcome, claims)
 
 
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:

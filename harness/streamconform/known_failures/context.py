@@ -133,5 +133,5 @@ def _matches(entry: KnownFailure, trial: AnyTrial) -> bool:
 
 
 def _get_paths(trial: Trial, claims: Claims) -> frozenset[str]:
-    checks, _ = check_observation(trial, EMPTY_ANSWER, claims, lambda _: None)
-    return frozenset(check.path for check in checks)
+    checked = check_observation(trial, EMPTY_ANSWER, claims, lambda _: None)
+    return frozenset(check.path for check in checked.checks)

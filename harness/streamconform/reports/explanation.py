@@ -156,10 +156,10 @@ def _judge(explained: ExplainedTrial) -> _Judged:
         judgement = apply_http_checks(judgement, explained.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
-            checks, _ = check_observation(trial, answer, claims, blame.find_first_delta)
+            checked = check_observation(trial, answer, claims, blame.find_first_delta)
             failed = blame.add_frames(trial, judgement.checks, claims)
             diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
-            return _Judged(judgement, checks, failed, diverged)
+            return _Judged(judgement, checked.checks, failed, diverged)
         case RoundTrip(), Observation():
             checks, _ = check_round_trip(trial, answer, claims)
             return _Judged(judgement, checks, judgement.checks)

@@ -14,7 +14,7 @@ from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError, ReportError
-from streamconform.judge.judge import Judgement, judge, serialize_answer
+from streamconform.judge.judge import CheckAnswer, Judgement, check_answer, judge, serialize_answer
 from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.printable import escape_line
@@ -22,6 +22,7 @@ from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
+from streamconform.run.repeated_answers import RepeatedAnswers
 
 if TYPE_CHECKING:
     from streamconform.replay.exchange import TrialExchange
@@ -108,6 +109,7 @@ class WorkerContext:
     on_answer: AnswerObserver | None = None
     server: ReplayServer | None = None
     """The server for implementations whose input is `http`."""
+    repeated: RepeatedAnswers = field(default_factory=RepeatedAnswers)
 
 
 @dataclass(slots=True)
@@ -217,7 +219,9 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
             tally.record_answer(plan.index, answer)
         if context.on_answer is not None:
             context.on_answer(plan, trial, answer)
-        result = context.emit(build_result(plan, trial, answer, exchange, ms, context.blame))
+        result = context.emit(
+            build_result(plan, trial, answer, exchange, ms, context.blame, context.repeated.check)
+        )
         if is_unexpected(result, strict=settings.strict):
             tally.unexpected += 1
             if settings.maxfail and tally.unexpected >= settings.maxfail:
@@ -231,6 +235,7 @@ def build_result(
     exchange: TrialExchange | None,
     ms: float,
     blame: Blame,
+    check: CheckAnswer = check_answer,
 ) -> TrialResult:
     """Judge an answer and return its result, with the frames of failing checks.
 
@@ -238,11 +243,11 @@ def build_result(
     """
     try:
         with interrupt_at_once(JUDGING_SECONDS):
-            return _build_result(plan, trial, answer, exchange, ms, blame)
+            return _build_result(plan, trial, answer, exchange, ms, blame, check)
     except TookTooLongError:
         message = f"judging the answer took more than {JUDGING_SECONDS:g} s; it is too large, or a pattern of"
         fault = ProtocolFault("too-slow-to-judge", f"{message} the case takes too long to match")
-        return _build_result(plan, trial, fault, None, ms, blame)
+        return _build_result(plan, trial, fault, None, ms, blame, check)
 
 
 def _build_result(
@@ -252,10 +257,11 @@ def _build_result(
     exchange: TrialExchange | None,
     ms: float,
     blame: Blame,
+    check: CheckAnswer,
 ) -> TrialResult:
     claims = plan.greeting.claims(trial.case.api)
     trial = plan.apply_proxy_view(trial)
-    judgement = judge(trial, answer, claims, blame.find_first_delta)
+    judgement = judge(trial, answer, claims, blame.find_first_delta, check)
     if judgement.checks and isinstance(trial, Trial):
         judgement = replace(judgement, checks=blame.add_frames(trial, judgement.checks, claims))
     if exchange is not None:

@@ -234,12 +234,12 @@ def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[s
     the claims either: all capabilities are assumed, and checks that fail as a result are left out.
     """
     failed = {check.path for check in first.checks}
-    checks, _ = check_observation(
+    checked = check_observation(
         trial, Observation(observation["outcome"]), CAPABILITIES - {"events"}, lambda _: None
     )
     passed = [
         [check.path, format_value(check.got, 200)]
-        for check in checks
+        for check in checked.checks
         if check.verdict == "pass" and check.path not in failed and not check.path.startswith("invariant.")
     ]
     return passed[:MAX_PASSED_CHECKS]

@@ -1,0 +1,81 @@
+"""Remember the checks of an answer, because most deliveries of a stream get exactly the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+
+from streamconform.adapters.interface import Observation
+from streamconform.judge.judge import AnswerChecks, check_answer
+from streamconform.model.capability import Claims
+from streamconform.model.case import Case, Level
+from streamconform.model.trial import Trial
+
+MAX_CASES: Final = 4
+"""The number of cases whose answers are remembered; the trials of one case run in a row."""
+MAX_ANSWERS: Final = 32
+"""The number of different answers to remember per case, so that a random implementation fills no memory."""
+MAX_BYTES: Final = 1 << 20
+"""The size of the JSON above which an answer is not remembered."""
+
+_Key = tuple[bytes, Level, Claims]
+
+
+class RepeatedAnswers:
+    """Checks each different answer to a case once."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        # A dictionary from the identity of a case, which the value keeps alive, to the checks of its answers.
+        self._cases: dict[int, tuple[Case, dict[_Key, AnswerChecks]]] = {}
+
+    def check(self, trial: Trial, seen: Observation, claims: Claims) -> AnswerChecks:
+        """Return what `check_answer` returns for the same arguments."""
+        # The expectation of a broken stream belongs to one trial, and a proxy's view to one implementation.
+        if trial.derived is not None or trial.through is not None:
+            return check_answer(trial, seen, claims)
+        fingerprint = _compute_fingerprint(seen)
+        if fingerprint is None:
+            return check_answer(trial, seen, claims)
+        known = self._get_answers(trial.case)
+        key = (fingerprint, trial.level, claims)
+        checked = known.get(key)
+        if checked is None:
+            checked = check_answer(trial, seen, claims)
+            if len(known) < MAX_ANSWERS:
+                known[key] = checked
+        return checked
+
+    def _get_answers(self, case: Case) -> dict[_Key, AnswerChecks]:
+        entry = self._cases.get(id(case))
+        if entry is None:
+            while len(self._cases) >= MAX_CASES:
+                del self._cases[next(iter(self._cases))]
+            entry = self._cases[id(case)] = (case, {})
+        return entry[1]
+
+
+def _compute_fingerprint(seen: Observation) -> bytes | None:
+    """Return a digest of everything in an observation but `taken`; None if it is too large or unusual.
+
+    Equal values of Python would not do: `1`, `1.0` and `True` are equal, and only some of them are valid.
+    """
+    described: Mapping[str, Any] = {
+        "outcome": seen.outcome,
+        "events": seen.events,
+        "deviations": seen.deviations,
+        "first": seen.first,
+        "requests": seen.requests,
+        "continued": seen.continued,
+        "raised": None if seen.raised is None else asdict(seen.raised),
+        "not_json": seen.not_json,
+    }
+    try:
+        text = orjson.dumps(described)
+    except TypeError:  # a lone surrogate, an integer of more than 64 bits, or too many levels
+        return None
+    return sha256(text).digest() if len(text) <= MAX_BYTES else None
