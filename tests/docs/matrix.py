@@ -78,12 +78,13 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     yield "\n".join(_harms(clients))
     yield "## The findings in most clients"
     yield "\n".join(_findings(clients))
-    yield "## How this is made"
+    yield "## How this page is made"
     yield (
-        "`make matrix` installs every peer, runs the suite over HTTP on this machine, and writes the scores"
-        " of each to [results](results), and this page. `make matrix PEERS=openai` does this for one peer."
-        " The command fails if there is a new failure, or if a known one is fixed. [Known failures](known)"
-        " name the finding for each failure; [peers](../peers.md) describes how the clients are used."
+        "`make matrix` installs every peer, runs the suite over HTTP on this machine, writes each peer's"
+        " scores to [results](results), and generates this page. `make matrix PEERS=openai` does this for one"
+        " peer. The command fails if there is a new failure, or if a known one is fixed."
+        " [Known failures](known) name the finding for each failure; [peers](../peers.md) describes how the"
+        " clients are used."
     )
 
 

@@ -11,8 +11,8 @@ HEAD = """\
 # Mutants and the cases that catch them
 
 `conform selftest --table PATH` writes this page. It runs the suite against mutants: parsers and request
-builders that each have one real bug. A mutant must fail, and only at that bug. To see its failures, use
-`conform run --impl mutant:NAME`.
+builders that each have one real bug. A mutant must fail, and only because of that bug. To see its failures,
+use `conform run --impl mutant:NAME`.
 """
 MAX_CASES = 3
 """The maximum number of cases listed per row; the others are counted."""
@@ -30,7 +30,7 @@ def _iter_lines(
 ) -> Iterator[str]:
     killed = sum(row.killed for row in rows)
     yield HEAD
-    yield f"{killed} of {len(rows)} mutants are caught, each only at its own bug."
+    yield f"{killed} of {len(rows)} mutants are caught, each only because of its own bug."
     yield ""
     yield "| mutant | bug | reported | cases that catch it |"
     yield "|---|---|---|---|"
