@@ -5,7 +5,7 @@
 * selecting cases: `SelectionError`
 * starting implementations: `ImplementationError`
 * running trials: no error; a misbehaving implementation or adapter becomes a verdict
-* examining recordings in workers that die: `WorkerError`
+* examining recordings, if the workers keep dying: `WorkerError`
 * writing reports: `ReportError`
 
 Each class has its own exit code (`exit_code`). Any other exception that escapes is a bug in streamconform and
@@ -27,7 +27,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        """Return the form that editors and CI annotations recognize."""
+        """Return the problem in the form that editors and CI annotations recognize."""
         location = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{location}: {self.message}"
 
@@ -62,7 +62,7 @@ class ImplementationError(ConformError):
 
 
 class WorkerError(ConformError):
-    """The workers of a comparison die, and no single recording is the cause."""
+    """The workers of a comparison keep dying, and no single recording is the cause."""
 
 
 class ReportError(ConformError):

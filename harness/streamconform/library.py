@@ -37,7 +37,7 @@ __all__ = ["judge_outcome", "load_cases", "run_suite", "write_report"]
 def load_cases(
     select: Sequence[str] = (), *, specs: str | None = None, cassettes: str | None = None
 ) -> tuple[AnyCase, ...]:
-    """Return the cases whose ids match any of the patterns, as for `conform run -k`; all by default.
+    """Return the cases whose ids match any of the patterns, as for `conform run -k`; by default, all cases.
 
     `specs` and `cassettes` are folders, by default the bundled ones. Raises `SourceError` if a spec or a
     cassette is wrong, and `SelectionError` if a pattern matches nothing.

@@ -1,7 +1,7 @@
 r"""Make untrusted text safe to print: escape non-printable characters, and limit its length. Pure.
 
 Reports contain text from implementations, and messages quote servers and files. Control characters, line
-ends, marks that change text direction, lone surrogates and characters that XML forbids are written as escapes
+ends, text direction marks, lone surrogates and characters that XML forbids are written as escapes
 such as `\u202e`, so that this text can neither move a terminal's cursor nor imitate a line in a report.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 LINE_WIDTH: Final = 60
-"""The default number of characters of a value to show on one line of a report."""
+"""How many characters of a value a report shows on one line, by default."""
 _TAIL_WIDTH: Final = 10
 """Characters kept from the end of a shortened text, because long texts often differ only there."""
 
@@ -21,7 +21,7 @@ def escape_unprintable(text: str) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Return `text` with each line escaped, but the line breaks kept."""
+    """Escape each line of `text`, but keep the line breaks."""
     return "\n".join(map(escape_unprintable, text.split("\n")))
 
 

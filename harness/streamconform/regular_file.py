@@ -1,6 +1,7 @@
-"""Read files of an untrusted suite without waiting for a pipe or a device.
+"""Read files from an untrusted suite without blocking on a pipe or a device.
 
-Opening a named pipe waits for a writer, and a terminal never ends; with `os.O_NONBLOCK`, opening never waits.
+Opening a named pipe waits for a writer, and input from a terminal never ends; with `os.O_NONBLOCK`, opening
+never waits.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ VARIABLE: Final = "CONFORM_CACHE"
 """The environment variable that names the folder."""
 
 CORPUS: Final = "corpus"
-"""The folder of pulled recordings in it."""
+"""The name of its subfolder for pulled recordings."""
 
 
 def find_user_cache(folder: str | None) -> Path:

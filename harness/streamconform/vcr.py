@@ -29,11 +29,11 @@ class Persister:
     """Reads streamconform's cassettes, bundled or in the user's folder, and vcrpy's cassettes as usual."""
 
     def __init__(self, base_url: str | None = None) -> None:
-        """Match requests to `base_url`, which defaults to the provider's."""
+        """Match requests to `base_url`, which defaults to the provider's base URL."""
         self._base_url = base_url
 
     def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:
-        """Return requests and responses; raises `CassetteNotFoundError` of vcrpy if there is no such file."""
+        """Return requests and responses; raises vcrpy's `CassetteNotFoundError` if there is no such file."""
         path = Path(cassette_path)
         path = path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml")
         for folder in (path.parent.parent, find_bundled("cassettes")):
@@ -45,5 +45,5 @@ class Persister:
         return FilesystemPersister.load_cassette(cassette_path, serializer)
 
     def save_cassette(self, cassette_path: str | Path, cassette_dict: Any, serializer: Any) -> None:
-        """Write a cassette of vcrpy; those of streamconform are never changed."""
+        """Write a vcrpy cassette; streamconform's own cassettes are never changed."""
         FilesystemPersister.save_cassette(cassette_path, cassette_dict, serializer)

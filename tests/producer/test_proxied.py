@@ -210,12 +210,12 @@ def test_an_address_names_proxy_apis_and_upstream():
         ("127.0.0.1:8082", "not an http or https URL"),
         ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "not an http or https URL"),
         ("http://127.0.0.1:99999?from=anthropic-messages&to=ollama-chat&upstream=1", "Port out of range"),
-        ("http://u:p@127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "without user"),
+        ("http://u:p@127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "without a user"),
         ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing (in a shell"),
         ("http://127.0.0.1:8082?from=anthropic&to=ollama-chat&upstream=1", "`from=anthropic` is not an API"),
         (f"{ADDRESS}0000", "is not a port"),
         (f"{ADDRESS}&key=secret", "are allowed after the `?`"),
-        (f"{ADDRESS}&to=openai-chat", "each once"),
+        (f"{ADDRESS}&to=openai-chat", "each at most once"),
     ],
 )
 def test_an_invalid_address_is_a_usage_error(address, message):

@@ -154,7 +154,7 @@ def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
 
 SOURCE = 'source: {name: some-source, version: "1.0"}\n'
 DISAGREEMENTS = [
-    ("other-topic", "text", (), (3, f"the topic of the recordings of `some-source` is `{TOPIC}`")),
+    ("other-topic", "text", (), (3, f"recordings of `some-source` must have the topic `{TOPIC}`")),
     (
         "no-source",
         TOPIC,
@@ -172,7 +172,7 @@ DISAGREEMENTS = [
         "document",
         TOPIC,
         (("spec: 1\n", "spec: 1\nkind: document\n"),),
-        (2, "pulled recordings are of kind `stream`"),
+        (2, "pulled recordings must be of kind `stream`"),
     ),
 ]
 

@@ -46,7 +46,7 @@ class BytesInput:
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
     stream: bool = True
-    """False for an answer without streaming: the body is one JSON document."""
+    """False for a non-streaming answer, whose body is one JSON document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class HttpInput:
     results: Sequence[Mapping[str, Any]] | None = None
     """Tool results, `{name, content, error?}`: send a second request with these and the first answer."""
     stream: bool = True
-    """False if the client must request an answer without streaming."""
+    """False if the client must request a non-streaming answer."""
 
 
 AdapterInput = BytesInput | HttpInput

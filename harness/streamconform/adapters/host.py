@@ -235,15 +235,15 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
 
 
 def _name_implementation(target: str) -> str:
-    """Return the name for an implementation whose adapter has none: that of its module or file."""
+    """Return the name for an implementation whose adapter has none: its module's or file's name."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
 
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
-    """Return `capabilities` for the greeting, without those for which the adapter lacks the function.
+    """Return `capabilities` for the greeting, except any that need a function that the adapter lacks.
 
-    An adapter without `capabilities` claims every capability of streams, plus those of the functions that it
+    An adapter without `capabilities` claims every capability of streams, plus one for each function that it
     has.
     """
     present = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}

@@ -47,7 +47,8 @@ class Greeting:
     vendor: str | None = None
     """The vendor whose servers the client is written for, if several vendors serve the API; None for any."""
     through: ProxyView | None = None
-    """Set for a proxy: the API in which streams are read from it. Only one of its programs runs at a time."""
+    """Set for a proxy: the API of the streams that are read from it. Only one of its programs runs at a
+    time."""
 
     def claims(self, api: str | None) -> Claims:
         """Return the capabilities claimed for `api`; for None, those claimed for at least one API."""

@@ -57,7 +57,7 @@ def create_mark() -> Mark:
 
 
 def limit_process(pid: int, mark: Mark) -> None:
-    """If the system can, give the process `pid` the resource limit of `mark`, which its children inherit."""
+    """Give the process `pid` the resource limit of `mark` if the system can; its children inherit it."""
     if sys.platform == "linux":
         import resource
 
@@ -88,7 +88,7 @@ def _is_marked(entry: Path, mark: Mark) -> bool:
 
 
 def list_descendants(root: int) -> frozenset[int]:
-    """Return the ids of all children of `root`, and of their children, as `ps` lists them."""
+    """Return the ids of all descendants of `root` that `ps` lists."""
     try:
         table = subprocess.run(
             ("ps", "-A", "-o", "pid=,ppid="),  # noqa: S607 - its folder differs between systems

@@ -69,7 +69,7 @@ MAX_PATH: Final = 200
 
 
 class _Base64(dict[bytes, bytes]):
-    """Maps a chunk to its base64; that of single bytes is stored, since a bytewise delivery has thousands."""
+    """Maps a chunk to its base64; single bytes are cached, because a bytewise delivery has thousands."""
 
     def __missing__(self, data: bytes) -> bytes:
         return b2a_base64(data, newline=False)

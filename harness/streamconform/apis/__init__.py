@@ -46,7 +46,7 @@ APIS: Final[Mapping[str, Api]] = MappingProxyType({name: _load(name) for name in
 
 
 def find_api(name: str) -> Api | None:
-    """Return the API with this name, or the one that a corpus calls by this name; None if there is none."""
+    """Return the API that the suite, or else a corpus, calls by this name; None if there is none."""
     found = APIS.get(name)
     if found is not None:
         return found

@@ -61,12 +61,12 @@ REDUCING: Final = Reducing(
 
 
 def is_terminal(payload: Payload) -> bool:
-    """Return whether it is `message_stop` or an error."""
+    """Return whether the payload is `message_stop` or an error."""
     return payload.get("type") in ("message_stop", "error")
 
 
 def is_settled(payload: Payload) -> bool:
-    """Return whether it is `message_delta` with the stop reason; it also has the final usage."""
+    """Return whether the payload is the `message_delta` with the stop reason and the final usage."""
     return payload.get("type") == "message_delta" and bool(as_object(payload.get("delta")).get("stop_reason"))
 
 

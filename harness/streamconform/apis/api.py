@@ -151,9 +151,9 @@ class CannedReply:
     content_type: str
     write: Writer
     payloads: Callable[[str], Iterable[Json]]
-    """The stream, for a model."""
+    """Returns the payloads of the stream, given the model's name."""
     document: Callable[[str], Json]
-    """The answer without streaming, for a model."""
+    """Returns the non-streaming answer, given the model's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +272,7 @@ class Probing:
     """What `conform probe` can ask a server of this API, and the documents that the server answers with."""
 
     answer: tuple[DocumentField, ...]
-    """The fields of an answer without streaming."""
+    """The fields of a non-streaming answer."""
     error: tuple[DocumentField, ...]
     """The fields of an error document."""
     stop_sequences: Path = ()

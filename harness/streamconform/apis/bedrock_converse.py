@@ -28,7 +28,7 @@ from streamconform.wire.reframe import write_messages
 
 
 def _is_terminal(payload: Payload) -> bool:
-    """Return whether it is `messageStop` or an exception; only these have such members."""
+    """Return whether the payload is `messageStop` or an exception; no other event has these members."""
     return "stopReason" in payload or "message" in payload
 
 

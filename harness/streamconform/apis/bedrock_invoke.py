@@ -28,7 +28,7 @@ from streamconform.wire import eventstream, invoke_stream
 
 
 def _is_terminal(payload: Payload) -> bool:
-    """Return whether it ends Anthropic's stream, or is an exception: only these have text in `message`."""
+    """Return whether the payload ends Anthropic's stream or is an exception, which has text in `message`."""
     return anthropic.is_terminal(payload) or isinstance(payload.get("message"), str)
 
 

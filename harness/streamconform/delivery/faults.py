@@ -29,7 +29,7 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
     "cut-inside-utf8": 4,
     "error-frame": 6,
 }
-"""Maximum faults of each kind per case, 32 in total; they are spread over the possible places."""
+"""Maximum number of faults of each kind per case, 32 in total; they are spread over the possible places."""
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
 """The same for faults that need a connection; there are few stalls, because each one takes time."""
@@ -80,7 +80,7 @@ def derive_faults(
     """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all if `every` is set.
 
     Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
-    no faults, except that an answer without streaming is cut once. The stream is broken once for each pair of
+    no faults, except that a non-streaming answer is cut once. The stream is broken once for each pair of
     types of adjacent frames, so that every transition in the protocol is covered.
     """
     if not case.stream:
@@ -100,7 +100,7 @@ def derive_faults(
 
 
 def _cut_document(case: Case) -> Iterator[BrokenDelivery]:
-    """Yield an answer without streaming, cut in its middle; nothing if it is not a complete JSON answer."""
+    """Yield a non-streaming answer cut in the middle; yield nothing if it is not a complete JSON answer."""
     kind, body = "cut-inside-json", case.cassette.body.strip()
     is_skipped = case.skip is not None and kind in case.skip.faults
     if is_skipped or not body.startswith(b"{") or case.expect.fields["status"] != Literally("complete"):
@@ -227,7 +227,8 @@ def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> Broken
 def _expect_error_type(ending: Ending) -> Leaf:
     if not ending.error_names:
         return Literally(ending.error_type)
-    return AnyOf((ending.error_type, *ending.error_names), "the provider's name, or another one of it")
+    accepted = (ending.error_type, *ending.error_names)
+    return AnyOf(accepted, "the provider's name for the error, or an accepted alternative")
 
 
 def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> BrokenDelivery:
@@ -239,7 +240,7 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
 
 
 def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
-    """Return the expectation for a stream of which `whole` frames arrived, however the rest was lost.
+    """Return the expectation for a stream of which only `whole` frames arrived, however the rest was lost.
 
     `incomplete` and a client's own error are both correct: no provider documents how a client reports a
     break, and raising is safe. If only the terminal event is missing, no content is lost, and `complete`
@@ -253,7 +254,7 @@ def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
 
 
 def _add_failed_reasons(expect: Expectation) -> Leaf:
-    """Return a leaf that accepts the whole stream's stop reason and those of a broken stream."""
+    """Return a leaf that accepts the complete stream's stop reason and the stop reasons of broken streams."""
     values = list_values(expect.fields.get("stop.reason")) or REASONS
     return AnyOf(tuple(dict.fromkeys((*values, *FAILED_REASONS))))
 
@@ -308,7 +309,7 @@ def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str
 def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     """Return the case's own expectation; if a frame with usage was lost, usage and cost may differ.
 
-    In that case, and if the `[DONE]` after it was lost, the stream may also be reported as broken.
+    If such a frame or the final `[DONE]` was lost, the stream may also be reported as broken.
     """
     expect, lost = stream.case.expect, [frame.payload for frame in stream.frames[whole:]]
     fields = dict(expect.fields)
@@ -406,7 +407,7 @@ PLACES: Final[Mapping[str, Callable[[_ParsedStream], list[int]]]] = {
     "reset": _find_before_terminal,
     "stall": _find_before_terminal,
 }
-"""Functions that return the frames at which a fault of each kind is possible."""
+"""For each kind of fault, the function that returns the frames at which it is possible."""
 
 MAKE: Final[Mapping[str, Callable[[_ParsedStream, str, int], BrokenDelivery]]] = {
     "cut-after-frame": _cut_after_frame,
@@ -416,4 +417,4 @@ MAKE: Final[Mapping[str, Callable[[_ParsedStream, str, int], BrokenDelivery]]] =
     "reset": _disconnect,
     "stall": _disconnect,
 }
-"""Functions that create the broken stream of each kind; each kind is also in `PLACES` and `MAX_FAULTS`."""
+"""For each kind of fault in `PLACES` and `MAX_FAULTS`, the function that builds the broken stream."""

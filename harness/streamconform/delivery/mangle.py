@@ -16,14 +16,14 @@ COMMENT: Final = b": keep-alive\n\n"
 
 
 def _use_crlf(body: bytes, api: str) -> bytes:
-    """Return `body` with CR LF as every line end."""
+    """Return `body` with CR LF as its only line ending."""
     # Unused, but all functions in `MANGLERS` have the same signature.
     del api
     return _replace_line_ends(body, b"\r\n")
 
 
 def _use_cr(body: bytes, api: str) -> bytes:
-    """Return `body` with CR as every line end."""
+    """Return `body` with CR as its only line ending."""
     del api
     return _replace_line_ends(body, b"\r")
 

@@ -5,8 +5,8 @@ text and refusals, and thinking without text or signature. Texts (and refusals) 
 joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
 (`find_separators`). A signature ends its text; the number of pieces that the signed text is split into is not
 judged. The order is kept, unless the API's messages have none: a chat message has one text, one thinking text
-and one list of calls, so its readers cannot know where the text stood among the calls, or where one thought
-ended. In these APIs, thoughts without a signature are joined too.
+and one list of calls, so its readers cannot know where the text appeared among the calls, or where one
+thought ended. In these APIs, thoughts without a signature are joined too.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _NULL = Literally(None)
 SEPARATORS: Final = ("phase", "signature")
 """The fields that may distinguish adjacent texts."""
 MAX_PAIRS = 250_000
-"""Limit on expected times received blocks when searching for the best alignment, which takes that many steps;
-above the limit, blocks are paired by position."""
+"""Maximum number of (expected, received) block pairs in the search for the best alignment, which takes one
+step per pair; above it, blocks are paired by position."""
 
 
 def find_separators(
@@ -241,7 +241,7 @@ def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
 
 
 def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
-    """Return the digests, with literal texts converted to digests; other matchers are left out."""
+    """Return the digests, including those computed from literal texts; other matchers are left out."""
     return [
         leaf if isinstance(leaf, Digest) else digest_text(leaf.value)
         for leaf in texts

@@ -31,7 +31,7 @@ REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     "cost": "cost",
     "error": "errors",
 }
-"""The capability that must be claimed so that a path, and all paths below it, are judged."""
+"""The capability that must be claimed for a path, and all paths below it, to be judged."""
 
 _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     f"{type_}.signature": "signatures" for type_ in ("thinking", "text", "tool_call")

@@ -1,6 +1,6 @@
 """Rules for every outcome and every list of events, in every case. Pure.
 
-Each rule returns a message about its first violation, or None. Rules over events apply only if the
+Each rule returns a message about its first violation, or None. Rules for events apply only if the
 implementation claims `events`.
 """
 
@@ -175,7 +175,7 @@ EVENT_RULES: Final[Mapping[str, Rule]] = {
     "every-block-told": check_every_block_told,
     "last-usage": check_last_usage,
 }
-"""The rules over events by the name in their check's path, `invariant.<name>`."""
+"""The rules for events, by the name in their check's path, `invariant.<name>`."""
 
 
 def _agree(in_event: Any, final: Any, absent: Iterable[str] = ()) -> bool:

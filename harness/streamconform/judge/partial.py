@@ -28,8 +28,8 @@ def compare_partial(
     """Yield checks of the content of a stream that broke at the position in `expect.partial`.
 
     Blocks may be missing. Each received block matches one in the whole stream, in order, and its texts are
-    prefixes. An executable call has its complete arguments, and there are at most as many executable calls as
-    had ended. Text that has arrived should be kept.
+    prefixes. An executable call has its complete arguments, and there are no more executable calls than had
+    ended. Text that has arrived should be kept.
     """
     if expect.content is None or expect.partial is None:
         return

@@ -97,7 +97,7 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
 
 
 def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
-    """Return the check that a request names the first answer by the id in that answer's stream."""
+    """Return the check that a request names the first answer by the id in the answer's stream."""
     body = trial.first.case.cassette.body
     # Found by searching the bytes, because the judge parses no streams. Ids are too long to occur by chance.
     is_named = isinstance(name, str) and json.dumps(name).encode() in body
@@ -106,7 +106,7 @@ def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
 
 
 def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
-    """Return the expectation, only the results, for a client that leaves the history to the server."""
+    """Return the expectation for a client that sends only the results, as the server keeps the history."""
     expect, messages = trial.case.request, APIS[trial.case.api].requests.messages
     fields = dict(expect.must.fields)
     history = fields.get(messages)

@@ -37,12 +37,12 @@ EMPTY_ANSWER = Observation(
     [],
     (),
 )
-"""An answer without content, which gets only the checks that every answer gets."""
+"""An answer without content, for which only the checks common to all answers are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailuresContext:
-    """A known-failures file, and what is needed besides the results to find its outdated entries."""
+    """A known-failures file, with the data needed besides the results to find its outdated entries."""
 
     known: KnownFailures
     unmatched: frozenset[int]

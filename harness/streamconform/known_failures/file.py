@@ -131,7 +131,7 @@ def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) 
 
 
 def _find_end(lines: Sequence[str], last: int, indent: int) -> int:
-    """Return the number of the line after an entry, whose lines are indented deeper than its dash."""
+    """Return the number of the line after an entry; an entry's lines are indented deeper than its dash."""
     end = last
     for number in range(last, len(lines)):
         if lines[number].strip():

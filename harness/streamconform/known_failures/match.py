@@ -21,7 +21,7 @@ from streamconform.suite.select import split_pattern
 
 MatchStatus = Literal["matched", "passing", "mismatched", "inconclusive"]
 """How a trial relates to an entry that names it: it fails as the entry says, passes, fails in a different
-way, or is inconclusive, because it differs only at level `may`, or because the check may not have been made.
+way, or is inconclusive (it differs only at level `may`, or the check may not have been made).
 """
 OutdatedKind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
 
@@ -31,8 +31,8 @@ class CheckedPaths(NamedTuple):
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """`certain` plus the paths that depend on the answer, such as those of blocks that a broken stream may
-    lack.
+    """`certain` plus the paths that depend on the answer, such as the paths of blocks that a broken stream
+    may lack.
     """
 
 
@@ -44,7 +44,7 @@ GetPaths = Callable[[TrialResult], CheckedPaths]
 
 @dataclass(frozen=True, slots=True)
 class OutdatedEntry:
-    """An entry, by its index, that is no longer correct."""
+    """An entry that is no longer correct, identified by its index."""
 
     entry: int
     kind: OutdatedKind
@@ -125,7 +125,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
 
 
 def describe_result(result: TrialResult) -> str:
-    """Return the text that an entry's `message` is a prefix of: the worst check, or else the reason."""
+    """Return the text that an entry's `message` must be a prefix of: the worst check, or else the reason."""
     order = ("fail", "warn", "may")
     worst = min(result.checks, key=lambda check: order.index(check.verdict), default=None)
     return result.reason or "" if worst is None else describe_check(worst)

@@ -32,7 +32,7 @@ class Partial:
     """Marks the expectation of a broken stream: any prefix of the content is correct."""
 
     calls_ended: int
-    """Tool calls that had ended before the break; at most this many may be executable."""
+    """Number of tool calls that ended before the break; at most this many may be executable."""
     text_arrived: int = 0
     """Minimum number of characters of text that arrived before the break."""
 
@@ -96,7 +96,7 @@ class Case(CaseHead):
     usage_seen: tuple[Usage, ...] = ()
     models_seen: tuple[str, ...] = ()
     seen_in: str | None = None
-    """The id of a case whose stream is real and has every field of this one."""
+    """The id of a case with a real stream that has every field of this case's stream."""
     skip: Skip | None = None
     stream: bool = True
     """False for a non-streaming answer, in which case the cassette's body is the complete document."""
@@ -109,7 +109,7 @@ CountOrder = Literal["equal", "increasing", "non_decreasing"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The function is called once per input; its results must be non-negative integers in this order."""
+    """The function is called once per input; its results must be non-negative integers with this `order`."""
 
     order: CountOrder
 

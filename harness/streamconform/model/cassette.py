@@ -102,7 +102,7 @@ class Cassette:
     headers: Mapping[str, str]
     body: bytes
     suffix: str
-    """Suffix of the body's file: sse, ndjson, json or eventstream; twin.json for the document of a twin."""
+    """Suffix of the body's file: sse, ndjson, json or eventstream; twin.json for a twin's document."""
     marks: tuple[ChunkMark, ...]
     provenance: Provenance
     twin: bytes | None = None

@@ -34,7 +34,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these values. If some are `preferred`, any of the others is only a warning."""
+    """One of these values. If some are `preferred`, a match with any of the others is only a warning."""
 
     values: tuple[Any, ...]
     why: str | None = None
@@ -69,13 +69,13 @@ Leaf = Literally | Matches | Present | AnyOf | PrefixOf | Digest
 
 
 def digest_text(text: str) -> Digest:
-    """Return the digest of a text, as a single part."""
+    """Return a digest that has the whole text as its only part."""
     # JSON can escape half a surrogate pair, which UTF-8 cannot encode.
     return Digest(((len(text), hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()),))
 
 
 def format_canonical_json(value: Any) -> str:
-    """Return JSON with sorted keys, no spaces, no escapes that JSON does not need, and `1` for `1.0`."""
+    """Return JSON with sorted keys, no spaces, no unnecessary escapes, and `1` for `1.0`."""
     return json.dumps(_unify_numbers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -1,7 +1,7 @@
 """The outcome of a stream, in the normal form (`outcome.v1.json`).
 
-Token buckets are disjoint: None means not reported, 0 reported as zero. Money is decimal text, because floats
-are inexact.
+Token buckets are disjoint: None means not reported; 0 means reported as zero. Money is decimal text, because
+floats are inexact.
 
 `absent` lists the keys that an implementation left out because it does not expose the value. They are None
 here, as for `null`, but `null` means that there is no value, and is judged.
@@ -32,7 +32,7 @@ class Text:
     """Visible text.
 
     `phase` is `commentary` or `final_answer` in the Responses API. `citations` are objects with the keys
-    `source`, `title`, `quote`, `start`, `end` and `data`, each of which may be left out.
+    `source`, `title`, `quote`, `start`, `end` and `data`, all of them optional.
     """
 
     text: str

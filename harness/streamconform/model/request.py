@@ -25,7 +25,7 @@ class JsonText:
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """The value at another path in the body, such as the id that the client gave to a result's call."""
+    """The value at another path in the body, such as the id that the client gave to the call of a result."""
 
     path: str
 

@@ -23,7 +23,7 @@ class ImplementationInfo:
     impl: str
     input: Input
     claims: Mapping[str, tuple[str, ...]] | None = None
-    """The claimed capabilities per API; the key `common` lists those of functions."""
+    """The claimed capabilities per API; the key `common` lists the capabilities for functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("bytewise", "must", "one byte per chunk", ANY),
         Delivery("utf8-split", "must", "a cut inside every multi-byte character", ANY),
         Delivery("random", "must", "cuts at random offsets, from the seed", ANY),
-        Delivery("crlf", "must", "every line end is CR LF", SSE),
+        Delivery("crlf", "must", "every line ends in CR LF", SSE),
         Delivery("comments", "must", "a comment before every frame", SSE),
         Delivery("unknown-event", "must", "additional events of an unknown type"),
         Delivery("unknown-field", "must", "an unknown field in every payload"),
@@ -58,7 +58,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("key-order", "should", "the keys of every object in reverse order"),
         Delivery("multiline-data", "should", "payloads split over several data lines", SSE),
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
-        Delivery("cr", "may", "every line end is CR", SSE),
+        Delivery("cr", "may", "every line ends in CR", SSE),
     )
 }
 
@@ -89,7 +89,7 @@ OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
 """The deliveries of round trips. A few are enough, because round trips judge requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
-"""The deliveries of answers without streaming, which a client reads completely before it parses them."""
+"""The deliveries of non-streaming answers, which a client reads completely before it parses them."""
 
 FAULTS_OVER_HTTP: Final = frozenset({"reset", "stall"})
 """Faults that need a connection."""
@@ -141,7 +141,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The only trial of a case without bytes, with the attributes of a trial that do not depend on bytes."""
+    """The only trial of a case without bytes; has the attributes of `Trial` that do not need bytes."""
 
     case: CallCase
 

@@ -1,4 +1,4 @@
-"""Classify exceptions from several SDKs that libraries do not catch: lost connections and API errors."""
+"""Classify SDK exceptions that libraries do not catch as lost connections or API errors."""
 
 from __future__ import annotations
 

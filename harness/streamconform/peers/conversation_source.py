@@ -130,7 +130,7 @@ DESCRIBE: Final[Mapping[str, Callable[[Mapping[str, Any], str], dict[str, Any]]]
     "langchain": _describe_langchain,
     "pydantic-ai": _describe_pydantic_ai,
 }
-"""The values of the placeholders in the `request` of a peer's snippet, by peer."""
+"""For each peer, the values of the placeholders in its snippet's `request`."""
 LIBRARIES: Final = ("langchain_core", "pydantic_ai")
 WIDTH: Final = 96
 """The width of a line of source; longer values are divided."""

@@ -82,7 +82,7 @@ def format_history(history: PeerHistory) -> str:
 
 
 def describe(entry: FindingHistory, newest: str) -> str:
-    """Return when a bug was introduced and fixed, as the end of a sentence."""
+    """Return the end of a sentence that says when a bug was introduced and fixed."""
     if entry.without is None:
         parts = [f"in every release that can be tested, since {entry.oldest}"]
     else:

@@ -1,4 +1,4 @@
-"""Install a peer into a virtual environment: its pinned releases, with the user's own pip."""
+"""Install a peer's pinned releases into a virtual environment with the user's own pip."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PIP_OPTIONS: Final = ("--no-input", "--disable-pip-version-check")
 INSTALL_COMMAND: Final = (
     *("install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-warn-script-location"),
 )
-"""Only pinned files, verified by digest, and only wheels: an installation never runs a build."""
+"""Only pinned wheels are installed, and their digests are verified; an installation never runs a build."""
 NOT_FOUND: Final = re.compile(
     r"No matching distribution found|Could not find a version|conflicting dependencies", re.IGNORECASE
 )

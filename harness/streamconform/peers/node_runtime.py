@@ -1,4 +1,4 @@
-"""Install, next to the peers, the Node.js that runs them, so that the machine's own is not used."""
+"""Install Node.js next to the peers that run on it, so that the machine's own is not used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def install_runtime(root: Path) -> Path:
         folder = Path(work) / "environment"
         folder.mkdir()
         if not node_package.fill(folder, PINS):
-            raise ImplementationError(f"npm has no package of Node.js {VERSION} for this platform (`{PINS}`)")
+            raise ImplementationError(f"npm has no Node.js {VERSION} package for this platform (`{PINS}`)")
         if not (root / FOLDER).exists():  # another process may have installed it in the meantime
             folder.replace(root / FOLDER)
     program = find_runtime(root)

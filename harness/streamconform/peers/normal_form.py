@@ -141,7 +141,7 @@ def build_outcome(
 
 
 def subtract(total: int | None, *parts: int | None) -> int | None:
-    """Return a token count without its parts (at least 0), because usage buckets are disjoint."""
+    """Return a token count minus its parts (at least 0), because usage buckets are disjoint."""
     return None if total is None else max(total - sum(part or 0 for part in parts), 0)
 
 

@@ -54,7 +54,7 @@ def _read_document(peer: str) -> Mapping[str, Any]:
 
 
 def fill_in(template: str, values: Mapping[str, str]) -> str:
-    """Return `template` with its placeholders replaced; lines with a placeholder without a value are dropped.
+    """Return `template` with its placeholders replaced; lines that need a missing value are dropped.
 
     An empty value keeps the line.
     """

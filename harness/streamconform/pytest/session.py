@@ -90,7 +90,7 @@ class TrialSession:
 
     @property
     def is_strict(self) -> bool:
-        """Return whether warnings are failures, which is so for mutants or if the config file says so."""
+        """Return whether warnings count as failures: for mutants, or if the config file says so."""
         has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
         return has_mutants or bool(self.settings.get("strict", False))
 
@@ -102,7 +102,7 @@ class TrialSession:
             return options.select(self.settings, ids if are_trials else None)
 
     def includes(self, path: str) -> bool:
-        """Return whether the node id `path`, without `conform::`, is a requested id or above or below one."""
+        """Return whether the node id `path`, without `conform::`, is, contains, or is in a requested id."""
         return not self.node_paths or any(
             _is_within(path, requested) or _is_within(requested, path)
             for requested in map(update_id, self.node_paths)

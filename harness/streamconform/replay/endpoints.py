@@ -31,8 +31,8 @@ def match_request(
 ) -> RequestMatch:
     """Return the match of a request with `method` and `target`, the path below the base URL with its query.
 
-    `stream` is the member of the body with that name, or None if it is absent. `document` is whether the
-    cassette is an answer without streaming.
+    `stream` is the member of the body with that name, or None if it is absent. `document` is True if the
+    cassette is a non-streaming answer.
     """
     endpoints = APIS[cassette.api].endpoints
     path = read_target(target).path

@@ -18,7 +18,7 @@ _MAX_REQUESTS: Final = 16
 """Maximum requests to answer per trial; the limit stops clients that retry endlessly."""
 _TOO_MANY_REQUESTS: Final = (
     f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
-    " turn the client's retries off"
+    " disable the client's retries"
 )
 _MAX_STRAYS: Final = 4
 """Maximum requests without a trial to keep."""
@@ -28,7 +28,7 @@ _MAX_SHOWN: Final = 8
 
 @dataclass(slots=True, eq=False)
 class TrialExchange:
-    """A trial in progress: every request gets its answer; a round trip's later requests get the second."""
+    """A trial in progress: each request gets its answer; in round trips, later ones get the second."""
 
     base_url: str
     trial: AnyTrial
@@ -118,12 +118,12 @@ class TrialExchange:
 
     @property
     def is_document(self) -> bool:
-        """Return whether the trial is an answer without streaming."""
+        """Return whether the trial is a non-streaming answer."""
         return isinstance(self.trial, Trial) and not self.trial.case.stream
 
     @property
     def wants_wrong_form(self) -> bool:
-        """Return whether the client requested a stream in a trial of an answer without streaming."""
+        """Return whether the client requested a stream in a trial of a non-streaming answer."""
         return not self.answered and any(reply.note == STREAM_REQUESTED for _, reply in self.requests)
 
     @property

@@ -1,6 +1,6 @@
 """Make replies: the bytes of a trial, how they are sent, and how they end. Pure.
 
-h11 is not used for replies, because it cannot end a body of HTTP/1.1 with the connection.
+h11 is not used for replies, because it cannot end an HTTP/1.1 body by closing the connection.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ STREAM_REQUESTED: Final = (
     "the client requested a stream, but this trial is an answer without streaming: its run has `stream:"
     " false`, so the adapter must call the client's non-streaming function"
 )
-"""The complaint about a request for a stream in a trial of an answer without streaming."""
+"""The complaint about a request for a stream in a trial of a non-streaming answer."""
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _CHUNK_INTERVAL: Final = 0.1
 """Seconds between the chunks of a document; without a pause, one read could return all chunks."""
@@ -156,7 +156,7 @@ def _make_recorded_reply(trial: Trial, request: RequestMatch, accepts: str, time
 
 
 def _make_twin_reply(trial: Trial) -> Reply:
-    """Return the answer without streaming: the twin, or an error if there is none."""
+    """Return the non-streaming answer: the twin, or an error if there is none."""
     cassette = trial.case.cassette
     expected = "a request for a stream"
     if trial.delivery not in DELIVERIES:

@@ -63,7 +63,7 @@ class ReceivedRequest:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether the body exceeded the limit for keeping it, so that it cannot be read."""
+        """Return whether the body exceeded the size that is kept, so that it cannot be decoded."""
         return self.size > len(self.body)
 
     @property

@@ -98,7 +98,7 @@ def _load_renderer(kind: str) -> Callable[..., str]:
 
 
 def write_text(path: str, text: str) -> None:
-    """Write `text` and a line end to `path`, completely or not at all; `-` is stdout. Raises `ReportError`.
+    """Write `text` and a newline to `path`, entirely or not at all; `-` is stdout. Raises `ReportError`.
 
     A path that exists and is not a regular file, such as a pipe or `/dev/null`, is written to, not replaced.
     """

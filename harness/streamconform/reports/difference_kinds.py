@@ -26,7 +26,7 @@ _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
 """Path prefixes of the two outcomes of a round trip, which have the same kinds of differences."""
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
-"""Matches the message of `content.length`, with the types of the expected and of the received blocks."""
+"""Matches the message of `content.length`, with the types of the expected and received blocks."""
 _UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the complete stream: (.*)")
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
 """Block types by precedence: if several are missing, the first one names the difference."""
@@ -175,7 +175,7 @@ def _find_missing_blocks(result: TrialResult) -> dict[int, str]:
 
 
 def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], Counter[str]]:
-    """Return the types of the expected and the received blocks, as far as the checks name them."""
+    """Return the types of the expected and the received blocks that the checks name."""
     texts = [check.message or "", *(other.message or "" for other in result.checks)]
     for text in texts:
         lists = _BLOCK_LISTS.search(text)
@@ -292,7 +292,7 @@ def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
 
 
 def _list_sums(buckets: Sequence[str], result: TrialResult) -> set[int]:
-    """Return the possible sums of `buckets`, both of the expected values and of those the client reports."""
+    """Return the possible sums of `buckets`, of both the expected and the reported values."""
     usage = _get_outcome(result).get("usage")
     reported = usage if isinstance(usage, dict) else {}
     expected = {check.path: check.expected for check in result.checks}

@@ -129,7 +129,7 @@ def _text(block: Block) -> str | None:
 
 
 def _find_block(outcome: Outcome, type_: str, number: int) -> Block | None:
-    """Return block `number` among those of a type; redacted thinking is ignored, as it has no events."""
+    """Return block `number` of its type; redacted thinking does not count, because it has no events."""
     blocks = [block for block in outcome.content if block.type == type_ and not _is_redacted(block)]
     return blocks[number] if number < len(blocks) else None
 

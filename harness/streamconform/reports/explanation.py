@@ -58,7 +58,7 @@ class ExplainedTrial:
     greeting: Greeting
     answer: Answer | Collateral
     framewise: Answer | Collateral | None = None
-    """The answer to the same bytes, one chunk per frame, which shows the frame of each event."""
+    """The answer to the same bytes, sent one frame per chunk to show which frame caused each event."""
     exchange: TrialExchange | None = None
     """The requests that the server received, if the trial ran over HTTP."""
     facts: tuple[Fact, ...] = ()
@@ -76,7 +76,7 @@ class _Judged:
 
 
 def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]:
-    """Yield the explanation; `verbose` shows payloads in full, and the request."""
+    """Yield the explanation; `verbose` adds the request and shows payloads in full."""
     trial = explained.trial
     judged = _judge(explained)
     yield StyledLine(f"{trial.id}  ({trial.case.level})", "bold")
@@ -91,7 +91,7 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
-    """Yield one line per check, those that did not pass last, and then the verdict."""
+    """Yield one line per check, with passed checks first, and then the verdict."""
     return _verdict_lines(_judge(explained), explained.answer)
 
 

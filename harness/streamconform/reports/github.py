@@ -1,4 +1,4 @@
-"""Annotations of a GitHub workflow: `::error title=…::…` on stdout becomes a mark on the run's page."""
+"""GitHub workflow annotations: GitHub shows `::error title=…::…` from stdout on the run's page."""
 
 from __future__ import annotations
 

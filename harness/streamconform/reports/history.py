@@ -28,7 +28,7 @@ class Change:
 
     `kind` is one of:
 
-    - `new`: a new failure: fails now, and passed, was known or did not exist before
+    - `new`: fails now, but passed, was known or did not exist before
     - `fixed`: failed before, listed as known or not, and passes now without being listed
     - `still`: failed before and now
     - `stale`: listed as a known failure now, and passes

@@ -1,7 +1,7 @@
 """The scores of one implementation as JSON, for pages about many implementations. Pure.
 
-A run's results contain a line per trial. This document contains only one word per case, and the causes of the
-failures; it is small enough to commit, and a diff of two versions is readable.
+A run's results contain one line per trial. This document contains only one word per case, and the causes of
+the failures; it is small enough to commit, and a diff of two versions is readable.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_EXAMPLE: Final = 400
 
 
 def render(results: Results, context: PageContext) -> str:
-    """Return a document valid against `scores.v1`; raises `UsageError` for results of several runs."""
+    """Return a document that matches `scores.v1`; raises `UsageError` for results of several runs."""
     header = results.header
     if len(header.implementations) != 1:
         raise UsageError(

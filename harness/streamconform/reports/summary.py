@@ -28,7 +28,7 @@ class Summary:
     trials: int
     cases_failed: int
     failed: int
-    """New failures, adapter errors and timeouts, and under `--strict` warnings."""
+    """New failures, adapter errors, timeouts and, under `--strict`, warnings."""
     adapter_errors: int
     timeouts: int
     """Like `adapter_errors`, this count is part of `failed`."""

@@ -40,7 +40,7 @@ def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
 
 @contextlib.contextmanager
 def interrupt_at_once(seconds: float) -> Iterator[None]:
-    """Raise `CancelledError` inside when a signal arrives, and `TookTooLongError` after `seconds`.
+    """Raise `CancelledError` in the block when a signal arrives, and `TookTooLongError` after `seconds`.
 
     Outside the main thread, and on systems without timers, it has no effect.
     """

@@ -84,7 +84,7 @@ def plan_implementation(
     trials: Sequence[AnyTrial],
     requested_input: Input | None = None,
 ) -> ImplementationPlan:
-    """Divide `trials` into those to run and those to skip, by the implementation's claims.
+    """Divide `trials` into those to run and those to skip, according to the implementation's claims.
 
     Trials that need a different input mode are excluded. Raises `UsageError` if the implementation does not
     support `requested_input`.

@@ -72,7 +72,7 @@ def read(path: Path) -> Results:
 
 
 def _read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of `path`; after a killed run, the last one may lack a line end."""
+    """Yield the lines of `path`; after a killed run, the last one may lack its line ending."""
     try:
         with path.open("rb") as file:
             # Read one byte more than allowed, so that a longer line is detected without reading all of it.

@@ -1,6 +1,7 @@
-"""Limit the size of answers in results: a run has tens of thousands, each of up to 64 MiB.
+"""Limit the size of answers in results: a run has tens of thousands of answers, each up to 64 MiB.
 
-The verdict never depends on these bounds: judging comes first. A result lists the members that were left out.
+The verdict never depends on these limits, because judging comes first. A result lists the members that were
+left out.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def resolve_results(name: str) -> Path:
 
 
 def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
-    """Delete old runs: all but the newest `kept`, those in progress, and the newest of the full suite."""
+    """Delete old runs, except the newest `kept`, runs in progress, and the newest run of the full suite."""
     folders = _list_runs(root)
     old = folders[:-kept]
     if not old:
@@ -138,7 +138,7 @@ def _list_runs(root: Path) -> list[Path]:
 
 
 def _is_full(path: Path) -> bool:
-    """Return whether the results at `path` are those of a completed run of the full suite."""
+    """Return whether `path` holds the results of a completed run of the full suite."""
     try:
         first, last = _read_ends(path)
         selection = json.loads(first)["selection"]

@@ -1,7 +1,7 @@
 """Decide which streams a vendor's client is judged on: those that the vendor may send. Pure.
 
 Many vendors offer another vendor's API with limits of their own. A client written for one vendor does not
-promise to read the streams of the others, so rejecting those is not a bug.
+promise to read other vendors' streams, so rejecting those is not a bug.
 """
 
 from __future__ import annotations

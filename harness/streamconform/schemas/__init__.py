@@ -104,8 +104,7 @@ def _build_acceptor(name: str, definition: str | None) -> jsonschema_rs.Draft202
 def accepts(name: str, value: Any, definition: str | None = None) -> bool:
     """Return whether `value` certainly matches the schema `name`, or one of its `$defs`.
 
-    False does not mean that it is invalid: the rules are those for files that people write, which are
-    stricter.
+    False does not mean that it is invalid: the stricter rules for files that people write apply.
     """
     try:
         return _build_acceptor(name, definition).is_valid(_replace_whole_floats(value))
@@ -144,7 +143,7 @@ def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[Validat
 
 
 def _compile_pattern(value: Any) -> bool:
-    """Return True; raises the error of `re` if `value` is a string but not a regular expression."""
+    """Return True; raises `re.error` if `value` is a string but not a regular expression."""
     return not isinstance(value, str) or re.compile(value) is not None
 
 
@@ -205,7 +204,7 @@ def _list_unknown_keys(error: ValidationError) -> list[str]:
 
 
 def _describe_error(error: ValidationError) -> str:
-    """Return a short message for a person, with the expected value."""
+    """Return a short message for human readers that states the expected value."""
     match error.validator:
         case "enum":
             choices = ", ".join("null" if c is None else f"`{c}`" for c in _untyped(error.validator_value))
@@ -232,7 +231,7 @@ def _describe_error(error: ValidationError) -> str:
 
 
 def _untyped(value: Any) -> Any:
-    """Return `value` untyped: the library declares optional some attributes that errors always have."""
+    """Return `value` untyped: the library declares some attributes as optional that every error has."""
     return value
 
 

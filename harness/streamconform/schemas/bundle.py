@@ -14,7 +14,7 @@ _Target = tuple[str, str | None]
 
 
 def bundle_schema(name: str) -> dict[str, Any]:
-    """Return the schema `name` with every definition that it refers to among its own `$defs`.
+    """Return the schema `name`, with every definition that it refers to copied into its own `$defs`.
 
     Definitions from other schemas are prefixed with the schema's name. The bundle accepts the same values as
     the original, but is written for generators: they name types after titles, so titles of definitions become

@@ -38,7 +38,7 @@ class Catalog:
     def list_ids(self, apis: Collection[str] = (), patterns: Collection[str] = ()) -> tuple[str, ...]:
         """Return the ids in files that may have a case in `apis` (any if empty) matching one of `patterns`.
 
-        `patterns` are those of `-k`; if there are none, all cases match.
+        `patterns` come from `-k`; if there are none, all cases match.
         """
         return self.read_ids(
             path

@@ -59,7 +59,7 @@ class Evidence:
 
 
 def read_evidence(specs: Path, api: str) -> Evidence:
-    """Return the evidence of `api` and the shared facts; files that do not exist are empty.
+    """Return the evidence of `api` and the shared facts; a missing file counts as empty.
 
     Raises `SourceError` with every problem of both files.
     """
@@ -104,7 +104,7 @@ def read_evidence(specs: Path, api: str) -> Evidence:
 
 
 def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, ...]]:
-    """Return the facts of each case by its id; unreadable ones are left out, because lint reports them."""
+    """Return each case's facts by case id; unreadable facts are left out, because lint reports them."""
     by_api: dict[str, Mapping[str, Fact]] = {}
     facts = {}
     for case in cases:

@@ -105,7 +105,7 @@ def _expand_round_trip(case: RoundTripCase, names: Iterable[str], seed: int) -> 
 
 
 def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
-    """Return the trial of one answer of a round trip."""
+    """Return the trial for one answer of a round trip."""
     framed = APIS[answer.api].detect_framing(answer.cassette.status, answer.cassette.body)
     chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
     return Trial(answer, name, lower_level(answer.level, find_delivery_level(answer.api, name)), chunks)
@@ -118,7 +118,7 @@ def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> I
 
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
-    """Return the trial of a round trip in the delivery `name`; raises `SelectionError` if there is none."""
+    """Return a round trip's trial with the delivery `name`; raises `SelectionError` if there is none."""
     name = get_current_name(name)
     trial = next(_expand_round_trip(case, (name,), seed), None)
     if trial is None:
@@ -128,7 +128,7 @@ def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
 
 
 def make_trial(case: Case, name: str, seed: int) -> Trial:
-    """Return the trial of a case in the delivery or fault `name`, for any input mode.
+    """Return a case's trial with the delivery or fault `name`, for any input mode.
 
     A fault without a frame number is the one that `--faults one` selects. Raises `SelectionError` if the case
     has no such trial.
@@ -159,7 +159,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
 
 
 def find_delivery_level(api: str, name: str) -> Level:
-    """Return a delivery's level: the API's for unknown events and fields, otherwise that in `DELIVERIES`."""
+    """Return a delivery's level: the API's own for unknown events and fields, otherwise from `DELIVERIES`."""
     extensions = APIS[api].extensions
     match name:
         case "unknown-event":

@@ -73,7 +73,7 @@ def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list
 
 
 def _find_cassettes(specs: Path, sources: Sources) -> Path:
-    """Return the `cassettes` folder next to the `specs` folder; if there is none, the one in `sources`."""
+    """Return the `cassettes` folder next to `specs` if there is one, otherwise `sources.cassettes`."""
     beside = specs.parent / "cassettes"
     return beside if beside.is_dir() else sources.cassettes
 

@@ -105,8 +105,7 @@ def _report_unknown(sources: Sources, cassette: Cassette, unknown: list[Shape]) 
     more = f" and {rest} more" if rest > 0 else ""
     table = sources.specs / FOLDER / f"{cassette.api}.yaml"
     message = (
-        f"no real stream and no official type has {shown}{more}; correct the stream, or explain it in"
-        f" `{table}`"
+        f"no real stream or official type has {shown}{more}; correct the stream, or explain it in `{table}`"
     )
     return Problem(str(sources.cassettes / cassette.api / f"{cassette.name}.yaml"), None, message)
 

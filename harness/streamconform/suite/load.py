@@ -266,10 +266,10 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
         yield document.problem(("topic",), message)
     topic = spec["topic"] if source is None else pulled.make_topic(source["name"])
     if spec["topic"] != topic:
-        message = f"the topic of the recordings of `{source['name']}` is `{topic}`"
+        message = f"recordings of `{source['name']}` must have the topic `{topic}`"
         yield document.problem(("topic",), message)
     if source is not None and spec.get("kind", _DEFAULT_KIND) != _DEFAULT_KIND:
-        yield document.problem(("kind",), f"pulled recordings are of kind `{_DEFAULT_KIND}`")
+        yield document.problem(("kind",), f"pulled recordings must be of kind `{_DEFAULT_KIND}`")
     for i, entry in enumerate(spec["cases"]):
         if "cassette" in entry and isinstance(entry["cassette"], Mapping) != (source is not None):
             needed = "{file, entry, sha256}" if source is not None else "a name, without `source`"

@@ -36,7 +36,7 @@ class Profile:
 
 
 def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
-    """Return the profile `name` of the folder `specs`; `ids` are the ids of all cases.
+    """Return the profile `name` in the folder `specs`; `ids` are the ids of all cases.
 
     If there is no file of that name, the newest frozen `NAME-YEAR.NUMBER` is returned. For `next`, all
     profiles are read. Raises `SelectionError` for an unknown name, and `SourceError` with every problem in

@@ -17,7 +17,7 @@ from streamconform.model.cassette import Cassette, Pulled, Request
 from streamconform.suite import cassettes
 
 PREFIX: Final = "recorded-"
-"""The prefix of topics, and so of file names, that is reserved for specs about pulled recordings."""
+"""The prefix of topics (and therefore of file names) that is reserved for specs about pulled recordings."""
 NOT_PULLED: Final = "run `conform corpus pull all`"
 """The reason for skipping a case whose recording is not in the cache."""
 _MENTION: Final = re.compile(rf"(^|/){PREFIX}")
@@ -36,7 +36,7 @@ def make_topic(source: str) -> str:
 def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) -> Cassette | None:
     """Return the recording `name` of a source, or None if the source was not pulled.
 
-    Raises `SourceError` if the recording is missing, damaged, or not the one with the digest `sha256`.
+    Raises `SourceError` if the recording is missing, damaged, or does not have the digest `sha256`.
     """
     source, _, version = origin.source.partition(" ")
     folder = corpus / f"{source}-{version}"

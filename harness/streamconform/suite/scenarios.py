@@ -50,7 +50,7 @@ class Scenario:
     needs: tuple[str, ...] = ()
     """Fields of `Probing` that an API must have."""
     twice: bool = False
-    """Whether to repeat the request and also record that answer; its prompt may come from a cache."""
+    """Whether to repeat the request and record the second answer too; its prompt may come from a cache."""
     error: bool = False
     """Whether providers reject the request; a server with one model may ignore the model's name."""
     probed: bool = False

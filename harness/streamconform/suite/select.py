@@ -94,7 +94,7 @@ def may_match_file(pattern: str, prefix: str) -> bool:
 
 
 def select_names(names: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
-    """Return the deliveries and faults, faults without the frame number, whose trials may match a pattern."""
+    """Return the deliveries, and the faults without frame numbers, whose trials may match a pattern."""
     return tuple(
         name
         for name in names
@@ -207,7 +207,7 @@ def find_id(name: str, ids: Sequence[str]) -> str:
 
 
 def suggest_cases(pattern: str, ids: Sequence[str]) -> str:
-    """Return the end of a message that names the case ids closest to `pattern`, or how to list all ids."""
+    """Return the end of a message: the case ids closest to `pattern`, or how to list all ids."""
     similar = _find_similar_ids(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
     return f"; closest cases: {_format_names(similar)}" if similar else "; `conform list` shows the ids"
 

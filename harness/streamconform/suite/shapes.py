@@ -1,7 +1,7 @@
 """The shapes of streams: their events, fields, types, enum values, and orders of events.
 
 Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json` lists the
-shapes of real streams, and those of authored streams that the provider's own types describe; `python -m
+shapes of real streams, plus shapes of authored streams that the provider's own types describe; `python -m
 tests.corpus.write_shapes` writes it. `specs/shapes/<api>.yaml` explains all others.
 """
 
@@ -93,7 +93,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Explains shapes of an API's authored streams that are in no real stream and no official type."""
+    """Explains shapes of an API's authored streams that are in no real stream or official type."""
 
     patterns: tuple[str, ...]
     """Patterns that must match a complete shape, as printed; `*` stands for any text."""

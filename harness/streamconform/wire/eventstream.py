@@ -1,7 +1,7 @@
 """Split and write AWS binary event streams (https://smithy.io/2.0/aws/amazon-eventstream.html).
 
-A message consists of two lengths and their checksum, headers, a payload, and a checksum of everything before.
-The harness uses this implementation, which reads a complete body at once.
+A message consists of two lengths and their checksum, headers, a payload, and a checksum of everything before
+it. The harness uses this implementation, which reads a complete body at once.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _SIZED_TYPES: Final = frozenset({6, _STRING_TYPE})
 """Types whose value is preceded by its two-byte length: byte array, string."""
 
 _NAME_HEADERS: Final = (":event-type", ":exception-type", ":error-code")
-"""The headers that contain a message's name: that of an event, a modeled error, or any other error."""
+"""The headers that name the event, the modeled error, or any other error in a message."""
 
 Kind = Literal["event", "exception"]
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the messages of `body` up to the first that is cut or corrupt.
+    """Return the messages of `body` before the first that is cut or corrupt.
 
-    After a wrong checksum or length, the next message cannot be located, and by the specification the stream
-    ends there. A message without a payload is a frame too, since an error may have only headers.
+    After a wrong checksum or length, the next message cannot be located, and the specification says that the
+    stream ends there. A message without a payload is a frame too, since an error may have only headers.
     """
     frames = []
     start = 0

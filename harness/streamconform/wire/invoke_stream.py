@@ -23,7 +23,7 @@ _BYTES: Final = b'"bytes"'
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the messages of `body` up to the first that is cut or corrupt, with the model's events decoded.
+    """Return the messages of `body` before the first that is cut or corrupt, with the model's events decoded.
 
     The `value` of such a frame is the span of the base64 text.
     """

@@ -1,6 +1,6 @@
 """Split a JSON array that is streamed element by element, and write one element.
 
-Google's `streamGenerateContent` answers in this form without `alt=sse`: `[{…}` `,` newline `{…}` `]`.
+Google's `streamGenerateContent` uses this form, `[{…}` `,` newline `{…}` `]`, unless asked for `alt=sse`.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def write_events(payloads: Iterable[bytes]) -> bytes:
 
 
 def write_events_and_done(payloads: Iterable[bytes]) -> bytes:
-    """Return SSE events without names, and `[DONE]` after them."""
+    """Return SSE events without names, followed by `[DONE]`."""
     return write_events(payloads) + sse.encode_event(b"[DONE]", None)
 
 
@@ -72,7 +72,7 @@ def write_messages(payloads: Iterable[bytes]) -> bytes:
 
 
 def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
-    """Return the source text of the only value in `payload`, and its member's name."""
+    """Return the source text of the only value in `payload`, and the name of its member."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
         raise NotPayloadError(

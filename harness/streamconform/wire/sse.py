@@ -16,7 +16,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class SseLine(NamedTuple):
-    """A line: `body[start:stop]` is its text, `body[stop:end]` its line end (empty at the body's end)."""
+    """A line: `body[start:stop]` is its text, `body[stop:end]` its line ending (empty at the body's end)."""
 
     start: int
     stop: int
@@ -24,7 +24,7 @@ class SseLine(NamedTuple):
 
 
 def split_lines(body: bytes) -> Iterator[SseLine]:
-    """Yield the lines of `body`; line ends are LF, CR LF and CR."""
+    """Yield the lines of `body`, which end in LF, CR LF, or CR."""
     position = len(BOM) if body.startswith(BOM) else 0
     # This is the method of `bytes`; that of `str` splits at more characters.
     for line in body[position:].splitlines(keepends=True):
@@ -56,7 +56,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
 
 
 def encode_event(payload: bytes, name: str | None) -> bytes:
-    """Return one event with LF line ends."""
+    """Return one event with LF line endings."""
     name_line = b"" if name is None else b"event: " + name.encode() + b"\n"
     return name_line + b"data: " + payload + b"\n\n"
 

@@ -21,7 +21,7 @@ def _get_shared_client() -> anthropic.AnthropicBedrock:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.create(stream=True)`, or of the message without streaming."""
+    """Return the outcome of `messages.create(stream=True)`, or of the non-streaming message."""
     client = _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
     return read_answer(client, run, _describe_error)
 

@@ -28,7 +28,7 @@ from streamconform.peers.normal_form import (
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.create(stream=True)`, or of the message without streaming."""
+    """Return the outcome of `messages.create(stream=True)`, or of the non-streaming message."""
     return read_answer(get_client(run), run, describe_error)
 
 

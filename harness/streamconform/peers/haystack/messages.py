@@ -8,7 +8,7 @@ from streamconform.peers.normal_form import Block, append_text, build_call, get,
 
 
 def convert_message(message: Any, chunks: list[Any], *, complete: bool) -> list[Block]:
-    """Return the blocks of a message; chunks show the positions of its calls, and the message their order."""
+    """Return the blocks of a message, with its calls in order, at the positions that the chunks show."""
     order = [key for chunk in chunks for key in _find_keys(chunk)]
     placed: list[tuple[int, Block]] = []
     if message.reasoning:
@@ -39,7 +39,7 @@ def _find_keys(chunk: Any) -> list[str]:
 
 
 def add_up_chunks(chunks: list[Any]) -> list[Block]:
-    """Return the blocks of an answer for which the library built no message, so its calls did not end."""
+    """Return the blocks of an answer for which the library built no message; its calls are unfinished."""
     content: list[Block] = []
     calls: dict[int, Block] = {}
     for chunk in chunks:

@@ -32,7 +32,7 @@ TEXT_APIS: Final = ("openai-chat", "ollama-chat", "cohere-chat")
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> AIMessage:
-    """Return the message of an answer from `api`; `model` is the default if the answer names none."""
+    """Return the message for an answer from `api`; `model` is used if the answer names none."""
     key = "encrypted_content" if api == "openai-responses" else "signature"
     blocks = [_convert_block(block, key) for block in message["content"]]
     provider = {"model_provider": PROVIDERS[api], "model_name": message.get("model", model)}
@@ -93,5 +93,5 @@ def _build_non_standard(value: Any) -> dict[str, Any]:
 
 
 def _build_extras(block: AnswerBlock, key: str) -> dict[str, Any]:
-    """Return the field with a block's signature; no field if it has none."""
+    """Return the field with a block's signature, or no field if the block has none."""
     return {"extras": {key: block["signature"]}} if block.get("signature") else {}

@@ -21,7 +21,7 @@ CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "short": {"type": "ephemeral"},
     "long": {"type": "ephemeral", "ttl": "1h"},
 }
-"""Anthropic's `cache_control`, by a conversation's `cache`."""
+"""Anthropic's `cache_control` for each value of a conversation's `cache`."""
 
 
 def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:

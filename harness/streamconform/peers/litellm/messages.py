@@ -1,7 +1,8 @@
 """Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
 An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
-`thought_signature` on calls, server tools in `provider_specific_fields`. No result can be marked as failed.
+`thought_signature` on calls, server tools in `provider_specific_fields`. This form cannot mark a tool result
+as failed.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[M
 
 
 def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:
-    """Return an answer; Gemini's signatures are in a list, and those of calls are also on the calls."""
+    """Return an answer; Gemini's signatures are in a list, and a call's signature is also on the call."""
     message: Message = {"role": "assistant", "content": _join_text(blocks, "text") or None}
     if refusal := _join_text(blocks, "refusal"):
         message["refusal"] = refusal

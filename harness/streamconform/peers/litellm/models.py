@@ -44,7 +44,7 @@ def build_arguments(run: Any) -> dict[str, Any]:
 
 
 def _build_prompt(run: Any) -> dict[str, Any]:
-    """Return the arguments of a conversation, or a request's last prompt and its tools."""
+    """Return the arguments for a conversation, or for the last prompt and the tools of a request."""
     if run.conversation is not None:
         return settings.build_arguments(run.conversation, run.api)
     tools = [

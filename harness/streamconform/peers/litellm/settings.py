@@ -15,12 +15,12 @@ HOST_PREFIXES: Final[Mapping[str, str]] = {
 }
 """Hosts of the Chat Completions API, each with its own prefix in LiteLLM."""
 CACHE_RETENTIONS: Final[Mapping[str, str]] = {"long": "24h"}
-"""OpenAI's `prompt_cache_retention`, by a conversation's `cache`."""
+"""OpenAI's `prompt_cache_retention` for each value of a conversation's `cache`."""
 CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "short": {"type": "ephemeral"},
     "long": {"type": "ephemeral", "ttl": "1h"},
 }
-"""The `cache_control` of Anthropic and Bedrock, by a conversation's `cache`."""
+"""Anthropic's and Bedrock's `cache_control` for each value of a conversation's `cache`."""
 SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
 """Options with the same name in LiteLLM and in conversations."""
 
@@ -52,7 +52,7 @@ def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]
 
 
 def get_prefix(conversation: Mapping[str, Any] | None, default: str) -> str:
-    """Return the prefix of the model's name: that of the conversation's host, if LiteLLM has one."""
+    """Return the model name's prefix: LiteLLM's prefix for the conversation's host, or else `default`."""
     host = (conversation or {}).get("facts", {}).get("host", "")
     return HOST_PREFIXES.get(host, default) if default == "openai" else default
 

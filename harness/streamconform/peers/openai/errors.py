@@ -15,7 +15,7 @@ from streamconform.peers.normal_form import TIMEOUT_SECONDS, Error, describe_exc
 
 @cache
 def _get_shared_client(api_key: str) -> openai.OpenAI:
-    """Return the one client of all runs: loading the certificates takes longer than a run."""
+    """Return the one client that all runs share: loading the certificates takes longer than a run."""
     return openai.OpenAI(api_key=api_key, max_retries=0, timeout=TIMEOUT_SECONDS)
 
 

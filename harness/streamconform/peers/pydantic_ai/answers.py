@@ -35,7 +35,7 @@ NATIVE_TOOLS: Final[Mapping[str, str]] = {
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
-    """Return the response of an answer; `api` and `model` are the defaults if the answer names none."""
+    """Return the response for an answer; `api` and `model` are used if the answer names none."""
     provider = PROVIDERS[message.get("api", api)]
     parts = [part for block in message["content"] if (part := _convert_block(block, provider)) is not None]
     return messages.ModelResponse(

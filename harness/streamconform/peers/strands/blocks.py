@@ -35,7 +35,7 @@ def has_whole_arguments(call: Block, stream: list[Any]) -> bool:
 
 
 def convert_block(block: Mapping[str, Any]) -> Block:
-    """Return a block of the message, whose calls have parsed arguments, even if they are a string."""
+    """Return a block of the message; a call's arguments are already parsed, even if they are a string."""
     converted = events.convert_block(block)
     arguments = get(block, "toolUse", "input")
     if isinstance(arguments, str):
@@ -45,9 +45,9 @@ def convert_block(block: Mapping[str, Any]) -> Block:
 
 
 def move_signatures(content: list[Block]) -> list[Block]:
-    """Move signatures from the empty reasoning blocks that Strands puts them into, to the texts before.
+    """Move each signature from the empty reasoning block that Strands puts it in to the text before it.
 
-    A signature that no text precedes belongs to a tool that the provider ran; it is dropped.
+    A signature without text before it belongs to a tool that the provider ran; it is dropped.
     """
     moved: list[Block] = []
     for block in content:

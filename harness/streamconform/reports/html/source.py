@@ -64,7 +64,7 @@ def read_suite(results: Results) -> Suite:
     # A user's own specs have no release.
     if header.version != __version__ and not specs_setting:
         problem = (
-            f"the run used streamconform {escape_line(header.version)}, but this page with"
-            f" {__version__}, whose cases and wires it shows"
+            f"the run used streamconform {escape_line(header.version)}, but this page shows the cases"
+            f" and wires of {__version__}"
         )
     return Suite({case.id: case for case in cases}, problem, find_facts(specs, cases))

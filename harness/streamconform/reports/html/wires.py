@@ -26,7 +26,7 @@ MAX_INPUT: Final = 64 * 1024
 
 
 def wire_to_json(trial: Trial) -> dict[str, Any]:
-    """Return the bytes of `trial` and how they are framed; `size` and `count` are those of the whole body.
+    """Return the bytes of `trial` and how they are framed; `size` and `count` describe the whole body.
 
     A frame is `[start, end, payload start, payload end, event]`. If the payload is not one contiguous piece
     of the body, both payload offsets are null, and the payload follows as base64. `chunks` are the offsets at

@@ -163,7 +163,7 @@ def _link_implementations(header: Header, anchors: Sequence[str]) -> list[str]:
 
 
 def _make_anchors(header: Header) -> tuple[str, ...]:
-    """Return a unique anchor for each implementation's section; `of-` distinguishes them from the APIs'."""
+    """Return a unique anchor for each implementation's section; `of-` avoids clashes with API anchors."""
     anchors: list[str] = []
     for number, name in enumerate(name_implementations(header)):
         anchor = f"of-{make_slug(name)}"

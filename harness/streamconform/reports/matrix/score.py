@@ -1,8 +1,8 @@
 """Score the cases in each column of the matrix. Pure.
 
-The unit is the case. The result of its delivery `as-is` counts in the column of each of its tags. If that
-passes, the result of its other deliveries counts under `framing`, and that of its faults under `truncation`;
-a case that fails anyway reveals nothing about these.
+The unit is the case. The result of its delivery `as-is` counts in the column of each of its tags. If `as-is`
+passes, the case's other deliveries count under `framing`, and its faults under `truncation`; a case that
+fails anyway reveals nothing about these.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _make_row(
 
 
 def _blank_unclaimed(row: MatrixRow, info: ImplementationInfo) -> MatrixRow:
-    """Return `row` with all cases skipped in columns whose capability the implementation does not claim."""
+    """Return `row` with every case counted as skipped in columns whose capability is not claimed."""
     if info.claims is None:
         return row
     claims = info.claims.get(row.api, ())

@@ -70,7 +70,7 @@ def render_section(
 
 
 def _count_failures(row: MatrixRow) -> str:
-    """Return the number of cases judged, of those failing in `as-is`, and of those failing only elsewhere."""
+    """Return the numbers of cases that were judged, that fail in `as-is`, and that fail only elsewhere."""
     as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     with_faults = {trial.case for trial in row.failing if is_fault(trial)}
     other_deliveries = {trial.case for trial in row.failing} - as_is - with_faults
