@@ -13,7 +13,7 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError
 from streamconform.tools.record.importers.exchange import ImportedExchange, SkippedExchange
 
-RECIPE: Final = "conform import of flows of mitmproxy, transfer encoding removed"
+RECIPE: Final = "Imported from mitmproxy flows with `conform import`; transfer encoding removed"
 LENGTH: Final = re.compile(rb"(\d{1,9}):")
 START: Final = re.compile(rb"\d{1,9}:\d{1,9}:")
 MAX_DEPTH: Final = 32

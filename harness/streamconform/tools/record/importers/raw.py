@@ -39,7 +39,7 @@ def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
     form = "with its headers (`curl -i`)" if headers else "without headers"
     return ImportedExchange(
         origin=path.name,
-        recipe=f"conform import of a body {form}",
+        recipe=f"Imported with `conform import` from a body {form}",
         status=status,
         headers=headers,
         body=body,
@@ -78,7 +78,7 @@ def _join_texts(path: Path, data: bytes) -> ImportedExchange:
         pieces.append(piece)
     return ImportedExchange(
         origin=path.name,
-        recipe="conform import of chunks, one JSON string per line",
+        recipe="Imported with `conform import` from chunks, one JSON string per line",
         body="".join(pieces).encode("utf-8", "surrogatepass"),
     )
 
@@ -90,7 +90,7 @@ def _read_payloads(path: Path, data: bytes, api: str) -> ImportedExchange:
         raise _make_error(path, str(error)) from error
     return ImportedExchange(
         origin=path.name,
-        recipe=f"conform import of one payload per line, with the framing of {api} restored",
+        recipe=f"Imported with `conform import` from one payload per line; framing of {api} restored",
         body=body,
     )
 

@@ -23,7 +23,7 @@ from streamconform.tools.record.importers.exchange import ImportedExchange, Skip
 MAX_DEPTH: Final = 64
 MAX_EVENTS: Final = 2_000_000
 SUFFIXES: Final = (".yaml", ".yml")
-RECIPE: Final = "conform import of a vcrpy cassette, content coding and transfer encoding removed"
+RECIPE: Final = "Imported from a vcrpy cassette with `conform import`; content and transfer encodings removed"
 BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError, yaml.YAMLError)
 """Exceptions that vcrpy raises for files that it did not write."""
 
