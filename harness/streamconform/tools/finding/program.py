@@ -28,7 +28,7 @@ BYTEWISE: Final = "bytewise"
 CUT_DELIVERIES: Final = (BYTEWISE, "utf8-split", "random")
 """Deliveries whose effect depends on how the stream is divided into network reads."""
 TIMED: Final = "timed"
-"""How a stream is sent if the bug is a delay: with pauses between network reads, whose times are printed."""
+"""How to send a stream if the bug is a delay: with pauses between pieces; the program prints times."""
 UNSUPPORTED: Final = ("gzip", "reset", "stall")
 """Deliveries and faults that a short server cannot reproduce."""
 PYTHON: Final = """\
@@ -215,7 +215,7 @@ def _split_lines(trial: Trial) -> Iterator[bytes]:
 
 
 def _format_pieces(pieces: Sequence[bytes], language: str) -> str:
-    """Return an ASCII literal per piece; in JavaScript, each character of it is a byte."""
+    """Return one ASCII literal per piece; in JavaScript, each character of a literal represents one byte."""
     if language == "javascript":
         return "\n".join(f"  {json.dumps(piece.decode('latin-1'))}," for piece in pieces if piece)
     return "\n".join(f"    {piece!r}," for piece in pieces if piece)
