@@ -78,7 +78,7 @@ def skip_without_step(suffix: str) -> Callable[[Transcript], str | None]:
 
 
 def check_greeting(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield the problems with the greeting, except those with its claims."""
+    """Yield the problems with the greeting, other than problems with its claims."""
     hello, error = transcript.greeting.parsed
     if hello is None:
         yield SmokeProblem(error)
