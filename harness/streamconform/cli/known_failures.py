@@ -224,7 +224,7 @@ def _make_new_files(
             yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
         elif not known_files:
             raise UsageError(
-                f"`--update-known-failures`: no file applies only to `{impl}`; pass a folder, or such a file"
+                f"`--update-known-failures`: no file applies only to `{impl}`; pass one, or a folder"
             )
 
 

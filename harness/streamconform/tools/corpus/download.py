@@ -1,4 +1,4 @@
-"""Fetch a source distribution with the user's own pip, including its index, proxy, certificates and cache.
+"""Fetch a source distribution with the user's own pip and its index, proxy, certificates and cache.
 
 No downloaded code is run: pip's hash-checking mode rejects any file with a different digest before unpacking
 it, nothing else is downloaded, and pip finds our build backend in place of the archive's.

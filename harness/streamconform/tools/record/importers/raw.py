@@ -74,7 +74,7 @@ def _join_texts(path: Path, data: bytes) -> ImportedExchange:
         except (ValueError, RecursionError):
             piece = None
         if not isinstance(piece, str):
-            raise _make_error(path, f"line {number} is not a JSON string, as the first one is")
+            raise _make_error(path, f"line {number} is not a JSON string, unlike the first line")
         pieces.append(piece)
     return ImportedExchange(
         origin=path.name,

@@ -153,7 +153,7 @@ def find_line(error: BaseException) -> int | None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the first line of the message of one of `BROKEN`."""
+    """Return the first line of the error's message; the error is one of `BROKEN`."""
     if isinstance(error, KeyError):
         return f"missing {error}"
     return (str(error) or type(error).__name__).partition("\n")[0].strip()[:200]
