@@ -199,7 +199,7 @@ def test_a_profile_with_mistakes_is_refused_with_their_lines(profiled):
         (("--shard", "half"), "expected K/N"),
         (("--level", "shall"), "'shall' is not one of"),
         (("--faults", "some"), "'some' is not one of"),
-        (("--level", "must", "-k", f"{TOPIC}@cr", "--deliver", "full"), "leave no trial"),
+        (("--level", "must", "-k", f"{TOPIC}@cr", "--deliver", "full"), "leave no trials"),
     ],
 )
 def test_a_selection_that_cannot_be_is_one_clear_message(project, words, said):

@@ -181,7 +181,7 @@ MISTAKES = [
         "money",
         change_outcome("value['cost'] = value['cost'] and {'total': 0.25}"),
         "outcome",
-        'outcome.cost.total is 0.25; expected a string or null; write decimal text, such as "0.002871"',
+        'outcome.cost.total is 0.25; expected a string or null; write a decimal string, such as "0.002871"',
     ),
     Mistake(
         "tokens",

@@ -40,7 +40,7 @@ def test_a_stream_that_was_cut_gives_what_came_and_says_so(encoding):
     whole = gzip.compress(noise, 0) if encoding == "gzip" else brotli.compress(noise, quality=0)
     found = decode_body(whole[:-20], encoding)
     assert noise.startswith(found.body)
-    assert found.note == f"The {encoding} data is truncated: the recording was cut."
+    assert found.note == f"The {encoding} data is truncated: the recording was cut short."
 
 
 def test_what_is_neither_text_nor_in_its_coding_is_told():

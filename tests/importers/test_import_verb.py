@@ -138,7 +138,7 @@ WRONG = {
     "no api": (("empty.sse",), "cannot detect the API from its frames; pass --api"),
     "wrong api": (
         ("incident.sse", "--api", "openai-chat"),
-        "it is not of openai-chat: 7 frames, none of openai-chat; it looks like anthropic-messages",
+        "its API is not openai-chat: 0 of 7 frames match; it looks like anthropic-messages",
     ),
     "no file": (("nothing.sse", *API), "cannot be read"),
     "one name for two": (("incident.sse", "incident.sse", *API, "--name", "a"), "one by one"),

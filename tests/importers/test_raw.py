@@ -70,7 +70,7 @@ def test_payloads_get_the_framing_of_their_api_back():
     made = cassette(lines + "\n\n", "stripped.jsonl")
     assert made.body == BODY
     assert made.suffix == "sse"
-    assert "with the framing of" in made.provenance.recipe
+    assert "; framing of" in made.provenance.recipe
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_secrets_are_also_replaced_in_the_events_of_a_model():
 
 WRONG = {
     "no api": ("a.jsonl", b'{"x":1}', None, "cannot detect the API from the first payload; pass --api"),
-    "no string": ("a.jsonl", b'"data: 1"\n7\n', None, "line 2 is not a JSON string, as the first one is"),
+    "no string": ("a.jsonl", b'"data: 1"\n7\n', None, "line 2 is not a JSON string, unlike the first line"),
     "no end of headers": (
         "a.txt",
         b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n",

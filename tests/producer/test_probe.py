@@ -325,7 +325,7 @@ def test_the_key_is_sent_and_never_stored(tmp_path, probe, monkeypatch):
 
 USAGE_ERRORS: list[tuple[tuple[str, ...], str]] = [
     (("ftp://127.0.0.1", "--api", CHAT), "URL is not an http or https URL"),
-    (("http://me:pw@127.0.0.1", "--api", CHAT), "put keys into the environment"),
+    (("http://me:pw@127.0.0.1", "--api", CHAT), "put keys in environment variables"),
     (("http://127.0.0.1:9", "--api", CHAT, "-k", "nothing"), "matches no question; available: text"),
     (("http://127.0.0.1:9", "--api", "google-generate"), "add --model NAME"),
     (("http://127.0.0.1:9", "--api", CHAT, "--header", "authorization: x"), "carries a key"),

@@ -355,7 +355,7 @@ def test_an_error_is_kept_and_other_requests_only_pass(tmp_path):
         assert server.requests[1].startswith(b"GET /v1/models?limit=3 HTTP/1.1\r\n")
     assert code == 0, err
     assert proxy.load().status == 529
-    assert "not saved: GET /v1/models: HTTP 200; no answer of a known API" in err
+    assert "not saved: GET /v1/models: HTTP 200; not an answer from a known API" in err
 
 
 def test_a_server_that_is_not_there_is_answered_with_502(tmp_path):

@@ -1,4 +1,4 @@
-"""The command line: `conform COMMAND`. A command's module is imported when it is called."""
+"""The command line: `conform COMMAND`. A command's module is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VERBS: Final[Mapping[str, str]] = {
     "lint": "Check specs and cassettes.",
     "record": "Record an exchange with a live server as a cassette and a draft spec.",
     "probe": "Judge the streams that a live server sends.",
-    "proxy": "Translate between two APIs: one for clients, another for the server.",
+    "proxy": "Translate between two APIs: one for clients and one for the upstream.",
     "import": "Turn captured streams into cassettes and draft specs.",
     "export": "Write cassettes in the formats of other tools.",
     "compare": "Run implementations over recordings and show where they differ.",
@@ -53,7 +53,7 @@ MODULES: Final[Mapping[str, str]] = {"import": "import_"}
 
 
 MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-"""Errors of the disk, or of the device behind stdout, which are never bugs in streamconform."""
+"""Errors from the disk or from the device behind stdout, which are never bugs in streamconform."""
 
 
 OUTPUT_CLOSED: Final = 141
@@ -63,7 +63,7 @@ tools.
 
 
 class OutputClosed(Exception):
-    """The reader of stdout has closed it."""
+    """The program that reads our stdout has closed it."""
 
 
 class Verbs(Group):

@@ -1,6 +1,6 @@
-"""Shell completion of cases, implementations, peers, mutants and profiles. No spec is parsed.
+"""Shell completion for cases, implementations, peers, mutants and profiles. No spec is parsed.
 
-The functions import their modules when called, because every command refers to them.
+Each function imports what it needs when it is called, because every command imports this module.
 """
 
 from __future__ import annotations

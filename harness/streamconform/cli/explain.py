@@ -51,7 +51,7 @@ def command(
 
     \b
     conform explain tool-use/parallel-calls                      with the bundled reference
-    conform explain tool-use/parallel-calls@crlf -i mypkg        with your package, every line end as CR LF
+    conform explain tool-use/parallel-calls@crlf -i mypkg        with your package, every line ending as CR LF
     conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
 
     `>` marks frames that are relevant to a failed check, and `!` marks the first wrong event. NO_COLOR is
@@ -90,7 +90,7 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
 async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
     """Run the trial, and run it again with one chunk per frame if its chunks are not frames.
 
-    The verdict is that of the first run, because an implementation may fail only with this delivery's chunks.
+    The verdict comes from the first run, because an implementation may fail only with this delivery's chunks.
     """
     program = Program(connection)
     try:

@@ -36,10 +36,10 @@ from streamconform.tools.minimise.write import write_result
 
 DEFAULT_FOLDER: Final = "fuzz"
 ROUND: Final = 100
-"""Answers to generate per API and round; a run that is stopped has judged all earlier rounds."""
+"""The number of answers to generate per API and round; a stopped run has judged all earlier rounds."""
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
-"""Limits for reducing one stream; the smallest one found by then is kept."""
+"""Limits for reducing one stream; when one is reached, the smallest stream so far is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Found:
 
     cause: Cause
     failure: Failure
-    """The failure of `cause` with the smallest stream."""
+    """The failure with the smallest stream among those with this cause."""
     trial: Trial
     command: str | None
     """None if the stream could not be reduced; `reason` says why."""
@@ -109,9 +109,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Judge implementations on generated answers.
 
     Valid answers for each API are generated from a seed: thinking, text, calls, usage. They are split into
-    random pieces and delivered like recordings in a run, which includes broken streams and unknown fields and
-    events. The generated answer is the expectation. For each failure cause, the stream is reduced and written
-    to --out as a cassette and a spec, for `conform run`.
+    random pieces and delivered like recordings in a run, including as broken streams and with unknown fields
+    and events. The generated answer is the expectation. For each failure cause, the stream is reduced and
+    written to --out as a cassette and a spec, for `conform run`.
 
     \b
     conform fuzz -i mypkg

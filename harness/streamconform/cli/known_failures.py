@@ -37,7 +37,7 @@ FILTERS: Final = {
     "exitfirst": "-x",
     "maxfail": "--maxfail",
 }
-"""Options that exclude trials, whose entries the run then cannot check."""
+"""Options that exclude trials; a run that uses one cannot check the entries for those trials."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
 """A path that does not exist is created as a file if it has one of these suffixes, otherwise as a folder."""
@@ -224,7 +224,7 @@ def _make_new_files(
             yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
         elif not known_files:
             raise UsageError(
-                f"`--update-known-failures`: no file applies only to `{impl}`; pass a folder, or such a file"
+                f"`--update-known-failures`: no file applies only to `{impl}`; pass one, or a folder"
             )
 
 
@@ -272,7 +272,7 @@ def _write_file(file: KnownFailuresFile, data: bytes) -> None:
 
 def _count_expired(findings: Sequence[OutdatedEntry]) -> str:
     count = sum(finding.kind == "expired" for finding in findings)
-    return f"; {count} expired, edit or remove by hand" if count else ""
+    return f"; {count} expired (edit or remove by hand)" if count else ""
 
 
 def _display_path(path: Path) -> str:

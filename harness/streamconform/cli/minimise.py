@@ -99,7 +99,7 @@ def command(
     timeout: float,
     **arguments: Any,
 ) -> None:
-    """Find the smallest stream that fails the same check as CASE does.
+    """Find the smallest stream that fails the same check as CASE.
 
     CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
     fault; without it, the first delivery or fault that fails is used.

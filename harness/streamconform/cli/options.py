@@ -53,7 +53,7 @@ from streamconform.suite.select import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_DEFAULT_WORKERS: Final = 4
-"""Upper limit of the default: each worker is a process that loads the library under test."""
+"""Upper limit of the default number of workers; each one is a process that loads the library under test."""
 FAULT_CHOICES: Final = get_args(FaultSet)
 INPUT_CHOICES: Final = get_args(Input)
 CHOICES: Final = {
@@ -123,7 +123,7 @@ def sources_options(command: F) -> F:
 
 
 def server_options(command: F) -> F:
-    """Add what a request to a live server needs besides its address."""
+    """Add the options for requests to a live server, other than its URL: `--key-env` and `--header`."""
     command = click.option(
         "--key-env",
         metavar="VAR",
@@ -180,8 +180,9 @@ def selection_options(command: F) -> F:
             "--recorded",
             is_flag=True,
             default=None,
-            help="Only the cases about recordings that others publish (docs/recorded.md), which `conform "
-            "corpus pull all` fetches. Without it they run only if -k names them: -k recorded-magentic.",
+            help="Only the cases based on recordings that other projects publish (docs/recorded.md); fetch "
+            "those with `conform corpus pull all`. Without this option, they run only if -k names them: "
+            "-k recorded-magentic.",
         ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
         click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]"),
@@ -285,7 +286,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
         trial for trial in matching if is_at_least(trial.level, level) and (ids is None or trial.id in ids)
     )
     if not (selected or may_be_empty):
-        raise SelectionError("--api, --profile, --level and --deliver leave no trial; relax one of them")
+        raise SelectionError("--api, --profile, --level and --deliver leave no trials; relax one of them")
     return Selection(catalog, selected, profile)
 
 
@@ -299,7 +300,7 @@ def select_heads(settings: dict[str, Any]) -> tuple[CaseHead, ...]:
     level = settings.get("level", "may")
     heads = tuple(head for head in catalog.load_heads(case_ids) if is_at_least(head.level, level))
     if not (heads or settings.get("shard")):
-        raise SelectionError("--api, --profile and --level leave no case; relax one of them")
+        raise SelectionError("--api, --profile and --level leave no cases; relax one of them")
     return heads
 
 

@@ -15,7 +15,7 @@ from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")
-"""Settings that make a run smaller than its profile, by excluding some of the cases."""
+"""Settings that make a run smaller than its profile by excluding cases."""
 _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
 """Marks a spec file whose cases run only over HTTP."""
 
@@ -23,9 +23,10 @@ _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
 def describe_rest(
     profile: Profile | None, catalog: Catalog, header: Header, arguments: Mapping[str, Any]
 ) -> str | None:
-    """Return the number of cases that the full suite adds to `profile` in the claimed APIs, and the command.
+    """Return the number of cases that the full suite adds to `profile`, and the command to run it.
 
-    None if no profile was run, or if options excluded part of it. `arguments` are the command-line arguments.
+    Only cases of the claimed APIs count. None if no profile was run, or if options excluded part of it.
+    `arguments` are the command-line arguments.
     """
     if profile is None or any(header.selection.get(name) for name in NARROWING):
         return None

@@ -42,7 +42,7 @@ OPTIONS: Final = {
         *("dry_run", "max_cost"),
     },
 }
-"""The optional options of each form, besides those that all forms share."""
+"""The other options that each form accepts, besides those that all forms share."""
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -118,8 +118,8 @@ def command(
     conform record --scenarios all --endpoint openai --model gpt-5-mini
 
     The second form records the traffic between your own program and the server: COMMAND runs with the
-    variables in which SDKs look for their base URL. Every exchange is kept, in every API. The exit code is
-    COMMAND's, or 2 if an answer could not be kept or no answer arrived.
+    environment variables from which SDKs read their base URL. Every exchange is saved, whatever its API. The
+    exit code is COMMAND's, or 2 if an answer could not be saved or no answer arrived.
 
     The third form records the suite's own conversations, such as text, refusals and parallel calls, from a
     provider, a gateway or a local engine; --dry-run shows the requests and the maximum cost.
@@ -260,7 +260,7 @@ def _remove_secrets(order: RecordJob, text: str) -> str:
 
 
 class _ProgressLine:
-    """A line with counts and the last event type, only on a terminal; never text, which may contain a key."""
+    """A progress line for terminals: counts and the last event type, never text, which may contain a key."""
 
     EVENT_TYPE: Final = re.compile(rb'"(?:type|object)": ?"([a-z][a-z_.]{2,50})"')
 

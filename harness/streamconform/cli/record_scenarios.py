@@ -44,7 +44,7 @@ MAX_CHANGES: Final = 200
 
 
 def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
-    """Record the scenarios that `arguments` selects; return the exit code."""
+    """Record the scenarios selected by `arguments`; return the exit code."""
     endpoint = _find(arguments["endpoint"], ENDPOINTS, "--endpoint")
     scenarios = _select_scenarios(arguments["scenarios"])
     apis = _select_apis(arguments["api"], endpoint)

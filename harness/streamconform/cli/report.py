@@ -58,18 +58,18 @@ def command(
     conform report terminal                          what `conform run` printed
     conform report junit=build/conform.xml           for CI servers
     conform report markdown >> $GITHUB_STEP_SUMMARY  for a summary or a comment
-    conform report github                            annotations of a workflow, on stdout
-    conform report badge=badge.json                  for an endpoint badge of shields.io
+    conform report github                            workflow annotations, on stdout
+    conform report badge=badge.json                  for a shields.io endpoint badge
     conform report matrix=matrix.md run-*.jsonl      implementations against capabilities, one page
     conform report scores=openai.json run.jsonl      one implementation's scores, small enough to commit
-    conform report html=r.html --baseline main.jsonl a page for people, with what changed since the baseline
+    conform report html=r.html --baseline main.jsonl a page for people, with the changes since the baseline
     conform report json                              one document, without times
     conform report jsonl=all.jsonl shard-*.jsonl     merge shards into one results file
 
-    Several RESULTS are shards of one run, or runs of several implementations; they must have the same version
-    and seed, and no trials in common. Results of a killed run are read up to the last finished trial, which
-    the report and a warning on stderr mention. Exit codes: 0 report made, 2 usage error or unreadable
-    results; with --exit-code, the run's exit code.
+    Several RESULTS must be shards of one run, or runs of several implementations, with the same version and
+    seed and no trials in common. If a run was killed, its results are read up to the last finished trial; the
+    report and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results;
+    with --exit-code, the run's exit code.
     """
     kind, _, path = report.partition("=")
     kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
@@ -101,8 +101,8 @@ def command(
 def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], PageContext]:
     """Return a function that creates the context for a page at a given path; `-` means the current folder.
 
-    Only the cases `case_ids` are loaded, and only when the function is called. A page links to specs if it is
-    below the parent of the specs folder.
+    Only the cases in `case_ids` are loaded, and only when the function is called. A page links to specs only
+    if it is inside the folder that contains the specs folder.
     """
     root = catalog.sources.specs.resolve().parent
     access = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
@@ -118,7 +118,7 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
 
 
 def _load_page_context(results: Results) -> Callable[[str], PageContext]:
-    """Return the same function for the suite that the run used; the suite is read only when it is called."""
+    """Return the same function for the run's suite, which is read only when the function is called."""
 
     def make_page_context(path: str) -> PageContext:
         sources = options.find_sources(dict(results.header.selection))

@@ -157,7 +157,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
-    """Perform the command and return its exit code; `stack` closes the run's folder."""
+    """Run the command and return its exit code; `stack` closes the run's folder."""
     started = time.perf_counter()
     settings = options.merge_settings(arguments)
     interrupted: Path | None = None
@@ -258,7 +258,7 @@ def _write_reports(
 
 @contextmanager
 def _loading_message() -> Iterator[None]:
-    """Show a status on a terminal, because loading the whole suite takes more than a second."""
+    """Show a status message on a terminal, because loading the whole suite takes more than a second."""
     if not sys.stderr.isatty():
         yield
         return

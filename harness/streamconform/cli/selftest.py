@@ -94,7 +94,7 @@ class _GroupKey(NamedTuple):
     apis: tuple[str, ...]
     functions: tuple[str, ...]
     documents: bool
-    """Whether they read answers without streaming."""
+    """Whether the mutants read non-streaming answers."""
 
 
 def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:

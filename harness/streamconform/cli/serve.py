@@ -28,7 +28,7 @@ from streamconform.suite.select import select_apis, select_ids
 LIMITS: Final = ServerLimits(connections=2048, request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Limits that allow a client to pause in a debugger, and to be tested under load."""
 OTHER_FILES: Final = 64
-"""Files that the command itself may open, besides connections."""
+"""The number of files that the command itself may open, in addition to connections."""
 
 
 @click.command("serve")

@@ -1,4 +1,4 @@
-"""Read the options about a live server: its URL, headers, and key."""
+"""Read the options for a live server: its URL, headers, and key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_base_url(text: str, option: str) -> tuple[str, str]:
     except ValueError:
         raise UsageError(f"{option} is not a URL; expected a URL such as http://127.0.0.1:8080") from None
     if private:
-        raise UsageError(f"{option} has a user, a password or a query; put keys into the environment")
+        raise UsageError(f"{option} has a user, a password or a query; put keys in environment variables")
     if parts.scheme not in {"http", "https"} or not host:
         raise UsageError(
             f"{option} is not an http or https URL; expected a URL such as http://127.0.0.1:8080"

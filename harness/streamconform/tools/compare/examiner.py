@@ -1,4 +1,4 @@
-"""Run implementations on recordings, in one process; each is started once, and again only if it ends."""
+"""Run implementations on recordings, in one process; each is started once, and restarted only if it exits."""
 
 from __future__ import annotations
 

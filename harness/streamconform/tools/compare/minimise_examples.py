@@ -37,7 +37,8 @@ def minimise_examples(
 ) -> Mapping[Finding, str]:
     """Write the smallest streams that still fail to `folder`; return the cassette of each example.
 
-    An example is left out if the implementation reads it as the reference does, or not the same way twice.
+    An example is left out if the implementation reads it as the reference does, or does not read it the same
+    way twice.
     """
     written: dict[Finding, str] = {}
     for cause in found.causes:

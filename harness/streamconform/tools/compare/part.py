@@ -1,4 +1,4 @@
-"""The results of one partition, and their sum. Pure.
+"""The results of a partition, and the sum of several such results. Pure.
 
 Parts are small regardless of the number of findings: for each cause they keep counts and the smallest
 recordings. The sum does not depend on how the inputs were divided, nor on the order of the parts.
@@ -54,7 +54,7 @@ class Part:
     """The number of skipped trials, by implementation and reason."""
     attempted: Mapping[int, int] = field(default_factory=dict)
     answered: Mapping[int, int] = field(default_factory=dict)
-    """The numbers of trials that were not skipped, and of those with an answer, by implementation."""
+    """The number of trials that were not skipped, and the number that got an answer, by implementation."""
     endings: Mapping[tuple[str, str, str, int], int] = field(default_factory=dict)
     """The number of recordings by API, status, stop reason and implementation."""
     unread: tuple[Unread, ...] = ()
@@ -69,7 +69,7 @@ class Part:
 
 
 def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, ...]:
-    """Return the causes of `findings` with up to `examples` each; pass a recording's findings together."""
+    """Return the causes of `findings`, each with at most `examples`; pass a recording's findings together."""
     groups: dict[tuple[About, tuple[int, ...], str], list[Finding]] = {}
     for each in findings:
         groups.setdefault((each.about, each.who, each.what), []).append(each)

@@ -107,7 +107,7 @@ def _cell(given: str) -> str:
 
 
 def _plain(given: str) -> str:
-    """Return text that Markdown shows unchanged."""
+    """Return the text escaped so that Markdown shows it unchanged."""
     return "".join(f"\\{c}" if c in "\\`*_<>[]" else c for c in given.replace("\n", " "))
 
 

@@ -57,7 +57,7 @@ def take_sample(request: SampleRequest, cases: Iterable[Case]) -> Sample:
 def merge_samples(request: SampleRequest, samples: Iterable[Sample]) -> Sample:
     """Return the sample of all recordings, computed from the samples of the partitions.
 
-    The groups take turns: first the first recording of each, then the second, until there are enough.
+    The groups take turns: one recording from each group, then a second from each, until there are enough.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for sample in samples:

@@ -1,4 +1,4 @@
-"""The results folder: a Parquet file per partition, with every finding, and with the part in its metadata.
+"""The results folder: one Parquet file per partition, with every finding, and the part as metadata.
 
 A file gets its final name only when it is complete, so its presence shows that the partition is done. A
 partition that two workers examine is written twice under one name, with the same contents.

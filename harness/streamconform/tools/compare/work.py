@@ -52,14 +52,14 @@ def sample_partition(request: SampleRequest, partition: Partition, stop_file: st
 def fetch_recordings(
     names: frozenset[str], partition: Partition, stop_file: str | None = None
 ) -> tuple[Case, ...]:
-    """Return the recordings `names` of `partition`."""
+    """Return the recordings in `partition` that have one of `names`."""
     del stop_file
     wanted = read_partition(replace(partition, only=names))
     return tuple(each for each in wanted if isinstance(each, Case))
 
 
 def list_recordings(_nothing: None, partition: Partition, stop_file: str | None = None) -> tuple[str, ...]:
-    """Return the names of the recordings of `partition`."""
+    """Return the names of the recordings in `partition`."""
     del stop_file
     return tuple(each.id for each in read_partition(partition) if isinstance(each, Case))
 

@@ -45,7 +45,7 @@ def compute_digest(path: Path) -> str:
 
 
 def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
-    """Return the files of the archive whose path matches a glob of `select`, sorted by path.
+    """Return the files in the archive whose paths match a glob in `select`, sorted by path.
 
     Links and devices are never followed, and files that are too large are not read. Raises `SourceError`
     if the file is not an archive, contains a path outside its own folder, or exceeds a limit.
@@ -81,7 +81,7 @@ def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str])
             raise _make_error(path, f"more than {MAX_MEMBERS} files")
         name = PurePosixPath(info.name)
         if name.is_absolute() or ".." in name.parts or "\0" in info.name or "\\" in info.name:
-            raise _make_error(path, f"unsafe: the path `{info.name[:100]!a}` is outside its own folder")
+            raise _make_error(path, f"unsafe: the path `{info.name[:100]!a}` leads outside the archive")
         inside = PurePosixPath(*name.parts[1:])
         if info.isdir() or not any(fnmatchcase(str(inside), each) for each in select):
             continue

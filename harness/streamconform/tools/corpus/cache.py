@@ -79,7 +79,7 @@ def format_about(source: Source, found: PulledSource) -> str:
 
 
 def locate_recordings(root: Path, source: Source) -> Path:
-    """Return the folder of recordings of `source`; raise `UsageError` if it was not pulled."""
+    """Return the folder with the recordings of `source`; raise `UsageError` if it was not pulled."""
     found = read_pulled(root, source)
     if found is None:
         raise UsageError(

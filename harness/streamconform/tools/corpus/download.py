@@ -1,7 +1,7 @@
-"""Fetch a source distribution with the user's own pip, including its index, proxy, certificates and cache.
+"""Fetch a source distribution with the user's own pip and its index, proxy, certificates and cache.
 
-No downloaded code is run: pip's hash-checking mode rejects any other file before unpacking it, nothing else
-is downloaded, and pip finds our build backend in place of the archive's.
+No downloaded code is run: pip's hash-checking mode rejects any file with a different digest before unpacking
+it, nothing else is downloaded, and pip finds our build backend in place of the archive's.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _place_backend(folder: Path, name: str) -> None:
 
 
 def _environment(folder: Path, backend: Path) -> dict[str, str]:
-    """Return the user's environment with our backend; a killed pip's files are removed with `folder`."""
+    """Return the environment for pip: our backend first, and temporary files below `folder`."""
     temporary = folder / "temporary"
     temporary.mkdir()
     before = os.environ.get("PYTHONPATH")
@@ -126,7 +126,7 @@ def _explain_failure(source: Source, said: str) -> str:
         newest = ", ".join(versions[-3:])
         return (
             f"pip finds {source.distribution}, but not its version {source.version} as a source distribution"
-            f" (it offers {len(versions)} versions, the last are {newest}); use an index that has it"
+            f" (it offers {len(versions)} versions, most recently {newest}); use an index that has it"
         )
     lines = list(_iter_last_lines(said))
     return "\n".join([f"pip cannot fetch {requirement}:", *(f"  {each}" for each in lines)])
@@ -142,7 +142,7 @@ def _describe_wrong_digest(source: Source, got: str) -> str:
 
 
 def _iter_last_lines(said: str) -> Iterator[str]:
-    """Yield the last lines of pip's output, shortened, or its errors if it reports any."""
+    """Yield pip's last error lines or, if there are none, the last lines of its output; cut if too long."""
     lines = [each.strip() for each in said.splitlines() if each.strip()]
     errors = [each for each in lines if each.startswith("ERROR")]
     for each in (errors or lines or ["it says nothing"])[-MAX_LINES_SHOWN:]:

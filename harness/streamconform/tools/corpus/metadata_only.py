@@ -1,6 +1,6 @@
-"""A build backend that builds nothing; it replaces a source distribution's own while pip downloads it.
+"""A build backend that builds nothing; it replaces a source distribution's own backend during the download.
 
-pip asks the build backend of every download for metadata (PEP 517). A real backend is foreign code, needs
+pip asks the build backend of every download for metadata (PEP 517). A real backend is third-party code, needs
 more downloads, and runs code from the archive. pip finds this one on `PYTHONPATH`, under the real backend's
 name; it returns the metadata that is already in the archive, since `PKG-INFO` has the format of `METADATA`.
 This file is copied out of the package and runs on its own, in the folder of the unpacked archive.

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 REFUSED = "refused"
-"""The file that records a rejected archive, next to this module, because pip hides our output."""
+"""The file, next to this module, that records a rejected archive, because pip hides our output."""
 
 _VARIABLES = ("_PYPROJECT_HOOKS_BACKEND_PATH", "PEP517_BACKEND_PATH")
 """Prefix of the variables' names; newer versions of pip append `_JSON`."""

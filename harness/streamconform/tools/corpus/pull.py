@@ -24,7 +24,7 @@ from streamconform.tools.record.importers.exchange import make_slug
 CASSETTES: Final = "cassettes"
 """Folder names that are omitted from a recording's name because they carry no information."""
 SAME_BYTES: Final = "the same bytes as another recording of the source"
-NOT_ASKED: Final = "an error document for a request without streaming"
+NOT_ASKED: Final = "an error document for a non-streaming request"
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream|/invoke-with-response-stream)(\?|$)")
 NAME_MAX: Final = 72
 """Maximum length of a recording's name without its number."""

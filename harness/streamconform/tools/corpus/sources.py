@@ -25,7 +25,7 @@ class Source:
     apis: tuple[str, ...]
     """The APIs whose streams were found in it."""
     note: str
-    """The project that recorded them, and the method."""
+    """Who recorded the streams, and how."""
 
     @property
     def key(self) -> str:
@@ -33,9 +33,9 @@ class Source:
         return f"{self.name}-{self.version}"
 
 
-OPENLLMETRY: Final = "tests of the instrumentations of OpenLLMetry, recorded by pytest-recording"
-OPENTELEMETRY: Final = "tests of OpenTelemetry's instrumentations of model libraries, recorded by vcrpy"
-OPENINFERENCE: Final = "tests of the instrumentations of OpenInference, recorded by pytest-recording"
+OPENLLMETRY: Final = "OpenLLMetry's tests of its instrumentations, recorded by pytest-recording"
+OPENTELEMETRY: Final = "OpenTelemetry's tests of its instrumentations for model libraries, recorded by vcrpy"
+OPENINFERENCE: Final = "OpenInference's tests of its instrumentations, recorded by pytest-recording"
 LANGCHAIN: Final = "LangChain's tests of its integrations, recorded by vcrpy with a custom serializer"
 
 _ALL: Final = (
@@ -48,7 +48,7 @@ _ALL: Final = (
         licence="MIT",
         select=("tests/*/cassettes/*.yaml",),
         apis=("anthropic-messages", "openai-chat", "openai-responses", "google-generate"),
-        note="its end-to-end tests, several models of each provider, recorded by pytest-recording",
+        note="its end-to-end tests, with several models per provider, recorded by pytest-recording",
     ),
     Source(
         name="openllmetry-anthropic",
@@ -114,7 +114,7 @@ _ALL: Final = (
         licence="Apache-2.0",
         select=("tests/cassettes/*.yaml",),
         apis=("bedrock-converse", "bedrock-invoke"),
-        note="tests of OpenTelemetry's instrumentation of botocore, recorded by vcrpy",
+        note="OpenTelemetry's tests of its instrumentation for botocore, recorded by vcrpy",
     ),
     Source(
         name="magentic",
@@ -129,7 +129,7 @@ _ALL: Final = (
             "anthropic-messages",
             "ollama-chat",
         ),
-        note="its tests, including several providers with OpenAI's format, recorded by pytest-recording",
+        note="its tests, including several providers that use OpenAI's format, recorded by pytest-recording",
     ),
     Source(
         name="langsmith",
@@ -175,7 +175,7 @@ _ALL: Final = (
             "google-generate",
             "openai-responses",
         ),
-        note="its tests, recorded by vcrpy; the licence is that of its repository",
+        note="its tests, recorded by vcrpy; the licence is taken from its repository",
     ),
     Source(
         name="opentelemetry-openai",
@@ -385,7 +385,7 @@ _ALL: Final = (
             "openai-chat",
             "anthropic-messages",
         ),
-        note="its integration tests of 2025, recorded by vcrpy",
+        note="its integration tests from 2025, recorded by vcrpy",
     ),
     Source(
         name="opentelemetry-google-genai-0.6",
@@ -407,7 +407,7 @@ _ALL: Final = (
         licence="MIT",
         select=("tests/*/cassettes/*.yaml",),
         apis=("anthropic-messages", "openai-chat", "openai-responses", "google-generate"),
-        note="its end-to-end tests of an earlier version, recorded by pytest-recording",
+        note="the end-to-end tests of an earlier version, recorded by pytest-recording",
     ),
     Source(
         name="langchain-openai-0.3",

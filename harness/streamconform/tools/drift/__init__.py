@@ -1,1 +1,1 @@
-"""`conform drift`: find shapes in streams that are neither in this suite nor in its real streams."""
+"""`conform drift`: find shapes in streams that are not among the known shapes."""

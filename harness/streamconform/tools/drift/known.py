@@ -1,4 +1,4 @@
-"""Collect the known shapes: those of the suite's streams, of pulled streams, and of official types."""
+"""Collect the known shapes: those found in the suite's streams, in pulled streams, and in official types."""
 
 from __future__ import annotations
 

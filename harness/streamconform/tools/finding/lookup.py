@@ -32,7 +32,7 @@ from streamconform.tools.trials import choose_trial, run_trials
 def find_issue(
     peer: Peer, catalog: Catalog, specs: Path, *, case: str | None = None, slug: str | None = None, run: bool
 ) -> Issue:
-    """Return the issue about a finding: `slug`, or the only one in the case or trial `case`.
+    """Return the issue about the finding `slug`, or about the only finding in the case or trial `case`.
 
     `run` adds the result of the trial. The peer need not be installed; if it is not, the issue has no result.
 
@@ -54,7 +54,7 @@ def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, ru
     """Return the issue about a finding that `trial` shows; `run` adds the result of the trial.
 
     Raises:
-        UsageError: there is no snippet of `peer` for the API of the trial.
+        UsageError: `peer` has no snippet for the API of the trial.
     """
     packages = list_packages(peer)
     package = finding.find_package(peer, packages) or peer.distribution
@@ -86,7 +86,7 @@ def find_findings(
     Without a case, the finding's own cases are preferred. There is at least one.
 
     Raises:
-        SelectionError: no known failure of `peer` names a finding for it.
+        SelectionError: no known failure of `peer` names a finding for the case or trial.
     """
     by_finding = read_by_finding(peer.name)
     if slug is not None and slug not in by_finding:

@@ -28,7 +28,7 @@ BYTEWISE: Final = "bytewise"
 CUT_DELIVERIES: Final = (BYTEWISE, "utf8-split", "random")
 """Deliveries whose effect depends on how the stream is divided into network reads."""
 TIMED: Final = "timed"
-"""How a stream is sent if the bug is a delay: with pauses between network reads, whose times are printed."""
+"""How to send a stream if the bug is a delay: with pauses between pieces; the program prints times."""
 UNSUPPORTED: Final = ("gzip", "reset", "stall")
 """Deliveries and faults that a short server cannot reproduce."""
 PYTHON: Final = """\
@@ -110,7 +110,7 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
         raise SelectionError(f"the snippet for `{peer.name}` has no `__RECEIVED__`, so it cannot print times")
     if kind in UNSUPPORTED or not trial.case.stream:
         form = f"`{kind}` breaks the connection or its encoding"
-        why = form if trial.case.stream else "it is an answer without streaming"
+        why = form if trial.case.stream else "it is a non-streaming answer"
         raise SelectionError(
             f"`{trial.id}` cannot be demonstrated by a short program: {why}; choose another trial"
         )
@@ -215,7 +215,7 @@ def _split_lines(trial: Trial) -> Iterator[bytes]:
 
 
 def _format_pieces(pieces: Sequence[bytes], language: str) -> str:
-    """Return an ASCII literal per piece; in JavaScript, each character of it is a byte."""
+    """Return one ASCII literal per piece; in JavaScript, each character of a literal represents one byte."""
     if language == "javascript":
         return "\n".join(f"  {json.dumps(piece.decode('latin-1'))}," for piece in pieces if piece)
     return "\n".join(f"    {piece!r}," for piece in pieces if piece)

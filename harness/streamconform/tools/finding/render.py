@@ -28,7 +28,7 @@ FAULT_NOTES: Final[Mapping[str, str]] = {
     "cut-inside-utf8": "the stream ends inside a character of frame {}",
     "error-frame": "an error follows frame {}, and ends the stream",
 }
-"""What each fault that a program can show does; frames are counted from 0."""
+"""Descriptions of the faults that a program can reproduce; frames are counted from 0."""
 ISSUE: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[0-9]+)")
 FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
@@ -49,7 +49,7 @@ class Issue:
     facts: Sequence[Fact] = ()
     history: FindingHistory | None = None
     newest: str = ""
-    """The newest release of the package, when its history was traced."""
+    """The newest release of the package at the time its history was traced."""
     result: TrialResult | None = None
     """The result of the trial; None if the peer is not installed."""
 
@@ -95,7 +95,7 @@ def _describe_delivery(trial: AnyTrial) -> str:
 
 
 def _describe_expected_request(issue: Issue) -> Iterator[str]:
-    """Yield the part of the request that the case expects; only its fields that differ, if they are known."""
+    """Yield the expected part of the request; only the fields that differ, if those are known."""
     expect = _find_request_expectation(issue.trial)
     if expect is None:
         return
@@ -109,10 +109,10 @@ def _describe_expected_request(issue: Issue) -> Iterator[str]:
     }
     if fields:
         text = json.dumps(fields, indent=1, ensure_ascii=False)
-        yield "The request, or an equivalent spelling of it, has at least:"
+        yield "The request contains at least the following, or an equivalent spelling of it:"
         yield _fence("json", text)
     if expect.must_not:
-        yield f"It does not have {', '.join(f'`{path}`' for path in expect.must_not)}."
+        yield f"It does not contain {', '.join(f'`{path}`' for path in expect.must_not)}."
 
 
 def _find_request_expectation(trial: AnyTrial) -> RequestExpectation | None:

@@ -77,7 +77,7 @@ class Answer:
 
 
 def texts(min_size: int = 1) -> st.SearchStrategy[str]:
-    """Draw text that consists of words that are hard to parse."""
+    """Draw text made of words that are hard to parse."""
     return st.lists(st.sampled_from(_WORDS), min_size=min_size, max_size=_MAX_TEXT).map("".join)
 
 
@@ -128,7 +128,7 @@ def _usage(draw: st.DrawFn) -> Usage:
 
 @st.composite
 def answers(draw: st.DrawFn, *, model: str, call_name: str) -> Answer:
-    """Generate an answer of `model` that calls only the tool `call_name`."""
+    """Generate an answer from `model` that calls only the tool `call_name`."""
     blocks: list[Block] = []
     if draw(st.booleans()):
         blocks.append(draw(_thinking()))

@@ -46,7 +46,7 @@ class Generator:
     seed: int
 
     def generate(self, count: int) -> Iterator[Trial]:
-        """Yield the trials of `count` answers."""
+        """Yield the trials for `count` answers."""
         base = _load_request(self.api)
         for number, answer in enumerate(draw_answers(base, self.api, self.seed, count)):
             case = make_case(base, answer, f"{self.seed}-{number}")
@@ -109,7 +109,7 @@ def _no_local_constants() -> Iterator[None]:
 
 
 def make_case(base: Cassette, answer: Answer, name: str) -> Case:
-    """Return the case of `answer`, with the request of `base`."""
+    """Return the case for `answer`, with the request from `base`."""
     api = base.api
     expected = apply_losses(LOSSES, api, answer.outcome)
     encoder = ENCODERS[api](

@@ -16,7 +16,7 @@ from streamconform.tools import trials
 from streamconform.tools.history.search import State
 
 CONTROLS: Final = ("text", "tool")
-"""Parts of topic names; for each part, the first case that the pinned release passes is a control."""
+"""Parts of topic names; for each part, the first case that the pinned release passes serves as a control."""
 MAX_CONTROLS_TRIED: Final = 6
 
 

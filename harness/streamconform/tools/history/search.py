@@ -67,7 +67,7 @@ def summarize(states: States, start: int) -> Span | None:
 
 
 def _find_boundary(side: States) -> tuple[int, int | None]:
-    """Return the last release with the bug and the next one, which is without it; `side[0]` has the bug."""
+    """Return the last release with the bug, and the first release without it; `side[0]` has the bug."""
     absent = next((n for n, state in enumerate(side) if state == "absent"), None)
     within = side if absent is None else side[:absent]
     return max(n for n, state in enumerate(within) if state == "present"), absent

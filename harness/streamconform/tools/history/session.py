@@ -29,7 +29,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits on testing, which stops when it reaches one even if releases are left."""
+    """Limits on testing; it stops at the first limit that it reaches, even if untested releases remain."""
 
     releases: int
     """The maximum number of installations."""
@@ -147,7 +147,7 @@ class Tracer:
         self.report(f"{self.peer.name}: {self.package.name} {version}: {counts} ({seconds:.0f} s){reason}")
 
     def _judge(self, target: observe.Target, results: Mapping[str, TrialResult]) -> State:
-        """Return the state of a finding; `unclear` if a control fails too, as the adapter may not work."""
+        """Return the state of a finding; `unclear` if a control fails too: the adapter may be broken."""
         symptom = self._symptoms.get(target.finding.slug)
         if symptom is None:
             return "unclear"

@@ -63,7 +63,7 @@ class AdapterTarget:
 
     @property
     def arguments(self) -> str:
-        """The implementation as an argument of `smoke`."""
+        """The implementation as arguments to `smoke`."""
         return f"-- {self.impl.removeprefix('cmd:')}" if self.impl.startswith("cmd:") else self.impl
 
 

@@ -54,7 +54,7 @@ def generalise_path(path: str) -> str:
 
 
 def parse_content_path(path: str) -> tuple[str, str]:
-    """Return the block type and field of a path in `content`; two empty texts for any other path."""
+    """Return the block type and field of a path in `content`; two empty strings for any other path."""
     steps = path.split(".")
     if steps[0] != "content" or len(steps) < 3:
         return "", ""

@@ -17,9 +17,8 @@ SEQUENCE: Final = ("sequence_number",)
 def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
     """Return `after`, which was derived from `before`, with consistent numbers and texts.
 
-    Blocks, calls and sequence numbers that were consecutive are renumbered. Texts that equalled their joined
-    deltas are replaced by the remaining deltas, joined, and the terminal event repeats only the remaining
-    items.
+    Blocks, calls and sequence numbers that were consecutive are renumbered. A text that equalled its joined
+    deltas is rebuilt from the remaining deltas, and the terminal event repeats only the remaining items.
     """
     reducing = APIS[api].reducing
     if reducing.final_items:

@@ -125,7 +125,7 @@ async def _minimise_members(
 
 
 def _remove_members(base: SplitStream, removed: set[tuple[int, Path]]) -> SplitStream | None:
-    """Return the stream without these members, or None if that leaves an object or array empty."""
+    """Return the stream without these members, or None if that would leave an object or array empty."""
     payloads: dict[int, bytes] = {}
     for i in {number for number, _ in removed}:
         payload = base.pieces[i].payload or b""

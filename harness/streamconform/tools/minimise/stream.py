@@ -15,8 +15,9 @@ from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]
 CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("as-is", "whole", "utf8-split", "bytewise", "kept")
-"""Ways to cut chunks, simplest first: as the delivery of that name cuts a body without chunk marks (`as-is`
-gives one chunk per frame), or, for `kept`, at the original boundaries that still exist.
+"""Ways to cut chunks, simplest first. `kept` cuts at the original boundaries that still exist; each of the
+others cuts as the delivery of that name does for a body without chunk marks (`as-is` gives one chunk per
+frame).
 """
 
 

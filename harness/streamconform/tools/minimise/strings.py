@@ -39,10 +39,10 @@ class ArgumentsSlot:
     text: bytes
     objects: tuple[Place, ...]
     fragments: tuple[tuple[Place, ...], ...]
-    """The places of the text; each lists the fragments of one complete text."""
+    """Where the text occurs; each item lists the fragments of one occurrence."""
 
     def replace(self, stream: SplitStream, text: bytes) -> SplitStream:
-        """Return `stream` with `text` as the arguments, in the same number of fragments of equal length."""
+        """Return `stream` with `text` as the arguments, divided equally among the existing fragments."""
         changes: dict[int, dict[Path, bytes | None]] = {}
         for i, path in self.objects:
             changes.setdefault(i, {})[path] = text

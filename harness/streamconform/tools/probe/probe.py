@@ -63,7 +63,7 @@ def run_probe(plan: ProbePlan, path: Path, progress: Progress) -> FinishedRun:
     """Send every question of `plan`, write the results to `path` line by line, and return them.
 
     Raises `ImplementationError` before anything is written if the server cannot be reached, and `RecordError`
-    for an unusable address or header. On Ctrl-C, it writes the footer; the exit code is 130.
+    for an unusable address or header. On Ctrl-C, the footer is still written, and the exit code is 130.
     """
     return _Probe(plan, path, progress).run()
 

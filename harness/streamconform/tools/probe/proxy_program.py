@@ -126,9 +126,9 @@ def _find_deviations(
 
 
 def main(text: str) -> None:
-    """Serve the adapter of the proxy at address `text` until `stop`.
+    """Run the adapter for the proxy at the address `text` until it receives `stop`.
 
-    Exits with `host.UNUSABLE` if the proxy does not listen or the upstream's port is in use.
+    Exits with `host.UNUSABLE` if nothing listens at that address or the upstream's port is in use.
     """
     out = host.redirect_stdout()
     address = parse_address(text)

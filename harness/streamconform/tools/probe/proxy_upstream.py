@@ -1,8 +1,8 @@
 """The upstream of a proxy: a port on this machine that forwards to the replay of the current trial.
 
 A proxy has one upstream address, while each trial has its own base URL. The relay therefore prefixes the path
-of each request with the trial's path, and forwards everything else as it arrives: one write per read,
-half-closed connections, resets.
+of each request with the trial's path, and forwards everything else as it arrives, including half-closes and
+resets, with one write per read.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _read_head(proxy: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _rewrite_head(head: bytes, base_url: str) -> tuple[UpstreamRequest, bytes]:
-    """Return the request, and its head with the trial's path and `connection: close`."""
+    """Return the request, and its head rewritten with the trial's path and `connection: close`."""
     line, _, fields = head.partition(b"\r\n")
     method, _, target = line.partition(b" ")
     parts = urlsplit(target.partition(b" ")[0].decode("latin-1"))

@@ -98,7 +98,7 @@ def format_case(cassette: Cassette, title: str) -> str:
 
 
 def decode_cassette(cassette: Cassette) -> Outcome:
-    """Return the reference's outcome of `cassette`; raise `DraftRefused` if it does not support the API."""
+    """Return the reference's outcome for `cassette`; raise `DraftRefused` if it does not support the API."""
     return decode.decode_outcome(_run_reference(cassette)[-1]["outcome"])
 
 
@@ -185,7 +185,7 @@ def _dump_stop(stop: Stop) -> dict[str, Any]:
 
 
 def _dump_text(block: Text) -> Any:
-    """Return the case as text, with the fields that have a value."""
+    """Return the text as a string, or as a mapping if other fields have a value."""
     fields: dict[str, Any] = {"phase": block.phase, "signature": block.signature}
     known = {name: value for name, value in fields.items() if value is not None}
     if block.citations:

@@ -22,7 +22,7 @@ from streamconform.tools.record.providers import RECORDINGS, build_streaming_bod
 from streamconform.tools.record.scan import redact
 
 MAX_EXCERPTED = 100_000
-"""The number of bytes at the beginning of a body that an excerpt is made from."""
+"""The number of bytes at the beginning of a body from which an excerpt is made."""
 
 
 def get_today() -> str:

@@ -1,4 +1,4 @@
-"""Join the pieces of an answer, whose text is split across frames, and across the fields of a frame. Pure.
+"""Join the pieces of an answer, which are split across frames and across the fields of a frame. Pure.
 
 No parser is used: pieces are joined by their path in the payload, so that a key is found even in fields that
 no client reads, and in streams of any API, valid or not.
@@ -21,7 +21,7 @@ MAX_LEAVES: Final = 2_000_000
 MAX_DEPTH: Final = 200
 """The maximum nesting depth; deeper values are not joined."""
 SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex", "item_id")
-"""Members that identify the block or call of a payload."""
+"""Members that identify the block or call to which a payload belongs."""
 
 
 class Leaf(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 SHORTEST_IN_BASE64 = 12
-"""The minimum key length, in bytes, for base64 matching; shorter base64 is like any other text."""
+"""The minimum key length, in bytes, for base64 matching; shorter base64 looks like any other text."""
 
 
 @lru_cache(maxsize=64)

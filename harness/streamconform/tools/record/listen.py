@@ -2,7 +2,7 @@
 
 Both bodies are forwarded unchanged. Each piece of an answer is forwarded as soon as it arrives, and recorded
 with its time. Two request headers are replaced: `host`, and `accept-encoding`, because the pieces of a
-compressed body are not the ones that the server wrote.
+compressed body do not match the server's writes.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ class _Forwarding:
             exchange.cut = "too_large"
 
     async def _send(self, event: h11.Event) -> None:
-        """Forward bytes to the client; if it has disconnected, end the server's side too."""
+        """Forward bytes to the client; if it has disconnected, disconnect from the server too."""
         with suppress(ConnectionError):
             await self._client.send(event)
 

@@ -91,7 +91,7 @@ def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Stream
         why = exchange.failure or "the client disconnected before the server answered"
         return NotKept(request, why, is_lost=False)
     if api is None:
-        return NotKept(request, f"HTTP {exchange.status}; no answer of a known API", is_lost=False)
+        return NotKept(request, f"HTTP {exchange.status}; not an answer from a known API", is_lost=False)
     try:
         return _write(exchange, api, settings, secrets, streams)
     except ConformError as error:

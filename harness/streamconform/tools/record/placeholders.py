@@ -1,10 +1,11 @@
 """Replace values that identify a person or an account, consistently in request and response.
 
-It replaces e-mail addresses, ids of organisations, projects, workspaces, users, sessions, AWS accounts and
-Azure subscriptions, Vertex projects, Azure resources and deployments, keys and signatures in URLs, request
-ids (which let the provider find the account), names of home directories, the request's fields about its user,
-and the names that the caller passes. Message ids, call ids and system fingerprints are kept: they identify a
-response and a build, not a person. Placeholders have the length of the value, so chunk offsets stay valid.
+It replaces e-mail addresses; ids of organisations, projects, workspaces, users, sessions, AWS accounts and
+Azure subscriptions; names of Vertex projects, Azure resources and deployments; keys and signatures in URLs;
+request ids, which let the provider find the account; names of home directories; request fields that describe
+the user; and the names that the caller passes. Message ids, call ids and system fingerprints are kept: they
+identify a response and a build, not a person. Placeholders have the same length as the value, so chunk
+offsets stay valid.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import Any, Final
 from streamconform.model.outcome import Usage
 
 BYTES_PER_TOKEN: Final = 3
-"""The assumed number of characters per token. English has about four; a lower value errs towards
-overestimates.
+"""The assumed number of characters per token. English has about four; a lower value errs on the side of
+overestimating.
 """
 INSTALL: Final = "pip install 'streamconform[prices]'"
 
@@ -27,7 +27,7 @@ def estimate(provider: str | None, model: str, body: Mapping[str, Any], max_toke
 
 
 def calculate(provider: str | None, model: str, usage: Usage) -> Decimal:
-    """Return the cost of an answer in USD, 0 without a provider; raise `NoPrice`."""
+    """Return the cost of an answer in USD (0 if there is no provider); raise `NoPrice`."""
     if provider is None:
         return Decimal()
     try:
@@ -46,4 +46,4 @@ def calculate(provider: str | None, model: str, usage: Usage) -> Decimal:
     try:
         return Decimal(genai_prices.calc_price(counts, model, provider_id=provider).total_price)
     except LookupError:
-        raise NoPrice(f"genai-prices has no price of `{model}` from {provider}") from None
+        raise NoPrice(f"genai-prices has no price for `{model}` from {provider}") from None

@@ -28,7 +28,9 @@ CREDENTIALS: Final = frozenset(
         *(api.key.header for api in APIS.values()),
     }
 )
-"""Headers that contain keys. The command line rejects them, because other users can read its arguments."""
+"""Headers that contain keys. `--header` rejects them, because other users of the machine can read a command
+line.
+"""
 
 
 def build_streaming_body(body: Mapping[str, Any], model: str) -> Json:

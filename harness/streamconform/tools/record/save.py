@@ -1,4 +1,4 @@
-"""Write scanned cassettes and drafts. Record an exchange and write both, or write nothing."""
+"""Write scanned cassettes with their draft cases: both, or nothing."""
 
 from __future__ import annotations
 

@@ -166,7 +166,8 @@ def find_known(
 ) -> str | None:
     """Return the name of a part that contains one of `secrets` in any form, or None.
 
-    `answers` are parts as parsed payloads, whose pieces are joined. Letters match in either case.
+    `answers` contains the parsed payloads of some parts; their pieces are joined for the search. Letters
+    match in either case.
     """
     wanted = [secret.lower() for secret in secrets]
     if not wanted:

@@ -42,14 +42,14 @@ class LiveRequest:
 
 
 def build_request(settings: RequestSettings, scenario: Scenario, *, stream: bool) -> LiveRequest:
-    """Return the request of a scenario."""
+    """Return the request for a scenario."""
     return build_conversation(settings, scenario.conversation, stream=stream, stop=scenario.stop)
 
 
 def build_conversation(
     settings: RequestSettings, conversation: Mapping[str, Any], *, stream: bool, stop: str | None = None
 ) -> LiveRequest:
-    """Return the request of a conversation; `stop` is its stop sequence."""
+    """Return the request for a conversation; `stop` is its stop sequence."""
     conversation = {"model": settings.model, **conversation, "stream": stream}
     if settings.host is not None:
         conversation["facts"] = {"host": settings.host} | conversation.get("facts", {})

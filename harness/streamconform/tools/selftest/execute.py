@@ -47,7 +47,7 @@ class Group:
 
     @property
     def case_ids(self) -> tuple[str, ...]:
-        """Return the ids of the cases of these trials, in the order of results."""
+        """Return the case ids of these trials, in the order of results."""
         trials = (*self.plan.trials, *(trial for trial, _ in self.plan.skipped))
         return tuple(sorted({trial.case.id for trial in trials}, key=_split_id))
 
@@ -66,7 +66,7 @@ def _split_id(case_id: str) -> list[str]:
 
 
 def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[list[TrialResult]]:
-    """Return each group's results other than passes; `implementation` is the position in `adapters`.
+    """Return each group's results other than passes; in these, `implementation` is an index into `adapters`.
 
     A mutant has `seconds` for each trial.
     """
@@ -98,7 +98,7 @@ def _start_worker(groups: Sequence[Group]) -> None:
 
 
 def _divide(trials: Sequence[AnyTrial]) -> Iterator[range]:
-    """Yield the positions of the trials of each task."""
+    """Yield the positions of the trials in each task."""
     start = end = 0
     for _, of_case in groupby(trials, lambda trial: trial.case.id):
         end += sum(1 for _ in of_case)

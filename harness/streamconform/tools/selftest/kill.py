@@ -61,8 +61,8 @@ def make_matrix(
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
     """Return the `cases` that no mutant fails on an unbroken stream.
 
-    Faults do not count, because with faults a mutant that treats the end of the bytes as the end of the
-    answer fails every case.
+    Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
+    every case with faults.
     """
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
     return tuple(dict.fromkeys(case for case in cases if case not in catching))

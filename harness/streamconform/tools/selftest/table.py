@@ -1,4 +1,4 @@
-"""Format the kill matrix as a page, with one row per mutant and the cases that catch none. Pure."""
+"""Format the kill matrix: one row per mutant, and the cases that catch no mutant. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _iter_lines(
 ) -> Iterator[str]:
     killed = sum(row.killed for row in rows)
     yield HEAD
-    yield f"{killed} of {len(rows)} mutants are caught, each only because of its own bug."
+    yield f"{killed} of {len(rows)} mutants are caught, each only by checks related to its own bug."
     yield ""
     yield "| mutant | bug | reported | cases that catch it |"
     yield "|---|---|---|---|"
@@ -40,7 +40,7 @@ def _iter_lines(
     yield ""
     by_topic = Counter(case.rpartition("/")[0] for case in idle_cases)
     count = f"{len(idle_cases)} cases"
-    yield f"{count} catch no mutants with their own expectations; their specs state their purpose:"
+    yield f"{count} catch no mutant on an unbroken stream; their specs state their purpose:"
     yield ""
     yield "| topic | cases |"
     yield "|---|---|"

@@ -1,4 +1,4 @@
-"""Check the answers: normal form, correct reading of small streams, the same outcome every time."""
+"""Check the answers: they have the normal form, are correct for small streams, and never vary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunAnswer:
 
 
 def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:
-    """Yield every outcome that the adapter returned for a stream; an exception without one implies one."""
+    """Yield every outcome that the adapter returned for a stream; a bare exception implies one."""
     for record in transcript.steps:
         for id_, result in record.results.items():
             stream, raised = record.streams[id_], parse_raised(result.get("raised"))
@@ -185,7 +185,7 @@ def _is_whole(answer: RunAnswer) -> bool:
 
 
 def _has_no_content(transcript: Transcript) -> bool:
-    """Return whether all answers to complete streams lack both content and an error that explains it."""
+    """Return whether all answers to complete streams have no content, and no error that explains why."""
     whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
     return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
 
@@ -196,7 +196,7 @@ def _is_empty(answer: RunAnswer) -> bool:
 
 
 def _describe_error(answer: RunAnswer) -> str:
-    """Return the exception or the error of an answer, or an empty text."""
+    """Return the exception or the error of an answer, or an empty string."""
     if answer.raised is not None:
         return f"the library raised {format_raised(answer.raised)}"
     error = answer.outcome.get("error") if isinstance(answer.outcome, Mapping) else None

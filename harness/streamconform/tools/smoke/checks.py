@@ -80,7 +80,7 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
         "ignores unknown ops", protocol.check_unknown_op, protocol.skip_without_step("unknown op")
     ),
     "unknown-api": SmokeCheck(
-        "answers a run of an unknown API",
+        "answers a run for an unknown API",
         protocol.check_unknown_api,
         protocol.skip_without_step("unknown api"),
     ),

@@ -78,7 +78,7 @@ def skip_without_step(suffix: str) -> Callable[[Transcript], str | None]:
 
 
 def check_greeting(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield the problems with the greeting, except those with its claims."""
+    """Yield the problems with the greeting, other than problems with its claims."""
     hello, error = transcript.greeting.parsed
     if hello is None:
         yield SmokeProblem(error)
@@ -168,7 +168,7 @@ def check_answers(transcript: Transcript) -> Iterator[SmokeProblem]:
     steps = {id_: record.step for record in transcript.steps for id_ in record.streams}
     for id_, times in answers.items():
         if times > 1 and id_ in steps:
-            yield SmokeProblem(f"answered {times} times; answer a run once, with `result`", steps[str(id_)])
+            yield SmokeProblem(f"answered {times} times; send one `result` per run", steps[str(id_)])
     if transcript.untried:
         yield SmokeProblem(f"not tried: {', '.join(transcript.untried)}")
 
@@ -217,11 +217,11 @@ def check_unknown_op(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_unknown_api(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield a missing answer to a run of an unknown API; any answer will do."""
+    """Yield a missing answer to a run for an unknown API; any answer will do."""
     for record in _filter_steps(transcript, "unknown api"):
         if record.exit is not None or record.timed_out:
             yield SmokeProblem(
-                'stopped answering after a run of an unknown API; answer `"skipped": {"reason": …}`'
+                'stopped answering after a run for an unknown API; answer `"skipped": {"reason": …}`'
             )
 
 

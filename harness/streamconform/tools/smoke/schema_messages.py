@@ -60,8 +60,8 @@ def _is_number(value: Any) -> bool:
 HINTS: Final = (
     Hint(r"usage\.\w+$", lambda value: isinstance(value, str), "write the number without quotes"),
     Hint(r"usage\.\w+$", lambda value: isinstance(value, float), "tokens are whole numbers"),
-    Hint(r"cost\.\w+$", _is_number, 'write decimal text, such as "0.002871": a float cannot hold money'),
-    Hint(r"cost$", _is_number, 'write an object of decimal texts, {"total": "0.002871"}'),
+    Hint(r"cost\.\w+$", _is_number, 'write a decimal string, such as "0.002871"; a float is inexact'),
+    Hint(r"cost$", _is_number, 'write an object of decimal strings, {"total": "0.002871"}'),
     Hint(r"stop$", lambda value: isinstance(value, str), 'write an object, {"reason": "…", "raw": "…"}'),
     Hint(r"content$", lambda value: isinstance(value, str), 'write blocks, [{"type": "text", "text": "…"}]'),
     Hint(r"(\.|^)error$", lambda value: isinstance(value, str), 'write an object, {"message": "…"}'),

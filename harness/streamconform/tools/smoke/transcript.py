@@ -40,7 +40,7 @@ class Message:
 
     @cached_property
     def parsed(self) -> tuple[Mapping[str, Any] | None, str]:
-        """Return the object in the line and an empty text, or None and the error."""
+        """Return the object in the line and an empty string, or None and the error."""
         try:
             return parse_object(self.line), ""
         except ProtocolError as error:
@@ -66,7 +66,7 @@ class StepRecord:
     complaints: tuple[str, ...] = ()
     """The replay server's complaints about the requests, over HTTP."""
     mismatches: tuple[str, ...] = ()
-    """Why requests got no stream: they requested a different kind of answer than the recorded one."""
+    """Why requests got no stream: they asked for a different kind of answer from the one recorded."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
@@ -130,7 +130,7 @@ def find_input(hello: Mapping[str, Any]) -> Input | None:
 
 
 def read_claims(hello: Mapping[str, Any], api: str) -> frozenset[str]:
-    """Return the known capabilities claimed for `api`; if nothing is claimed, all capabilities of streams."""
+    """Return the known capabilities claimed for `api`; if nothing is claimed, all stream capabilities."""
     claims = hello.get("capabilities")
     if claims is None:
         return OF_STREAMS

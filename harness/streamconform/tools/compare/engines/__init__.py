@@ -36,7 +36,7 @@ class Engine(Protocol):
         """Stop what was started."""
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
-        """Submit a call to `work` to a worker."""
+        """Have a worker call `work` with `request` and `partition`."""
 
     def wait(self) -> Iterator[tuple[Partition, Any]]:
         """Wait for at least one submitted partition; yield those that are done, with a result or a `Death`.

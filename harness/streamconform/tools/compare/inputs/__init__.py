@@ -64,7 +64,7 @@ def split_input(url: str, size: int = PARTITION_BYTES) -> Iterator[Partition]:
 
 
 def find_format(url: str) -> str:
-    """Return the format of the input `url`; raises `UsageError` if it does not exist or is unknown."""
+    """Return the format of the input `url`; raises `UsageError` if it is missing or has an unknown format."""
     suffixes = {end: name for name, reader in READERS.items() for end in reader.suffixes}
     found = next((name for end, name in suffixes.items() if url.lower().endswith(end)), None)
     try:

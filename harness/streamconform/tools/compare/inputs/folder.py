@@ -150,7 +150,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
 
 
 def _read_request(storage: Any, path: str) -> dict[str, Any]:
-    """Return the body of the request that was recorded with a response body; empty if there is none."""
+    """Return the request body that was recorded with a response; empty if there is none."""
     try:
         with storage.open(path, "rb") as file:
             value = json.loads(file.read(cassettes.MAX_BODY))

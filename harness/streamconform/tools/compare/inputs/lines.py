@@ -102,7 +102,7 @@ def read_body(given: Mapping[str, Any]) -> bytes:
 
 
 def _iterate_lines(file: IO[bytes], partition: Partition) -> Iterator[tuple[int, bytes]]:
-    """Yield the position and bytes of each line; a line that is too long is cut."""
+    """Yield the position and bytes of each line; a line that is too long is truncated."""
     position = partition.start
     if position:
         # A line that starts before the partition belongs to the previous one.

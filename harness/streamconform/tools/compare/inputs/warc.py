@@ -26,7 +26,7 @@ def split_warc(url: str, size: int) -> Iterator[Partition]:
 
 
 def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
-    """Yield the recordings of `partition`, named after the offset of their record."""
+    """Yield the recordings of `partition`, named after the offsets of their records."""
     try:
         from warcio.archiveiterator import ArchiveIterator
         from warcio.exceptions import ArchiveLoadFailed

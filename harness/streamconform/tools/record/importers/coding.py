@@ -46,7 +46,7 @@ def decode_body(body: bytes, encoding: str) -> DecodedBody:
                 raise Undecodable(f"its body is neither text nor {name}: {error}") from error
             return DecodedBody(body, note)
         if not whole:
-            note = f"The {name} data is truncated: the recording was cut."
+            note = f"The {name} data is truncated: the recording was cut short."
     return DecodedBody(body, note)
 
 

@@ -46,9 +46,9 @@ def explain_wrong_api(api: str, status: int, body: bytes) -> str | None:
     others = [name for name in detect_apis(status, body) if name != api]
     if framed in MESSAGE_REWRITERS and not others:
         return None  # binary messages, whose first one may be any error
-    found = "neither a stream nor JSON" if framed == "document" else f"{len(payloads)} frames, none of {api}"
+    found = "neither a stream nor JSON" if framed == "document" else f"0 of {len(payloads)} frames match"
     hint = f"; it looks like {' or '.join(others)}" if others else ""
-    return f"it is not of {api}: {found}{hint}"
+    return f"its API is not {api}: {found}{hint}"
 
 
 def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
@@ -60,7 +60,7 @@ def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
 
 
 def _list_names(event: str | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return all names that may identify a payload; without framing, only the name of its single member."""
+    """Return the values that may identify a payload's type; the last is its only member's name, or None."""
     wrapper = next(iter(payload)) if len(payload) == 1 else None
     return payload.get("type"), payload.get("event_type"), payload.get("object"), event, wrapper
 

@@ -73,7 +73,7 @@ class ImportedExchange:
 
     @property
     def wants_document(self) -> bool:
-        """Return whether the request's path is that of a non-streaming endpoint."""
+        """Return whether the request's path belongs to a non-streaming endpoint."""
         patterns = (api.importing.document for api in APIS.values())
         return any(pattern is not None and pattern.search(self.path) for pattern in patterns)
 

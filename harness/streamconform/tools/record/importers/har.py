@@ -15,7 +15,7 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError
 from streamconform.tools.record.importers.exchange import ImportedExchange, SkippedExchange
 
-RECIPE: Final = "conform import of a HAR, without its content and transfer encodings"
+RECIPE: Final = "Imported from a HAR with `conform import`; content and transfer encodings removed"
 CODING: Final = ("content-encoding", "transfer-encoding", "content-length")
 BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError)
 

@@ -1,7 +1,7 @@
 """Read traces from Go's httprr: a header line, then exchanges (two lengths, a request and a response).
 
 Both are stored as they were on the wire (https://pkg.go.dev/golang.org/x/oscar/internal/httprr), so the
-response may have a chunked transfer encoding, whose boundaries are not those of network reads.
+response may use chunked transfer encoding. Its chunk boundaries differ from those of network reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from streamconform.tools.record.importers.exchange import ImportedExchange, Skip
 FIRST_LINE: Final = re.compile(rb"httprr trace v1\r?\n")
 LENGTHS: Final = re.compile(rb"(\d{1,12}) (\d{1,12})\r?\n")
 HTTP2: Final = re.compile(rb"HTTP/2(?:\.0)?(?=[ \r])")
-RECIPE: Final = "conform import of an httprr trace, transfer encoding removed"
+RECIPE: Final = "Imported from an httprr trace with `conform import`; transfer encoding removed"
 MAX_HEAD: Final = 1024 * 1024
 
 

@@ -1,7 +1,7 @@
 """Read the cassettes of LangChain's own vcrpy serializer: gzipped YAML with two lists.
 
 `requests` and `responses` belong together by position. Header values, and in some projects the address, are
-replaced by a mark; in that case the request's body shows which of OpenAI's APIs was called.
+replaced by a marker; if the address is, the request's body shows which of OpenAI's APIs was called.
 """
 
 from __future__ import annotations

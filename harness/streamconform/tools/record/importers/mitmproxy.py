@@ -13,7 +13,7 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError
 from streamconform.tools.record.importers.exchange import ImportedExchange, SkippedExchange
 
-RECIPE: Final = "conform import of flows of mitmproxy, transfer encoding removed"
+RECIPE: Final = "Imported from mitmproxy flows with `conform import`; transfer encoding removed"
 LENGTH: Final = re.compile(rb"(\d{1,9}):")
 START: Final = re.compile(rb"\d{1,9}:\d{1,9}:")
 MAX_DEPTH: Final = 32
@@ -74,7 +74,7 @@ def _to_text(value: Any) -> str:
 
 
 def _read_value(data: bytes, start: int, end: int, depth: int) -> tuple[Any, int]:
-    """Return the value at `start`, which ends before `end`, and where it ends; raises `ValueError`."""
+    """Return the value between `start` and `end`, and the offset after it; raises `ValueError`."""
     length = LENGTH.match(data, start, end)
     if length is None or depth > MAX_DEPTH:
         raise ValueError(f"no length at byte {start}" if depth <= MAX_DEPTH else "nested too deeply")

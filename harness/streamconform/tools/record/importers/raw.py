@@ -39,7 +39,7 @@ def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
     form = "with its headers (`curl -i`)" if headers else "without headers"
     return ImportedExchange(
         origin=path.name,
-        recipe=f"conform import of a body {form}",
+        recipe=f"Imported with `conform import` from a body {form}",
         status=status,
         headers=headers,
         body=body,
@@ -74,11 +74,11 @@ def _join_texts(path: Path, data: bytes) -> ImportedExchange:
         except (ValueError, RecursionError):
             piece = None
         if not isinstance(piece, str):
-            raise _make_error(path, f"line {number} is not a JSON string, as the first one is")
+            raise _make_error(path, f"line {number} is not a JSON string, unlike the first line")
         pieces.append(piece)
     return ImportedExchange(
         origin=path.name,
-        recipe="conform import of chunks, one JSON string per line",
+        recipe="Imported with `conform import` from chunks, one JSON string per line",
         body="".join(pieces).encode("utf-8", "surrogatepass"),
     )
 
@@ -90,7 +90,7 @@ def _read_payloads(path: Path, data: bytes, api: str) -> ImportedExchange:
         raise _make_error(path, str(error)) from error
     return ImportedExchange(
         origin=path.name,
-        recipe=f"conform import of one payload per line, with the framing of {api} restored",
+        recipe=f"Imported with `conform import` from one payload per line; framing of {api} restored",
         body=body,
     )
 

@@ -23,7 +23,7 @@ from streamconform.tools.record.importers.exchange import ImportedExchange, Skip
 MAX_DEPTH: Final = 64
 MAX_EVENTS: Final = 2_000_000
 SUFFIXES: Final = (".yaml", ".yml")
-RECIPE: Final = "conform import of a vcrpy cassette, content coding and transfer encoding removed"
+RECIPE: Final = "Imported from a vcrpy cassette with `conform import`; content and transfer encodings removed"
 BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError, yaml.YAMLError)
 """Exceptions that vcrpy raises for files that it did not write."""
 
@@ -153,7 +153,7 @@ def find_line(error: BaseException) -> int | None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the first line of the message of one of `BROKEN`."""
+    """Return the first line of the error's message; the error is one of `BROKEN`."""
     if isinstance(error, KeyError):
         return f"missing {error}"
     return (str(error) or type(error).__name__).partition("\n")[0].strip()[:200]
