@@ -94,10 +94,10 @@ class SseFraming:
         return frames
 
     def _receive_events(self, data: bytes) -> list[Frame]:
-        """Read whole events with LF line ends, without the blank line of the last one.
+        """Read whole events with LF line ends; `data` excludes the last event's blank line.
 
         Reading lines takes most of the parser's time for Anthropic and Cohere (`make bench`), so the two
-        forms that providers send are read at once: one data line, after an event line or alone.
+        forms that providers send are read in one step: one data line, after an event line or alone.
         """
         frames: list[Frame] = []
         offset = self._offset
@@ -186,7 +186,7 @@ class SseFraming:
 
 
 def _may_be_field(line: bytes) -> bool:
-    """Whether `line`, a body's only line without its line end, is a field or the start of one."""
+    """Whether `line`, a body that is a single unterminated line, is a field or the start of one."""
     if not line:
         return False
     name, colon, _ = line.removeprefix(_BOM).partition(b":")
