@@ -1,4 +1,4 @@
-"""The grammar of Gemini's Interactions: streams as Google's own servers send them."""
+"""The grammar of Gemini's Interactions API: streams as Google's own servers send them."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, which is a word unless it names a tool."""
+    """Return the tool choice, which is a string unless it names a tool."""
     if isinstance(requested, str):
         return requested
     return {"type": "function", "function": {"name": requested["name"]}}

@@ -110,7 +110,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         yield from ()
 
     def _index(self, kind: str, payload: Payload) -> int | None:
-        """Return the index of an event's item, found by its id if the index is missing (and reported)."""
+        """Return the index of an event's item; if it is missing (and reported), find the item by its id."""
         value, item = payload.get("output_index"), payload.get("item")
         if type(value) is int:
             return value
