@@ -93,7 +93,7 @@ def is_own_block(block: Other) -> bool:
 
 
 def choose_stop_reason(stop: Stop, *, called: bool) -> str:
-    """Return the `stop_reason`: the raw one if the API has it and it has the same meaning."""
+    """Return the `stop_reason`: the raw one if the API defines it with the same meaning."""
     if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
         word = stop.raw
     else:

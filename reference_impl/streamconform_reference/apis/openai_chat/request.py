@@ -156,7 +156,7 @@ def accepts_temperature(conversation: Conversation, options: ThinkingOptions | N
 
 
 def _build_storage(conversation: Conversation) -> dict[str, Any]:
-    """Return the fields for storage: answers are not stored, and the cache is kept by session."""
+    """Return the storage fields: answers are not stored, and the cache is keyed by session."""
     fields: dict[str, Any] = {"store": False} if is_on_host(conversation, OPENAI) else {}
     return fields | build_cache(conversation)
 
