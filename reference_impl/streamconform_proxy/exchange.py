@@ -140,7 +140,7 @@ class ProxyExchange:
         return self._response
 
     async def _write(self, relay: StreamRelay, data: bytes) -> None:
-        """Send `data`; waits for a slow client, so that the proxy never buffers for it."""
+        """Send `data`; wait for a slow client, so that the proxy never buffers for it."""
         if not data or (self._response is None and relay.early_failure is not None):
             return
         async with limit_write_time(self._bounds.stalled):

@@ -76,7 +76,8 @@ class StreamRelay:
     ) -> None:
         """Start before the first byte.
 
-        `headers` are the upstream's, names in lower case; `created` is now, in seconds since 1970.
+        `headers` are the upstream's headers, with names in lower case; `created` is the current time in
+        seconds since 1970.
         """
         self.ended = False
         """Whether the client's response is finished; later bytes from the upstream are ignored."""
@@ -106,7 +107,7 @@ class StreamRelay:
         return self._encode(self._redactor.redact_events(self._decoder.receive_data(data)))
 
     def end(self) -> bytes:
-        """Accept the end of the upstream's body; return the last bytes, an error event if it ended early."""
+        """Accept the end of the upstream's body; return the last bytes: an error event if it ended early."""
         if self.ended:
             return b""
         if self._document is not None:
