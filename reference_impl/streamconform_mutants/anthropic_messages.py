@@ -396,7 +396,7 @@ class UnknownEventFatal(AnthropicMessagesDecoder):
     fails=USAGE,
 )
 def usage_summed(message: Assembler, payload: Payload) -> None:
-    """Adds the cumulative usage of `message_delta` to that of `message_start`."""
+    """Adds the cumulative usage in `message_delta` to the usage in `message_start`."""
     before = message.usage()
     on_message_delta(message, payload)
     now = read_counts(object_at(payload, "usage"))

@@ -195,7 +195,7 @@ class SearchResultsBilled(GoogleGenerateDecoder):
     fails=CONTENT,
 )
 class ServerToolsDropped(GoogleGenerateDecoder):
-    """Drops the calls of the provider's tools and their responses, which the next request must send back."""
+    """Drops the calls to the provider's tools and their responses, which the next request must send back."""
 
     def read_part(self, part: Payload) -> None:
         if part.keys().isdisjoint({"toolCall", "toolResponse"}):

@@ -23,7 +23,7 @@ THINKING_CAPABLE: Final = ("qwen3", "deepseek-r1", "magistral", "nemotron", "glm
 
 EXCEPTIONS: Final[Mapping[str, str]] = {
     "qwen3-coder*": "the code models have no thinking mode",
-    "qwen3*instruct*": "instruct models are those without thinking",
+    "qwen3*instruct*": "instruct models are the variants without thinking",
 }
 """Patterns for tagged names that match a prefix although the model cannot think, each with the reason."""
 

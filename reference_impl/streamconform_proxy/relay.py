@@ -102,7 +102,7 @@ class StreamRelay:
         if self._document is not None:
             self._document += data
             if len(self._document) > MAX_DOCUMENT:
-                return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes without a stream")
+                return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes, but no stream")
             return b""
         return self._encode(self._redactor.redact_events(self._decoder.receive_data(data)))
 

@@ -87,7 +87,7 @@ def make_extras_row(
 
     return Loss(
         "extras",
-        "those of the following that the API has no field for: phases, signatures and citations of text, "
+        "whichever of these the API has no field for: phases, signatures and citations of text, "
         "signatures of calls, stop details, continuation tokens",
         "omitted",
         apply,
@@ -258,7 +258,7 @@ SIGNATURES: Final = Loss(
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
-    "an empty block of text, thinking or refusal",
+    "an empty text, thinking or refusal block",
     "omitted",
     keep_blocks(has_content),
 )

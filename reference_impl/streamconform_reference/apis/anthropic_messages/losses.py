@@ -157,7 +157,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "empty-prose",
-        "a block of text or thinking without text, signature and citations",
+        "a text or thinking block without text, signature or citations",
         "omitted, because the API rejects such a block in the next request",
         keep_blocks(_has_content),
     ),

@@ -236,12 +236,12 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "redacted",
         "the fact that thinking is redacted",
-        "thinking without text, as any OpenAI model may produce it",
+        "thinking without text, which any OpenAI model may produce",
         map_blocks(_drop_redaction),
     ),
     Loss(
         "empty-text",
-        "an empty block of text or refusal",
+        "an empty text or refusal block",
         "omitted",
         keep_blocks(has_text),
         forms=("document",),
