@@ -83,7 +83,7 @@ class CallsOfOneNameJoined(FunctionCalls):
     fails=GIVES_UP,
 )
 class ContentWithoutPartsFatal(GoogleGenerateDecoder):
-    """Gives up at a candidate that has a finish reason and no parts."""
+    """Fails on a candidate that has a finish reason and no parts."""
 
     def read_candidate(self, candidate: Payload) -> None:
         try:

@@ -63,7 +63,7 @@ class CallForEveryId(ToolCalls):
     fails=GIVES_UP,
 )
 class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
-    """Gives up at a payload without a choice, or at a choice without a delta."""
+    """Fails on a payload without a choice, or on a choice without a delta."""
 
     def read(self, payload: Payload) -> None:
         try:

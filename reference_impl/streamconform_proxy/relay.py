@@ -1,7 +1,7 @@
 """Translate the upstream's answer to the client's API, as a stream or as one document.
 
 The client's stream starts with the upstream's first record. If the upstream fails before that, the client
-still gets the failure as a status.
+still gets the failure as an HTTP status.
 """
 
 from __future__ import annotations

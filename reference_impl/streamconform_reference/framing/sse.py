@@ -6,10 +6,10 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-a
   decoding; bytes.splitlines, unlike str.splitlines, splits only at these three line ends.
 - A CR at the end of one chunk and an LF at the start of the next are a single line end. The line is complete
   at the CR, because waiting for the next chunk would delay the last event of a CR-only stream.
-- An event whose data is empty is not a frame. By the standard, `data:` would dispatch it, but gateways send
-  that as a heartbeat.
+- An event whose data is empty is not a frame. According to the standard, `data:` would dispatch it, but
+  gateways send that as a heartbeat.
 - Deviation: the standard discards an event at the end of the body if its blank line is missing. Gateways send
-  the terminal event like that, so it is delivered if its data is complete: JSON or `[DONE]`.
+  the terminal event that way, so it is delivered if its data is complete: JSON or `[DONE]`.
 """
 
 from __future__ import annotations

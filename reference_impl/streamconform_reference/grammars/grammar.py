@@ -1,7 +1,7 @@
 """The strict definition of a legal stream of an API: the order of its frames, and the fields of each.
 
 A grammar judges servers, while a test case judges clients: a decoder accepts as much as it can, but a grammar
-rejects what a provider's own server would never send. It is based on documentation and verified with
+rejects what a provider's own server would never send. It is based on documentation and verified against
 recordings of the providers' own servers; a rule that they break is not a rule.
 
 Each API has its tables in `apis/<api>/grammar.py`: `rules` (rule, level and source), `fields` (the fields of

@@ -12,7 +12,7 @@ not on where it was cut, and nothing in it is invented:
 - The last of duplicate keys wins. White space gives nothing.
 - A syntax error ends the parsing, and the value stays as it was. Nesting beyond `MAX_DEPTH`, a raw control
   character in a string, a second value, and a number of more than `MAX_NUMBER` characters are errors too; a
-  number beyond the range of a double gives nothing.
+  number beyond the range of a double yields no value.
 
 For complete text, the value equals the result of an ordinary parser. As text arrives, the value only grows:
 members and elements are added and strings get longer. However, a number may still change, and a duplicate key

@@ -127,7 +127,7 @@ class GoogleInteractionsGrammar(Grammar):
             yield "no-done-marker", "`[DONE]` came before `interaction.completed`"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a frame."""
+        """Yield violations that no table covers."""
         index = payload.get("index")
         match kind:
             case "interaction.created":

@@ -69,7 +69,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         self.errors = 0
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in an event."""
+        """Yield violations that no table covers."""
         number = payload.get("sequence_number")
         if type(number) is int:
             if number != self.number:
