@@ -23,7 +23,7 @@ from .model import Mutant
 __all__ = ["MUTANTS", "Mutant", "load"]
 
 MUTANTS: Mapping[str, Mutant]
-"""All mutants by name. The first use imports every module of mutants."""
+"""All mutants by name. The first use imports every mutant module."""
 
 MODULES: Final = (
     "anthropic_messages",

@@ -189,7 +189,7 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
     fails=GIVES_UP,
 )
 class FallbackBlockFatal(AnthropicMessagesDecoder):
-    """Gives up at a block in which another model takes over the answer."""
+    """Fails on a block in which another model takes over the answer."""
 
     def read(self, payload: Payload) -> None:
         if object_at(payload, "content_block").get("type") == "fallback":
@@ -379,7 +379,7 @@ class UnicodeLineEnds(SseFraming):
     fails=GIVES_UP,
 )
 class UnknownEventFatal(AnthropicMessagesDecoder):
-    """Gives up at an unknown event type."""
+    """Fails on an unknown event type."""
 
     def read(self, payload: Payload) -> None:
         kind = payload.get("type")
@@ -396,7 +396,7 @@ class UnknownEventFatal(AnthropicMessagesDecoder):
     fails=USAGE,
 )
 def usage_summed(message: Assembler, payload: Payload) -> None:
-    """Adds the cumulative usage of `message_delta` to that of `message_start`."""
+    """Adds the cumulative usage in `message_delta` to the usage in `message_start`."""
     before = message.usage()
     on_message_delta(message, payload)
     now = read_counts(object_at(payload, "usage"))

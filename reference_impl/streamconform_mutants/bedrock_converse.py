@@ -65,7 +65,7 @@ def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> 
     fails=CONTENT,
 )
 class ConverseCitationsLost(BedrockConverseDecoder):
-    """Ignores the deltas of citations, which exist only in a stream."""
+    """Ignores citation deltas, which exist only in a stream."""
 
     deltas: ClassVar[Deltas] = {kind: delta for kind, delta in DELTAS.items() if kind != "citation"}
 

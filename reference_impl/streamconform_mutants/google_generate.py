@@ -83,7 +83,7 @@ class CallsOfOneNameJoined(FunctionCalls):
     fails=GIVES_UP,
 )
 class ContentWithoutPartsFatal(GoogleGenerateDecoder):
-    """Gives up at a candidate that has a finish reason and no parts."""
+    """Fails on a candidate that has a finish reason and no parts."""
 
     def read_candidate(self, candidate: Payload) -> None:
         try:
@@ -195,7 +195,7 @@ class SearchResultsBilled(GoogleGenerateDecoder):
     fails=CONTENT,
 )
 class ServerToolsDropped(GoogleGenerateDecoder):
-    """Drops the calls of the provider's tools and their responses, which the next request must send back."""
+    """Drops the calls to the provider's tools and their responses, which the next request must send back."""
 
     def read_part(self, part: Payload) -> None:
         if part.keys().isdisjoint({"toolCall", "toolResponse"}):

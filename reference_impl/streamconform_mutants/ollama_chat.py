@@ -117,7 +117,7 @@ class LastRecordLost(NdjsonFraming):
     fails=(*ERROR, *USAGE),
 )
 class MissingCountFatal(OllamaChatDecoder):
-    """Gives up at a last record without `prompt_eval_count`."""
+    """Fails if the last record has no `prompt_eval_count`."""
 
     def read_done(self, record: Payload) -> None:
         if "prompt_eval_count" not in record:

@@ -47,7 +47,7 @@ def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | N
     fails=CONTENT,
 )
 class CallForEveryId(ToolCalls):
-    """Starts a call at every new id, although some servers make one for each fragment."""
+    """Starts a call at every new id, although some servers make up a new id for each fragment."""
 
     def resolve(self, fragment: Fragment) -> WireCall | None:
         if not fragment.id or fragment.id in self._by_id:
@@ -63,7 +63,7 @@ class CallForEveryId(ToolCalls):
     fails=GIVES_UP,
 )
 class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
-    """Gives up at a payload without a choice, or at a choice without a delta."""
+    """Fails on a payload without a choice, or on a choice without a delta."""
 
     def read(self, payload: Payload) -> None:
         try:

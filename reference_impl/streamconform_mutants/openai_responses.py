@@ -123,7 +123,7 @@ class CurrentCallJoined(OpenaiResponsesDecoder):
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
-    """Appends the arguments of `done` to those of the deltas."""
+    """Appends the arguments in `done` to the arguments from the deltas."""
     decode.on_arguments_delta(answer, {**payload, "delta": payload.get("arguments")})
     decode.on_arguments_done(answer, {**payload, "arguments": None}, key="arguments")
 
@@ -200,7 +200,7 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
     fails=ERROR,
 )
 def flat_error_ignored(answer: ResponseState, payload: Payload) -> None:
-    """Reads only the nested form of the event `error` and treats the documented flat one as success."""
+    """Reads only the nested form of the `error` event and treats the documented flat one as success."""
     if object_at(payload, "error"):
         decode.on_error(answer, payload)
     else:

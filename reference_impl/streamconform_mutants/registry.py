@@ -1,7 +1,7 @@
 """The decorators that register mutants, one class per kind of mutant.
 
-Each module of mutants makes one registry, `mutants`. The first argument of a decorator is the name that
-a user types after `mutant:`; the docstring of the decorated function or class is the description of the bug.
+Each mutant module creates one registry, `mutants`. The first argument of a decorator is the name that a user
+types after `mutant:`; the docstring of the decorated function or class is the description of the bug.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class RequestMutants(Registry):
     def conversation(
         self, name: str, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
     ) -> Callable[[T], T]:
-        """Build the request of the conversation that the decorated function returns."""
+        """Build the request from the conversation that the decorated function returns."""
 
         def make(change: Callable[[Conversation], Conversation]) -> Adapter:
             return _builder(name, apis, lambda api, conversation: build_request(api, change(conversation)))

@@ -31,7 +31,7 @@ def _block_lists(body: Body) -> Iterator[list[Any]]:
 
 
 def _names(body: Body) -> tuple[str, str]:
-    """Return the key of the messages, and that of the blocks of a message."""
+    """Return the key of the messages, and the key of a message's blocks."""
     return ("contents", "parts") if "contents" in body else ("messages", "content")
 
 
@@ -174,7 +174,7 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
     fails=_CONTENTS,
 )
 def server_tools_not_sent(_: Conversation, body: Body) -> None:
-    """Drops the calls of the provider's tools, and their responses, when sending an answer back."""
+    """Drops the calls to the provider's tools, and their responses, when sending an answer back."""
     for parts in _block_lists(body):
         parts[:] = [part for part in parts if part.keys().isdisjoint({"toolCall", "toolResponse"})]
 

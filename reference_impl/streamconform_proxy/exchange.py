@@ -86,9 +86,7 @@ class ProxyExchange:
             if response.status >= 400:
                 return _UpstreamRefusal(response.status, headers, await response.read_document(MAX_REFUSAL))
             if response.status >= 300:
-                message = (
-                    f"the upstream redirects (status {response.status}), which the proxy does not follow"
-                )
+                message = f"the upstream sent a redirect ({response.status}), which the proxy does not follow"
                 raise UpstreamError(502, message)
             now = int(time.time())
             if not request.stream:
@@ -108,7 +106,7 @@ class ProxyExchange:
             data = await response.read_chunk(max(0.0, ping_due - time.monotonic()))
             held = 0 if self._response else held + len(data or b"")
             if held > MAX_DOCUMENT:
-                raise UpstreamError(502, f"the upstream sent more than {MAX_DOCUMENT} bytes without a stream")
+                raise UpstreamError(502, f"the upstream sent more than {MAX_DOCUMENT} bytes, but no stream")
             match data:
                 case None:
                     output = relay.ping()
@@ -140,7 +138,7 @@ class ProxyExchange:
         return self._response
 
     async def _write(self, relay: StreamRelay, data: bytes) -> None:
-        """Send `data`; waits for a slow client, so that the proxy never buffers for it."""
+        """Send `data`; wait for a slow client, so that the proxy never buffers for it."""
         if not data or (self._response is None and relay.early_failure is not None):
             return
         async with limit_write_time(self._bounds.stalled):

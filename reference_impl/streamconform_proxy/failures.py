@@ -78,7 +78,7 @@ def build_refusal(
 def build_upstream_failure(
     request: UpstreamRequest, *, status: int, headers: Mapping[str, str], body: bytes
 ) -> DocumentResponse:
-    """Return the response for an upstream that answered with this status of 400 or above.
+    """Return the response for an upstream that answered with `status`, which is 400 or above.
 
     It has the upstream's status, if the client's API uses that status, and the upstream's retry headers.
     """
@@ -94,7 +94,7 @@ def build_upstream_failure(
 
 
 def is_plain(value: str) -> bool:
-    """Return whether a header's value can be passed on: printable ASCII, and not longer than any date."""
+    """Return whether a header's value can be passed on: printable ASCII of limited length."""
     return value.isascii() and value.isprintable() and len(value) <= MAX_RETRY_HEADER
 
 
@@ -118,9 +118,9 @@ def get_error_type(status: int) -> str:
 
 
 def normalize_error(error: Error | None) -> Error:
-    """Return the error for a client whose upstream failed mid-stream; None means that it ended too early.
+    """Return the client's error for an upstream that failed mid-stream or, given None, ended too early.
 
-    Its type is the upstream's if clients know that type, or else the type for its status.
+    Its type is the upstream's error type if clients know it, or else the type for its status.
     """
     if error is None:
         return Error("api_error", ENDED_EARLY, 502)

@@ -23,9 +23,9 @@ THINKING_CAPABLE: Final = ("qwen3", "deepseek-r1", "magistral", "nemotron", "glm
 
 EXCEPTIONS: Final[Mapping[str, str]] = {
     "qwen3-coder*": "the code models have no thinking mode",
-    "qwen3*instruct*": "instruct models are those without thinking",
+    "qwen3*instruct*": "instruct models are the variants without thinking",
 }
-"""Patterns for names with tags that match a prefix although the model cannot think, with the reason."""
+"""Patterns for tagged names that match a prefix although the model cannot think, each with the reason."""
 
 NOT_SUPPORTED: Final = "thinking_not_supported"
 """The error type of the rejection."""
@@ -55,7 +55,7 @@ def check_thinking(conversation: Json, upstream: str) -> Json:
     """Return the conversation; `thinking: off` is removed for a model that cannot think anyway.
 
     Raises:
-        RequestError: it requests thinking from such a model.
+        RequestError: the conversation requests thinking from such a model.
     """
     if (
         upstream not in CHECKED_UPSTREAMS

@@ -1,7 +1,7 @@
 """Translate the upstream's answer to the client's API, as a stream or as one document.
 
 The client's stream starts with the upstream's first record. If the upstream fails before that, the client
-still gets the failure as a status.
+still gets the failure as an HTTP status.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class StreamRelay:
     ) -> None:
         """Start before the first byte.
 
-        `headers` are the upstream's, names in lower case; `created` is now, in seconds since 1970.
+        `headers` are the upstream's headers, with names in lower case; `created` is the current time in
+        seconds since 1970.
         """
         self.ended = False
         """Whether the client's response is finished; later bytes from the upstream are ignored."""
@@ -101,12 +102,12 @@ class StreamRelay:
         if self._document is not None:
             self._document += data
             if len(self._document) > MAX_DOCUMENT:
-                return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes without a stream")
+                return self.break_off(f"the upstream sent more than {MAX_DOCUMENT} bytes, but no stream")
             return b""
         return self._encode(self._redactor.redact_events(self._decoder.receive_data(data)))
 
     def end(self) -> bytes:
-        """Accept the end of the upstream's body; return the last bytes, an error event if it ended early."""
+        """Accept the end of the upstream's body; return the last bytes: an error event if it ended early."""
         if self.ended:
             return b""
         if self._document is not None:

@@ -101,7 +101,7 @@ REJECTED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """By the client's API: fields that must not be ignored, because the client relies on their effect, each with
-what it requests.
+the feature that it requests.
 """
 
 UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {

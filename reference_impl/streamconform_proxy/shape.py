@@ -1,9 +1,9 @@
 """Adapt the events of an upstream's answer to a client of another API.
 
 - If the client's API requires arguments to be an object, they are held back until the call is complete,
-  healed, and sent in one piece, because sent text cannot be taken back, and official clients raise if it is
-  not JSON. A client that requests unchecked arguments gets the text of an object as it arrives, and any other
-  text healed.
+  healed, and sent in one piece, because sent text cannot be taken back, and official clients raise an error
+  if it is not JSON. A client that requests unchecked arguments gets the text of an object as it arrives; any
+  other text is healed first.
 - A call keeps the upstream's id. A call without one gets a random id, because the ids that decoders generate
   are the same in every answer.
 - Thinking that the client did not request becomes a ping. Calls that the provider ran itself are dropped.

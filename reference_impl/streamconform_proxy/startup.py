@@ -19,7 +19,7 @@ CLIENT_VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
 def format_startup(url: str, route: Route, upstream: str, *, keys: str, bounds: str) -> Iterator[str]:
     """Yield the lines; the first starts with the proxy's address.
 
-    `keys` says whose key the upstream gets, and `bounds` which limits apply.
+    `keys` says whose key the upstream gets, and `bounds` says which limits apply.
     """
     yield f"{url}  {route.client} -> {route.upstream} at {upstream}"
     variable, path = CLIENT_VARIABLES[route.client]

@@ -89,7 +89,7 @@ def read_effort(value: Any) -> Any:
 
 
 EFFORTS: Final = {"low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "xhigh"}
-"""OpenAI's levels by those of Anthropic."""
+"""Maps Anthropic's effort levels to OpenAI's."""
 
 CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
     ("anthropic-messages", "ollama-chat"): (
@@ -146,7 +146,7 @@ class UpstreamRequest:
     stream: bool
     """Whether both the client's and the upstream's answers are streams."""
     wants_thinking: bool
-    """Whether the client requested thinking, and its text."""
+    """Whether the client requested thinking, including its text."""
     wants_usage: bool
     """Whether the client requested usage in the stream, if its API makes that optional."""
     wants_unchecked_arguments: bool

@@ -179,7 +179,7 @@ def describe_adapter(
 ) -> Adapter:
     """Return the function with the attributes of an adapter, and with `functions` as further attributes.
 
-    It claims the capabilities of all decoders, those of `functions`, and `claimed`.
+    It claims the capabilities of all decoders and of `functions`, and those in `claimed`.
     """
     function_table = functions or {}
     vars(function).update(

@@ -34,7 +34,7 @@ def decode_document(
 
 
 def read_document(body: bytes, decoder: Decoder, as_stream: DocumentReader) -> Outcome:
-    """Return the outcome of a document, which is read with a new decoder. No input bytes raise."""
+    """Read a document with a new decoder, and return its outcome. No input bytes raise."""
     if decoder.failed:
         decoder.receive_data(body)
         decoder.receive_eof()

@@ -14,12 +14,12 @@ from .outcome import Cost, Error, Executor, Json, ProseKind, Stop, ToolCall, Usa
 
 @dataclass(frozen=True, slots=True)
 class ProseStart:
-    """A block of text, thinking or refusal starts."""
+    """A text, thinking or refusal block starts."""
 
     content_index: int
     kind: ProseKind
     phase: str | None = None
-    """The phase of text, for encoders; the event's normal form omits it."""
+    """The phase of the text, for encoders; the event's normal form omits it."""
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""
@@ -28,7 +28,7 @@ class ProseStart:
 
 @dataclass(frozen=True, slots=True)
 class ProseDelta:
-    """The next part of a block of text, thinking or refusal; never empty."""
+    """The next part of a text, thinking or refusal block; never empty."""
 
     content_index: int
     kind: ProseKind
@@ -45,13 +45,13 @@ class ProseDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextEnd:
-    """A block of text or refusal ends; `text` is all of it."""
+    """A text or refusal block ends; `text` is its complete text."""
 
     content_index: int
     kind: Literal["text", "refusal"]
     text: str
     signature: str | None = None
-    """The signature of text, for encoders; the event's normal form omits it."""
+    """The signature of the text, for encoders; the event's normal form omits it."""
 
     def to_json(self) -> Json:
         """Return the event in the normal form."""
@@ -64,7 +64,7 @@ class TextEnd:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """A block of thinking ends; `text` is all of it."""
+    """A thinking block ends; `text` is its complete text."""
 
     content_index: int
     text: str

@@ -1,4 +1,4 @@
-r"""Repair malformed tool arguments from small models and their servers, so that they are an object.
+r"""Repair malformed tool arguments from small models and their servers, so that they become an object.
 
 Healing is a separate step that callers request; decoders never heal. The first matching form applies, so
 valid JSON is never changed:
@@ -23,7 +23,7 @@ from typing import Any, Final
 from streamconform_reference.json_text import codec
 
 _LAYERS: Final = 3
-"""The maximum number of layers of JSON text within JSON text to decode."""
+"""The maximum number of nested layers of JSON text to decode."""
 
 
 def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _heal_text(text: str, layers: int) -> dict[str, Any] | None:
 
 
 def _undo_escapes(text: str) -> str | None:
-    """Return the text with one layer of string escapes undone; None if it has no escapes or a broken one."""
+    """Return the text with one layer of string escapes undone; None if it has none or an invalid one."""
     # `strict=False`: such texts contain raw line ends and tabs between tokens, which a JSON string forbids.
     try:
         value: str = json.loads(f'"{text}"', strict=False)

@@ -1,7 +1,7 @@
 """Estimate the tokens of an image from the size in its header.
 
 Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height, divided by 750. An
-image with an edge of more than 1568 pixels, or with more than about 1600 tokens, is scaled down first.
+image with an edge longer than 1568 pixels, or with more than about 1600 tokens, is scaled down first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ MAX_TOKENS: Final = 1600
 """The number of tokens of the largest image, also used for images of unknown size, such as linked ones."""
 MAX_EDGE: Final = 1568
 _HEADER_TEXT: Final = 64 * 1024
-"""The number of base64 characters that are decoded; in a JPEG, the size follows the thumbnail."""
+"""The number of base64 characters to decode; in a JPEG, the size comes after the thumbnail."""
 
 
 def count_image(source: Any) -> int:
-    """Return the estimated number of tokens of an image in a request to Anthropic's API, given its source."""
+    """Return the estimated tokens of an image in a request to Anthropic's API, given its source."""
     data = source.get("data") if isinstance(source, Mapping) else None
     size = read_size(data) if isinstance(data, str) else None
     if size is None:

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 class Citation:
     """A source of a text.
 
-    `source` is its URL, or else the provider's id of the document. `quote` is the cited part of the source.
+    `source` is its URL, or else the provider's id for the document. `quote` is the cited part of the source.
     `start` and `end` are positions in the text of the block, as counted by the provider. `data` is the
     citation as the provider sent it.
     """
@@ -46,7 +46,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Visible text. `phase` is the one in the Responses API; the signature must be sent back."""
+    """Visible text. `phase` is the Responses API's phase; the signature must be sent back."""
 
     text: str
     phase: str | None = None

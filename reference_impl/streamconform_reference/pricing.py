@@ -1,4 +1,4 @@
-"""Compute the cost in US dollars from token counts and a price table, in exact decimals without floats.
+"""Compute the cost in US dollars from token counts and a price table, using exact decimals instead of floats.
 
 The table is a mapping of decimal strings in USD per million tokens: `input output cache_read cache_write_5m
 cache_write_1h web_search_per_1000`, with optional `tiers` (`[{above: 200000, input: ...}]`), factors for all
@@ -43,7 +43,7 @@ class Billing:
     inference_geo: str | None = None
     """The region in which the model ran, as in Anthropic's `inference_geo`."""
     modalities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Tokens by modality in lower case, and by field of `Usage`: `{"audio": {"input": 120}}`."""
+    """Tokens by modality (in lower case), then by field of `Usage`: `{"audio": {"input": 120}}`."""
     extra: tuple[Usage, ...] = ()
     """Usage that the provider bills but omits from its totals."""
 
@@ -90,7 +90,8 @@ class Pricing:
     def cost(self, usage: Usage, billing: Billing | None = None) -> Cost | None:
         """Return the cost of the answer, or None if the table cannot price it. Never raises.
 
-        Factors apply to tokens, not to searches. The cost of searches and of `billing.extra` is `other`.
+        Factors apply to tokens, not to searches. The cost of searches and of `billing.extra` is reported as
+        `other`.
         """
         prices = _read_prices(self.table, usage)
         if prices is None:
@@ -120,7 +121,7 @@ class Pricing:
 
 
 def _read_prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
-    """Return the prices for a request with this prompt; a tier applies to all tokens, not to the excess."""
+    """Return the prices for a request with this prompt; a tier applies to all tokens, not just the excess."""
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     amounts = _read_decimals(table) | _read_decimals(_find_tier(table.get("tiers"), prompt))
     base, output = amounts.get("input"), amounts.get("output")
@@ -138,7 +139,7 @@ def _read_prices(table: Mapping[str, Any], usage: Usage) -> _Prices | None:
 
 
 def _find_tier(tiers: Any, prompt: int) -> Mapping[str, Any]:
-    """Return the tier with the highest `above` that the prompt exceeds; an empty one if there is none."""
+    """Return the tier with the highest `above` that the prompt exceeds, or an empty one if there is none."""
     reached = [
         (above, number, tier)
         for number, tier in enumerate(tiers if isinstance(tiers, (list, tuple)) else ())

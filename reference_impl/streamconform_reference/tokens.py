@@ -1,4 +1,4 @@
-"""Estimate input tokens: each word counts one token per four code points, rounded up.
+"""Estimate input tokens: one token per four code points of each word, rounded up.
 
 The estimate is meant for a proxy in front of a server that cannot count tokens. Without a tokenizer, it gives
 the right order of magnitude, and the same number for every model on every machine.
@@ -13,11 +13,11 @@ from streamconform_reference.image_size import count_image
 from streamconform_reference.json_text.codec import dumps
 
 CHARACTERS_PER_TOKEN: Final = 4
-"""The number of code points in a word that count as one token."""
+"""The number of code points of a word that count as one token."""
 
 
 def _count_text(text: str) -> int:
-    """Return the estimated number of tokens of a text; words are separated by white space."""
+    """Return the estimated number of tokens in a text; words are separated by white space."""
     return sum(-(-len(word) // CHARACTERS_PER_TOKEN) for word in text.split())
 
 

@@ -398,7 +398,7 @@ def test_an_endless_document_is_not_buffered(monkeypatch: pytest.MonkeyPatch) ->
     output = relay.receive(b"[")
     assert (
         summarize(ANTHROPIC, output)
-        == "error api_error: the upstream sent more than 100 bytes without a stream"
+        == "error api_error: the upstream sent more than 100 bytes, but no stream"
     )
     assert relay.ended
 

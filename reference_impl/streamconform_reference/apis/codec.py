@@ -37,8 +37,7 @@ class Codec:
     """
     encoding: Encoding | None = None
     build_request: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
-    """A function that returns the request for a conversation, which `requests.conversation` and `.options`
-    define."""
+    """A function that returns the request for a conversation (see `requests.conversation` and `.options`)."""
     read_request: Callable[[dict[str, Any], Mapping[str, str]], dict[str, Any]] | None = None
     """A function that returns the conversation in a request's body and headers.
 

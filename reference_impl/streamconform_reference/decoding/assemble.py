@@ -1,11 +1,12 @@
 """The accumulator shared by all decoders: they report what arrived, and it builds the events and the outcome.
 
-A decoder names each block by a slot (the API's index, an id, or any hashable value), and stores no text,
+A decoder identifies each block by a slot (the API's index, an id, or any hashable value), and stores no text,
 usage or status itself. This module contains the rules common to all APIs; `metering` contains those for
 usage, and `ending` those for the stop reason:
 
-- A block's position in the content is determined by its start and never changes. Blocks may interleave.
-- A delta for a slot that never started starts a text, thinking or refusal block there. A delta for a slot
+- A block gets its position in the content when it starts, and the position never changes. Blocks may
+  interleave.
+- A delta for a slot that was never started starts a text, thinking or refusal block there. A delta for a slot
   that has ended, or that contains another kind of block, is ignored, as is a fragment without a call.
 - If the text of an ended call cannot be parsed, its end event is held back until the stop reason is known.
 - If an API repeats the complete text of a block, the block gets the part that its deltas omitted. Emitted
@@ -101,7 +102,7 @@ class Assembler:
         self.response_id = response_id or self.response_id
 
     def start(self, slot: Hashable, kind: ProseKind, text: str = "", *, phase: str | None = None) -> None:
-        """Start a block of text, thinking or refusal; an open block in the same slot never ends."""
+        """Start a text, thinking or refusal block; an open block in the same slot never ends."""
         block = ProseBlock(position=len(self._blocks), kind=kind, phase=phase)
         self._place(slot, block)
         self._events.append(ProseStart(block.position, kind, phase))
@@ -122,7 +123,7 @@ class Assembler:
                 self._events.append(ProseDelta(block.position, kind, piece))
 
     def sign(self, slot: Hashable, signature: str, *, redacted: bool = False, replaces: bool = False) -> None:
-        """Append to the signature of a thinking block, or replace it; start one if the slot never started."""
+        """Append to the signature of a thinking block, or replace it; start one if the slot is unused."""
         if slot not in self._slots:
             self.start(slot, "thinking")
         block = self._slots[slot]
@@ -146,7 +147,7 @@ class Assembler:
             block.signature = signature
 
     def cite(self, slot: Hashable, citations: Iterable[Citation], *, replaces: bool = False) -> None:
-        """Append to the citations of a text, or replace them; start a text if the slot never started.
+        """Append to the citations of a text, or replace them; start a text if the slot was never started.
 
         A citation may follow the end of its text.
         """
@@ -229,7 +230,7 @@ class Assembler:
         return block
 
     def text(self, slot: Hashable) -> str:
-        """Return the text so far of the block in the slot: its prose or, for a call, its arguments."""
+        """Return the text so far in the slot's block: its prose or, for a call, its arguments."""
         block = self._slots.get(slot)
         return "" if block is None or isinstance(block, OtherBlock) else block.fragments.text()
 

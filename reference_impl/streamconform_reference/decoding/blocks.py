@@ -1,4 +1,4 @@
-"""Content blocks while they grow; `value` returns the frozen block of `outcome` at any time.
+"""Growing content blocks; `value` returns the frozen block of `outcome` at any time.
 
 `flush` returns the events that a block has held back; `end`, which may only be called on an open block,
 returns those and the block's end event.
@@ -55,7 +55,7 @@ class CallIds:
 
 @dataclass(slots=True, kw_only=True)
 class ProseBlock:
-    """A growing block of text, thinking or refusal."""
+    """A growing text, thinking or refusal block."""
 
     position: int
     kind: ProseKind

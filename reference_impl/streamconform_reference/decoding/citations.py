@@ -36,7 +36,7 @@ class CitationFields:
 
 
 def _read_name(holder: dict[str, Any], keys: Sequence[str]) -> str | None:
-    """Return the first text, or number as text, that is not empty."""
+    """Return the first non-empty text under these keys; an integer counts as text."""
     values = (holder.get(key) for key in keys)
     names = (str(value) if type(value) is int else value for value in values)
     return next((name for name in names if isinstance(name, str) and name), None)

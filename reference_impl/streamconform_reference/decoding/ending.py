@@ -3,9 +3,10 @@
 - APIs report the same end differently: a reported `stop` becomes `tool_use` if the client has a call to run,
   and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider ran every call
   itself.
-- A truncated answer has no reason. A failed answer has `error`, with the raw reason that arrived, if any.
-- Text of a call that cannot be parsed was cut off if the call is the last one in a truncated answer.
-  Otherwise, the model wrote it that way, and the call ends with the answer.
+- A truncated answer has no reason. A failed answer has the reason `error`, and the raw reason that arrived,
+  if any.
+- Call text that cannot be parsed was cut off if the call is the last one in a truncated answer. Otherwise,
+  the model wrote it that way, and the call ends with the answer.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def compute_stop(status: Status | None, reported: Stop, blocks: Sequence[Growing
 
 
 def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
-    """Return the ended calls whose end event was held back and is emitted if the answer is complete."""
+    """Return the ended calls whose held-back end events are emitted if the answer is complete."""
     calls = _filter_calls(blocks)
     if reported.reason in _TRUNCATING:
         # A limit can cut only the call that the model was writing, which is the last one.

@@ -21,7 +21,7 @@ def read_text(holder: Payload, key: str) -> str:
 
 
 def require_object(payload: Payload, key: str) -> Payload:
-    """Return the object under the key, which is required."""
+    """Return the object under the key, which must be present."""
     value = payload.get(key)
     if not isinstance(value, dict):
         raise BrokenPayloadError(f"`{payload.get('type')}` has no `{key}`")

@@ -1,7 +1,7 @@
 """Track usage and cost while an answer arrives: reports in, totals so far out.
 
-The last report of each field wins; null never erases a value. The cost is that of all usage so far, or None
-if there is no price table or it cannot price the usage.
+The last report of each field wins; null never erases a value. The cost covers all usage so far; it is None
+without a price table, or if the table cannot price the usage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Meter:
         return Meter(self._pricing)
 
     def usage(self) -> Usage | None:
-        """Return the usage so far, None before the first report."""
+        """Return the usage so far, or None before the first report."""
         return Usage(**self._counts) if self._counts else None
 
     def report(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> UsageUpdate | None:

@@ -61,7 +61,7 @@ def map_calls(change: Callable[[ToolCall], ToolCall]) -> Apply:
 
 
 def _add_missing_text(*, blank: bool = False) -> Apply:
-    """Return a function that gives every call a text; for `blank`, see `compute_ending`."""
+    """Return a function that gives every call an arguments text; for `blank`, see `compute_ending`."""
 
     def change(call: ToolCall) -> ToolCall:
         text = call.arguments_text or ""
@@ -145,7 +145,7 @@ def make_contradiction_row(*, forms: tuple[Form, ...] = FORMS) -> Loss:
 
 
 def make_call_rows(word: StopEncoder) -> tuple[Loss, ...]:
-    """Return the rows for an API that has arguments as text in streams, and as values in documents.
+    """Return the rows for an API that sends arguments as text in streams, and as values in documents.
 
     In such an API, one block ends before the next one starts; for `word`, see `end_calls`.
     """

@@ -71,7 +71,7 @@ class Encoder(Protocol):
     def opening(self) -> bytes:
         """Return the bytes to write before any part of the answer is known.
 
-        A `UsageUpdate` may come before; if the API's answers start with counts, they are taken from it.
+        A `UsageUpdate` may precede this call; if the API's answers start with counts, they come from it.
         """
 
     def piece(self, piece: Piece) -> bytes:

@@ -1,7 +1,7 @@
 """Losses that several APIs share, as functions for the rows of their tables.
 
 Each takes an outcome or a block and returns the part that can be expressed, in the normal form, independently
-of the encoder. `arguments_text` contains those for the arguments of calls.
+of the encoder. `arguments_text` contains the losses in the arguments of calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamconform_reference.outcome import (
 
 Apply = Callable[[Outcome], Outcome]
 StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
-"""A function that takes a stop and the written content, and returns the API's stop reason and its meaning."""
+"""A function from a `Stop` and the written content to the API's stop reason and its meaning."""
 
 TRUNCATED: Final = Error(None, "the answer broke off", None)
 """The error in the document for an incomplete answer."""
@@ -44,7 +44,7 @@ def map_blocks(change: Callable[[Block], Iterator[Block]]) -> Apply:
 
 
 def keep_blocks(keep: Callable[[Block], bool]) -> Apply:
-    """Return a function that removes all other blocks."""
+    """Return a function that removes every block that `keep` rejects."""
     return lambda outcome: replace(outcome, content=tuple(filter(keep, outcome.content)))
 
 
@@ -87,7 +87,7 @@ def make_extras_row(
 
     return Loss(
         "extras",
-        "those of the following that the API has no field for: phases, signatures and citations of text, "
+        "whichever of these the API has no field for: phases, signatures and citations of text, "
         "signatures of calls, stop details, continuation tokens",
         "omitted",
         apply,
@@ -258,7 +258,7 @@ SIGNATURES: Final = Loss(
 )
 EMPTY_PROSE: Final = Loss(
     "empty-prose",
-    "an empty block of text, thinking or refusal",
+    "an empty text, thinking or refusal block",
     "omitted",
     keep_blocks(has_content),
 )

@@ -19,7 +19,7 @@ class StopReasons:
     usual: Mapping[StopReason, str]
 
     def of(self, stop: Stop, *, called: bool) -> str:
-        """Return the stop reason to write: the raw one if the API has it and it has the same meaning.
+        """Return the stop reason to write: the raw one if the API defines it with the same meaning.
 
         The reasons for `stop` and `tool_use` depend on whether there is a call to run. If the API has no
         reason for a meaning, the raw one is written, which a client treats as unknown, never as success.
@@ -37,5 +37,5 @@ class StopReasons:
         return word
 
     def meaning(self, word: str) -> StopReason:
-        """Return what a stop reason means on its own, whatever the content."""
+        """Return the meaning of a stop reason on its own, regardless of the content."""
         return self.meanings.get(word, "other")

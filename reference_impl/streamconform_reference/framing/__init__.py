@@ -10,7 +10,7 @@ __all__ = ["MAX_FRAME_BYTES", "Frame", "Framing", "HeaderValue", "frame_of"]
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The maximum size of a frame; larger frames are a fault. The largest frame in recordings is a base64 image
-of a few MiB; the limit only keeps a body without line ends from filling the memory.
+of a few MiB; the limit only keeps a body without line ends from filling memory.
 """
 
 
@@ -20,8 +20,8 @@ HeaderValue = bool | int | bytes | str
 class Frame(NamedTuple):
     """One payload with its position in the body.
 
-    `body[start:end]` are the bytes of the frame: for SSE, its lines with their line ends, without the blank
-    line that closes it. `event` is the event name from the framing, or None. `headers` are the frame's
+    `body[start:end]` contains the bytes of the frame: for SSE, its lines with their line ends, without the
+    blank line that closes it. `event` is the event name from the framing, or None. `headers` are the frame's
     headers, or None if the framing has no headers.
     """
 
@@ -36,7 +36,7 @@ frame_of: Final = cast(
     "Callable[[tuple[bytes, bytes | None, int, int, Mapping[str, HeaderValue] | None]], Frame]",
     partial(tuple.__new__, Frame),
 )
-"""Build a frame from a tuple of its fields, in half the time of the constructor; answers have thousands.
+"""Build a frame from a tuple of its fields, in half the time of the constructor; an answer has thousands.
 """
 
 

@@ -1,7 +1,7 @@
 """Framing of AWS event streams, `application/vnd.amazon.eventstream`: one frame per message.
 
 A message is big-endian and consists of its length, the length of its headers, the CRC32 of these eight bytes,
-the headers, the payload, and the CRC32 of everything before. A header is a name, a type and a value.
+the headers, the payload, and the CRC32 of everything before it. A header is a name, a type and a value.
 
 Source: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html#streaming-event-stream,
 and `botocore/eventstream.py` of botocore 1.44.5, which defines the limits.
@@ -9,7 +9,7 @@ and `botocore/eventstream.py` of botocore 1.44.5, which defines the limits.
 - Both checksums are verified, and a length is used only if the prelude's checksum is right, so that a corrupt
   length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any error
   is a permanent fault.
-- A length within the limits starts with a byte of 0 or 1. No text does, so the first byte decides whether the
+- A length within the limits starts with a 0 or 1 byte. Text never does, so the first byte decides whether the
   body is in this framing.
 - A message that is truncated by the end of the body is neither a frame nor a fault, because the stream was
   merely cut off.
@@ -59,8 +59,8 @@ class BrokenHeadersError(ValueError):
 class EventStreamFraming:
     """Framing of AWS event streams; see `streamconform_reference.framing.Framing`.
 
-    A frame's `data` is the payload of its message, `body[start:end]` the whole message, and `event`
-    the value of `:event-type`, `:exception-type` or `:error-code`.
+    A frame's `data` is the payload of its message, `body[start:end]` is the whole message, and `event` is the
+    value of `:event-type`, `:exception-type` or `:error-code`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class EventStreamFraming:
         return []
 
     def _read(self, view: memoryview, frames: list[Frame]) -> int:
-        """Append the complete messages in the view to the frames, up to a fault; return their end."""
+        """Append the view's complete messages to the frames, up to a fault; return the position reached."""
         start, size = 0, len(view)
         while size - start >= _PRELUDE.size:
             # Kept between calls, so that the prelude of a message in many chunks is verified only once.
@@ -164,7 +164,7 @@ def read_headers(block: bytes) -> dict[str, HeaderValue]:
 
 
 def _read_value(block: bytes, position: int) -> tuple[HeaderValue, int]:
-    """Return the value whose type is at the position, and the position after it."""
+    """Return the value whose type byte is at the position, and the position after it."""
     kind = block[position]
     position += 1
     if kind in (_TRUE, _FALSE):

@@ -53,7 +53,7 @@ def _whole_element_pattern() -> re.Pattern[bytes]:
 class JsonArrayFraming:
     """Framing of a streamed JSON array; see `streamconform_reference.framing.Framing`.
 
-    A frame's `body[start:end]` is its data: the element without commas and white space around it.
+    A frame's `body[start:end]` is its data: the element without the surrounding commas and white space.
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
@@ -118,7 +118,7 @@ class JsonArrayFraming:
         return frames
 
     def _find_element(self) -> bool:
-        """Move to the next element, unless inside one; return whether there is one."""
+        """Move to the next element unless already inside one; return whether an element was found."""
         while self._start is None and self._position < len(self._buffer):
             if not self._inside:
                 position = self._buffer.find(b"[", self._position)

@@ -5,7 +5,7 @@ Source: https://github.com/ndjson/ndjson-spec
 - A line ends with LF. A CR before it is JSON white space, like spaces and tabs; U+2028, U+2029 and U+0085 are
   text.
 - The first line that is not blank identifies the body. If it is not a JSON object, for example in an HTML
-  page or an error document over several lines, the body is not in this framing and has no frames.
+  page or an error document that spans several lines, the body is not in this framing and has no frames.
 - Deviation: an unterminated final line is a frame if it is complete JSON, because servers omit its LF.
 """
 
@@ -25,7 +25,7 @@ _BRACE: Final = 0x7B
 class NdjsonFraming:
     """Framing of `application/x-ndjson`; see `streamconform_reference.framing.Framing`.
 
-    A frame's `body[start:end]` is its data: the line without white space around it.
+    A frame's `body[start:end]` is its data: the line without surrounding white space.
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:

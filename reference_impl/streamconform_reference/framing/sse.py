@@ -6,10 +6,10 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-a
   decoding; bytes.splitlines, unlike str.splitlines, splits only at these three line ends.
 - A CR at the end of one chunk and an LF at the start of the next are a single line end. The line is complete
   at the CR, because waiting for the next chunk would delay the last event of a CR-only stream.
-- An event whose data is empty is not a frame. By the standard, `data:` would dispatch it, but gateways send
-  that as a heartbeat.
+- An event whose data is empty is not a frame. According to the standard, `data:` would dispatch it, but
+  gateways send that as a heartbeat.
 - Deviation: the standard discards an event at the end of the body if its blank line is missing. Gateways send
-  the terminal event like that, so it is delivered if its data is complete: JSON or `[DONE]`.
+  the terminal event that way, so it is delivered if its data is complete: JSON or `[DONE]`.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ class SseFraming:
         return frames
 
     def _receive_events(self, data: bytes) -> list[Frame]:
-        """Read whole events with LF line ends, without the blank line of the last one.
+        """Read whole events with LF line ends; `data` excludes the last event's blank line.
 
         Reading lines takes most of the parser's time for Anthropic and Cohere (`make bench`), so the two
-        forms that providers send are read at once: one data line, after an event line or alone.
+        forms that providers send are read in one step: one data line, after an event line or alone.
         """
         frames: list[Frame] = []
         offset = self._offset
@@ -186,7 +186,7 @@ class SseFraming:
 
 
 def _may_be_field(line: bytes) -> bool:
-    """Whether `line`, a body's only line without its line end, is a field or the start of one."""
+    """Whether `line`, a body that is a single unterminated line, is a field or the start of one."""
     if not line:
         return False
     name, colon, _ = line.removeprefix(_BOM).partition(b":")

@@ -35,7 +35,7 @@ def ndjson(payload: Any) -> bytes:
 
 
 def array_element(payload: Any, *, first: bool) -> bytes:
-    """Return the next element of a JSON array; the first one opens the array, `ARRAY_END` closes it."""
+    """Return the next element of a JSON array; the first one opens the array, and `ARRAY_END` closes it."""
     return (b"[" if first else b",\r\n") + dumps(payload)
 
 

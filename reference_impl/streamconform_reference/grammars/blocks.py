@@ -1,4 +1,4 @@
-"""Track the blocks of a stream for a grammar: started, filled and stopped, once each and in order."""
+"""Track the blocks of a stream for a grammar: each one starts once, is filled, and stops once, in order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GrammarBlock:
 
 
 class GrammarBlocks:
-    """The blocks of one index space. Events with an invalid index are skipped; the field is reported."""
+    """The blocks of one index space. Events with an invalid index are skipped; other rules report them."""
 
     def __init__(self, noun: str = "block", *, sequential: bool = True) -> None:
         """Start without blocks; with `sequential`, a block has to stop before the next one starts."""
@@ -64,7 +64,7 @@ class GrammarBlocks:
     def delta(
         self, index: Any, kind: str, fits: Collection[str] | None = None, piece: Any = ""
     ) -> Iterator[Violation]:
-        """Check a delta; `fits` are the types of blocks that it may belong to (None for any)."""
+        """Check a delta; `fits` contains the block types that it may belong to (None for any)."""
         if type(index) is not int:
             return
         block = self.by_index.get(index)

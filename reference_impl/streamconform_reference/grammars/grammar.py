@@ -1,7 +1,7 @@
 """The strict definition of a legal stream of an API: the order of its frames, and the fields of each.
 
 A grammar judges servers, while a test case judges clients: a decoder accepts as much as it can, but a grammar
-rejects what a provider's own server would never send. It is based on documentation and verified with
+rejects what a provider's own server would never send. It is based on documentation and verified against
 recordings of the providers' own servers; a rule that they break is not a rule.
 
 Each API has its tables in `apis/<api>/grammar.py`: `rules` (rule, level and source), `fields` (the fields of
@@ -37,10 +37,10 @@ class Deviation:
     """A place where a stream deviates from its API's documentation."""
 
     rule: str
-    """A stable id: a key of the grammar's `rules`, or `required-field.` or `field-type.` with type and
-    path."""
+    """A stable id: a key of the grammar's `rules`, or `required-field.` or `field-type.` followed by the
+    frame's type and the path."""
     frame: int | None
-    """The number of the frame, from 0; None means the end of the body."""
+    """The frame's number, counted from 0; None means the end of the body."""
     message: str
     level: Level
     source: str
@@ -145,7 +145,7 @@ class Grammar(ABC):
         """Return the type of a frame, or None if it has none."""
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield violations in a frame of a known type that no table covers."""
+        """Yield violations that no table covers, in a frame of a known type."""
         del kind, payload
         yield from ()
 
@@ -158,7 +158,7 @@ class Grammar(ABC):
         yield "no-done-marker", "this API does not send `[DONE]`"
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
-        """Yield violations in the event name that the framing gives a frame."""
+        """Yield violations in a frame's event name, which comes from the framing."""
         del frame, kind
         yield from ()
 

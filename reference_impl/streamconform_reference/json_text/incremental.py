@@ -12,10 +12,10 @@ not on where it was cut, and nothing in it is invented:
 - The last of duplicate keys wins. White space gives nothing.
 - A syntax error ends the parsing, and the value stays as it was. Nesting beyond `MAX_DEPTH`, a raw control
   character in a string, a second value, and a number of more than `MAX_NUMBER` characters are errors too; a
-  number beyond the range of a double gives nothing.
+  number beyond the range of a double yields no value.
 
-The value of complete text equals that of an ordinary parser. As text arrives, the value only grows: members
-and elements are added and strings get longer. However, a number may still change, and a duplicate key
+For complete text, the value equals the result of an ordinary parser. As text arrives, the value only grows:
+members and elements are added and strings get longer. However, a number may still change, and a duplicate key
 replaces the earlier value.
 
 Source: https://www.rfc-editor.org/rfc/rfc8259 sections 2 to 7.
@@ -88,7 +88,7 @@ class _Open:
 
 
 class JsonStream:
-    """Parses one JSON text in pieces; `value` works at any time."""
+    """Parses one JSON text in pieces; `value` is available at any time."""
 
     __slots__ = ("_awaits", "_broken", "_held", "_inside", "_open", "_root", "_string", "_token")
 

@@ -1,4 +1,4 @@
-"""A conversation in a neutral form, read as turns, which is the input of every request builder.
+"""The input of every request builder: a conversation in a neutral form, read as turns.
 
 These rules apply to all APIs:
 
@@ -14,13 +14,13 @@ These rules apply to all APIs:
   of text and calls) are useless to another model. Content that only the provider understands (its own tools,
   citations, phases) is sent back through the same API.
 - Empty blocks are dropped, because Anthropic and Bedrock reject them, and they contain no information.
-- Call ids are sent unchanged if the host accepts them and they are unique in the conversation. Others are
+- Call ids are sent unchanged if the host accepts them and they are unique in the conversation. Other ids are
   rewritten consistently in the call and its result, and in the same way in every later request.
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
-https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other
-hosts), BerriAI/litellm#23137 (order of blocks), 1Panel-dev/MaxKB#6683 (a malformed call and its result),
-vllm-project/vllm#43995 and OpenHands/software-agent-sdk#2887 (arguments of a history that do not parse).
+https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other hosts),
+BerriAI/litellm#23137 (order of blocks), 1Panel-dev/MaxKB#6683 (a malformed call and its result),
+vllm-project/vllm#43995 and OpenHands/software-agent-sdk#2887 (arguments in a history that cannot be parsed).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _USUAL_LENGTHS: Final = (64, 40)
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call; its id is the one to send."""
+    """The result of a call; `id` is the id to send."""
 
     id: str
     name: str

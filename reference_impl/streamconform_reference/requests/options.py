@@ -48,7 +48,7 @@ class ThinkingOptions:
 
     @property
     def by_budget(self) -> bool:
-        """Whether to send a token budget; without facts, the requested option decides."""
+        """Whether to send a token budget; for an unknown model, the requested option decides."""
         return self.by == "budget" or (self.by is None and self.requested_budget is not None)
 
     @property

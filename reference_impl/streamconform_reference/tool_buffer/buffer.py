@@ -1,16 +1,18 @@
 """Assemble tool calls from chunks of any provider, in any order.
 
-The buffer uses the decoders' accumulator: every call has a slot of an `Assembler`, which keeps its id,
-name and text, parses its arguments and emits its events. The buffer itself decides which call a chunk
-belongs to, and the state of that call:
+The buffer uses the decoders' accumulator: every call has a slot in an `Assembler`, which keeps its id, name
+and text, parses its arguments and emits its events. The buffer itself decides which call a chunk belongs to,
+and the state of that call:
 
-- A chunk with an index belongs to the call at that index in its turn; otherwise, a chunk with an id belongs
-  to the call with that id. A different id at the same index is another call. A chunk with neither starts a
-  call if it has a name; otherwise, it belongs to the latest call of its turn. An end or an error that names
-  no call applies to every open call of its turn.
+- A chunk with an index belongs to the call at that index in the chunk's turn; otherwise, a chunk with an id
+  belongs to the call with that id. A different id at the same index means another call. A chunk with neither
+  starts a call if it has a name; otherwise, it belongs to the latest call of its turn. An end or an error
+  that names no call applies to every open call of its turn.
 - A call is `done` if it has ended and its arguments can be parsed, `malformed` if they cannot, `failed` if it
-  got an error, and `abandoned` if the answer ended but the call did not. A client may run only a `done` call.
-- Violations of the order are recorded in `faults`, and the chunk is used as far as possible. No input raises.
+  received an error, and `abandoned` if the answer ended but the call did not. A client may run only a `done`
+  call.
+- Violations of the order are recorded in `faults`, and as much of the chunk as possible is used. No input
+  raises.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ FaultKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class OrderFault:
-    """A chunk that violates the order; `piece` is its number, from 0."""
+    """A chunk that violates the order; `piece` is its number, counted from 0."""
 
     kind: FaultKind
     piece: int
@@ -64,7 +66,7 @@ class BufferedCall:
     error_type: str | None
     metadata: Mapping[str, Any]
     began: float | None
-    """The timestamp of the call's first chunk; `ended` is that of its last chunk."""
+    """The timestamp of the call's first chunk; `ended` is the timestamp of its last chunk."""
     ended: float | None
     parent_message_id: str | None
     reasoning_context: str | None
@@ -109,7 +111,7 @@ class ToolBuffer:
 
     @property
     def calls(self) -> tuple[BufferedCall, ...]:
-        """Every call, in the order in which they started."""
+        """All calls, in the order in which they started."""
         return tuple(self._to_buffered_call(call) for call in self._calls)
 
     @property
@@ -143,7 +145,7 @@ class ToolBuffer:
     # The call that a chunk belongs to
 
     def _find_calls(self, chunk: ToolChunk) -> list[_CallState]:
-        """Return the calls that a chunk applies to; start one if it is unknown."""
+        """Return the calls that a chunk applies to; start a call if the chunk belongs to a new one."""
         known = self._find_known(chunk)
         if known is not None:
             return [known]

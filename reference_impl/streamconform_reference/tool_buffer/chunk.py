@@ -23,7 +23,7 @@ class ToolChunk:
     """A part of a tool call; without a name, id or index, it applies to all open calls of its turn."""
 
     id: str | None = None
-    """The provider's id of the call."""
+    """The provider's id for the call."""
     turn_index: int | None = None
     """The number of the answer in a conversation; None means the current one."""
     call_index: int | None = None
@@ -78,7 +78,7 @@ def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[To
 
 
 def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the part of a call in a Messages event; for other blocks, only the end."""
+    """Return the part of a call in a Messages event; other blocks yield only their end."""
     index = _read_index(payload.get("index"))
     match payload:
         case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:

@@ -29,7 +29,7 @@ CITATIONS: Final = CitationFields(
     title=("title", "document_title"),
     quote=("cited_text",),
 )
-"""Positions are those in the cited document, not in the answer."""
+"""Positions refer to the cited document, not to the answer."""
 
 
 # Blocks, by the type in their start event. Any other type becomes an `other` block.

@@ -1,10 +1,10 @@
-"""Encode events as a stream of Anthropic Messages, and an outcome as a single document.
+"""Encode events as an Anthropic Messages stream, and an outcome as a single document.
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming and https://docs.claude.com/en/api/messages
 
-- Only one block is open at a time: the pieces of other blocks wait until it ends. A block of text or thinking
+- Only one block is open at a time: the pieces of other blocks wait until it ends. A text or thinking block
   starts with its first piece, so that no block is empty. Redacted thinking, which is only known at its end,
-  is a separate block with its own type. Every other block of thinking has one signature, possibly empty.
+  is a separate block with its own type. Every other thinking block has one signature, possibly empty.
 - The first fragment of a call is empty, as in the API itself. Its arguments follow as text, never in its
   start event, where most clients do not read them. An open call that has to end is made unparseable (see
   `arguments_text`).
@@ -207,7 +207,7 @@ class AnthropicMessagesEncoder:
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
-        """Stop the open block, if there is one, although it has not ended."""
+        """Stop the open block, if there is one, even if it has not ended."""
         if self._open is None:
             return
         self._fresh = False

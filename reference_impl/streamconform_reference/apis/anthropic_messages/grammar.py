@@ -138,7 +138,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         )
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a frame."""
+        """Yield violations that no table covers."""
         index = payload.get("index")
         match kind:
             case "message_start":

@@ -93,7 +93,7 @@ def is_own_block(block: Other) -> bool:
 
 
 def choose_stop_reason(stop: Stop, *, called: bool) -> str:
-    """Return the `stop_reason`: the raw one if the API has it and it has the same meaning."""
+    """Return the `stop_reason`: the raw one if the API defines it with the same meaning."""
     if stop.raw in _OWN_REASONS and STOP_REASONS.get(stop.raw, "other") == stop.reason:
         word = stop.raw
     else:
@@ -157,7 +157,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "empty-prose",
-        "a block of text or thinking without text, signature and citations",
+        "a text or thinking block without text, signature or citations",
         "omitted, because the API rejects such a block in the next request",
         keep_blocks(_has_content),
     ),

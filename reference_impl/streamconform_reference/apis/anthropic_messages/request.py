@@ -1,7 +1,7 @@
 """Build the body of `POST /v1/messages` from a conversation.
 
-Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, on extended and adaptive
-thinking and on prompt caching there, and the types of the `anthropic` package 2.12.0.
+Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, extended and adaptive
+thinking, and prompt caching on the same site, and the types of the `anthropic` package 2.12.0.
 
 - Every block of an answer is sent back verbatim and in order: thinking with its signature, even without text;
   redacted thinking as its data; provider calls and their results between them. If an answer ends with
@@ -178,7 +178,7 @@ def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: st
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
-    """Append blocks to the last message if it has this role, or else as a new message, if there are any."""
+    """Append blocks, if any, to the last message if it has this role, or else as a new message."""
     blocks = list(blocks)
     if sent and sent[-1]["role"] == role:
         sent[-1]["content"] += blocks

@@ -219,7 +219,7 @@ def _read_image(source: Json, parent: str) -> Json:
 
 
 def _require_source_type(source: Json, expected_type: str, feature: str, parent: str) -> None:
-    """Raise unless the source is of the only type that can be passed on."""
+    """Raise an error unless the source has the one type that can be passed on."""
     kind = require_field(source, "type", "text", parent)
     if kind != expected_type:
         raise unsupported(

@@ -1,4 +1,4 @@
-"""Content blocks of Bedrock Converse: their starts and deltas, by their single key.
+"""Content blocks of Bedrock Converse: their starts and deltas, each identified by its single key.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockStart.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockDelta.html, and the
@@ -36,7 +36,7 @@ from .fields import read_object
 
 PartHandler = Callable[[Assembler, int, Any], None]
 CITATIONS: Final = CitationFields(source=("url", "source", "documentIndex"), title=("title",))
-"""Positions are those in the cited document, not in the answer."""
+"""Positions refer to the cited document, not to the answer."""
 
 # The keys of redacted reasoning: the name used by AWS, and the one used by proxies.
 REDACTED_KEYS: Final = ("redactedContent", "data")

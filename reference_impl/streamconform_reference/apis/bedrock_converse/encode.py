@@ -1,4 +1,4 @@
-"""Encode events as an event stream of Bedrock Converse, and an outcome as a single document.
+"""Encode events as a Bedrock Converse event stream, and an outcome as a single document.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and for failures
@@ -193,7 +193,7 @@ class BedrockConverseEncoder:
             self._stop(ending)
 
     def _cut(self) -> None:
-        """End the open block, if there is one, although it is incomplete."""
+        """End the open block, if there is one, even if it is incomplete."""
         if self._open:
             self._stop(compute_cut_ending("".join(self._fragments)) if self._fragments else "")
 

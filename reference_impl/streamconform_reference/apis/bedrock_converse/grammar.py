@@ -134,7 +134,7 @@ class BedrockConverseGrammar(Grammar):
             yield "exception-known", f"it is {format_value(name)}"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a frame."""
+        """Yield violations that no table covers."""
         index = payload.get("contentBlockIndex")
         match kind:
             case "contentBlockStart":

@@ -1,7 +1,7 @@
 """What Bedrock Converse cannot express, and the values that it uses instead.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages
-that it links.
+that it links to.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def is_own_block(other: Other) -> bool:
 
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `stopReason`, and what it means on its own."""
+    """Return the `stopReason`, and what a client reads from it alone."""
     word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_WORDS.meaning(word)
 

@@ -3,8 +3,8 @@
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the user guide on
 tool use, reasoning and prompt caching, and the service model of botocore 1.44.5.
 
-- The model is in the path. User and assistant messages alternate, so text after results is in the same
-  message, after them.
+- The model is in the path. User and assistant messages alternate, so text that follows results is put in the
+  same message, after them.
 - Reasoning is sent back at its position, with its signature, or as encrypted data. Unsigned reasoning is
   omitted, because Claude rejects it.
 - A result is text, an image, or JSON if it is an object (other JSON values are rejected, so they become

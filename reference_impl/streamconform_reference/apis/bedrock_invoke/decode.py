@@ -5,12 +5,12 @@ for the messages, the service model of botocore 1.44.5, and Anthropic Messages f
 
 Undocumented behavior, and differences between models:
 
-- Every `chunk` contains one event, whose `type` decides; there is no event name. The padding `p` is not a
+- Every `chunk` contains one event, identified by its `type`; there is no event name. The padding `p` is not a
   field of the event. Chunks without `bytes` and messages of other types are ignored.
 - `message_stop` contains the service's own counts (`amazon-bedrock-invocationMetrics`). In recordings, they
   differ from Anthropic's `usage` after tool calls, so they are used only for counts that `usage` lacks. It
   may also have a `usage`, with the cache counts (BerriAI/litellm#36878).
-- The intervention of a guardrail may be reported in any event, in addition to the model's stop reason.
+- A guardrail's intervention may be reported in any event, in addition to the model's stop reason.
 - Errors are messages of type `exception` or `error`, as in Converse, or an `error` event in a chunk.
 """
 

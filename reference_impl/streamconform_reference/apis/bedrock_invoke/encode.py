@@ -5,7 +5,7 @@ Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Invo
 - The events are Anthropic's, one per message, in base64. There is no ping.
 - `message_stop` also contains the service's counts, as in recordings; its latencies are 0, because nothing
   measures them.
-- Errors are like those of Converse: messages in a stream, and documents with `__type`.
+- Errors have the same form as in Converse: messages in a stream, and documents with `__type`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     rules: ClassVar[Mapping[str, Rule]] = {
         **{name: rule for name, rule in AnthropicMessagesGrammar.rules.items() if name != "event-name"},
         "chunk-bytes": Rule(
-            "a `chunk` must have an event in `bytes`, in base64", source=f"{_API}API_runtime_PayloadPart.html"
+            "a `chunk` must have a base64-encoded event in `bytes`",
+            source=f"{_API}API_runtime_PayloadPart.html",
         ),
         "exception-known": Rule(
             "an exception must be a documented one", "should", f"{_API}API_runtime_ResponseStream.html"

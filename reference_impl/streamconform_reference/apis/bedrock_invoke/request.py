@@ -2,7 +2,7 @@
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
 
-The body is that of Anthropic Messages with `anthropic_version`. The path, not the body, names the model and
+The body is an Anthropic Messages body plus `anthropic_version`. The path, not the body, names the model and
 says whether to stream, because the service rejects fields that it does not know.
 """
 

@@ -1,7 +1,7 @@
 """Cohere Chat: server-sent events of v2 or JSON lines of v1 in, events and the outcome out.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1, and
-the types of the `cohere` package 7.3.1. `v2` and `v1` read the events, `terminal` reads the end.
+the types of the `cohere` package 7.3.1. `v2` and `v1` read the events, and `terminal` reads the end.
 
 Undocumented behavior, and differences between servers:
 

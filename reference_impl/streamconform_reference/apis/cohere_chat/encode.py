@@ -1,4 +1,4 @@
-"""Encode events as a stream of Cohere Chat version 2 (version 1: `encode_v1`), and an outcome as a document.
+"""Encode events as a Cohere Chat version 2 stream (version 1: `encode_v1`), and an outcome as a document.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 
@@ -168,7 +168,7 @@ class CohereChatEncoder:
             self._write_open("tool-call-delta", tool_calls={"function": {"arguments": fragment}})
 
     def _cut(self) -> None:
-        """End the open block, if there is one, although it is incomplete."""
+        """End the open block, if there is one, even if it is incomplete."""
         if self._open:
             if self._open[0] == "tool-call":
                 self._arguments(compute_cut_ending("".join(self._fragments)))

@@ -1,4 +1,4 @@
-"""Encode events as a stream of version 1 of Cohere Chat, one JSON document per line.
+"""Encode events as a Cohere Chat version 1 stream, one JSON document per line.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 

@@ -147,7 +147,7 @@ class CohereChatGrammar(Grammar):
             yield "event-name", f"`{frame.event.decode('utf-8', 'replace')[:60]}` is of type `{kind}`"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a frame."""
+        """Yield violations that no table covers."""
         index, message = payload.get("index"), _read_object_at(payload, "delta", "message")
         content, call = _read_object_at(message, "content"), _read_object_at(message, "tool_calls")
         match kind:

@@ -71,7 +71,7 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means on its own."""
+    """Return the `finish_reason`, and what a client reads from it alone."""
     word = STOP_WORDS.of(stop, called=any(is_client_call(block) for block in content))
     return word, STOP_WORDS.meaning(word)
 

@@ -81,7 +81,7 @@ def make_malformed_error(call: ToolCall) -> Error:
 
 
 def encode_stop(stop: Stop, _content: tuple[Block, ...]) -> tuple[str, StopReason]:
-    """Return the `finish_reason`, and what it means on its own."""
+    """Return the `finish_reason`, and what a client reads from it alone."""
     word = V1_STOP_WORDS.of(stop, called=False)
     return word, V1_STOP_WORDS.meaning(word)
 

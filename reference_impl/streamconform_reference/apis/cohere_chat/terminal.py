@@ -8,7 +8,7 @@ https://docs.cohere.com/docs/how-does-cohere-pricing-work for billing.
   as high. The buckets contain billed tokens, because the cost follows from them; they stay null if billed
   tokens are not reported.
 - `cached_tokens` is part of `tokens`, not of `billed_units`, and may exceed it (recorded: 6048 cached, 4612
-  billed). Next to the billed input, it would count the same tokens twice, so no bucket includes it.
+  billed). Added to the billed input, it would count the same tokens twice, so no bucket includes it.
 - `reasoning_tokens` is only in `tokens`. The preamble is input, so reasoning tokens are billed output.
 - `search_units` are searches that Cohere ran and bills individually.
 - `ERROR` and `TIMEOUT` make the answer an error, with `error_type` if there is one. `ERROR_LIMIT` is not a

@@ -6,7 +6,7 @@ recorded streams.
 Undocumented behavior, and differences between models:
 
 - Calls arrive in pieces (`tool-calls-chunk`), complete (`tool-calls-generation`), or both. A call ends when
-  it arrives complete. Pieces may lack the index; a name then starts a call. There are no ids.
+  it arrives complete. Pieces may lack the index; in that case, a name starts a call. There are no ids.
 - `tool-calls-chunk` may contain text, which v2 calls the plan. In v1 it is part of the answer's `text`, next
   to the calls and in the history, so it is read as text.
 - `stream-end` repeats the complete answer; only the missing parts are added. Its `response` has the form of

@@ -81,7 +81,7 @@ def on_message_start(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_content_start(stream: V2Stream, payload: Payload) -> None:
-    """Start a block of text or thinking, with the text that its start contains."""
+    """Start a text or thinking block, with the text that its start contains."""
     content = require_object(payload, "delta", "message", "content")
     kind = read_text(content, "type")
     slot = stream.start_slot("content", payload)

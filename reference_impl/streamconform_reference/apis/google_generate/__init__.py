@@ -1,4 +1,4 @@
-"""Everything about Gemini, `streamGenerateContent` of the Gemini API and of Vertex AI."""
+"""Everything about Gemini's `streamGenerateContent`, in the Gemini API and in Vertex AI."""
 
 from typing import Final
 

@@ -103,7 +103,7 @@ class GoogleGenerateDecoder(Decoder):
         self._ran_other_tools = False
 
     def receive_frame(self, frame: Frame) -> None:
-        """Decode one frame; an array, which some errors are, is decoded element by element."""
+        """Decode one frame; an array (some errors are arrays) is decoded element by element."""
         # `[DONE]`, which gateways append, begins like an array.
         if not frame.data.startswith(b"[") or frame.data.strip() == DONE_MARK:
             super().receive_frame(frame)
@@ -186,12 +186,12 @@ class GoogleGenerateDecoder(Decoder):
         self.read_text(part, "", signature)
 
     def read_text(self, part: Payload, text: str, signature: str) -> None:
-        """Read a part of text or thinking; a part with neither text nor signature is ignored."""
+        """Read a text or thinking part; a part with neither text nor signature is ignored."""
         if text or signature:
             self.prose.append("thinking" if part.get("thought") else "text", text, signature)
 
     def read_finish(self, finish: Any, finish_message: Any) -> None:
-        """Set the finish reason; the answer stays open, as does a call that may have been cut."""
+        """Set the finish reason; the answer stays open, as does a call that may have been cut off."""
         raw = read_enum(finish, "finishReason")
         self.finish = NUMBERED_REASONS.get(raw, raw)
         self.finish_message = finish_message if isinstance(finish_message, str) else None

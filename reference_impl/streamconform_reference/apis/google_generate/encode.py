@@ -161,7 +161,7 @@ class GoogleGenerateEncoder:
         return self._last_words()
 
     def _last_words(self) -> bytes:
-        """Write usage or names that no chunk has contained."""
+        """Write usage or names that no chunk has contained yet."""
         return b"" if self._begun and self._usage == self._written else self._chunk(usageMetadata={})
 
     def _candidates(self, candidates: Iterable[Json]) -> bytes:

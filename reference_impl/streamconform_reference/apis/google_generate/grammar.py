@@ -82,7 +82,7 @@ class GoogleGenerateGrammar(UnnamedGrammar):
         return "error" if isinstance(payload.get("error"), dict) else "chunk"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a chunk."""
+        """Yield violations that no table covers."""
         if self.failed:
             yield "terminal-last", f"another {kind} comes after an error"
         if kind == "error":

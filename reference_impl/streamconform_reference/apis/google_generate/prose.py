@@ -7,7 +7,7 @@ merged with an unsigned one. Signed text is therefore a separate block, often an
 in pieces, the last of which is signed, so the signature ends the block.
 
 In the normal form, `other` blocks, such as images, cannot have a signature. The signature of such a part is
-put on the thinking before it, or else on thinking without text.
+put on the thinking block before it, or else on one without text.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -21,7 +21,7 @@ from streamconform_reference.decoding.assemble import Assembler
 
 
 class SignedProse:
-    """Tracks the open block of text or thinking, if any."""
+    """Tracks the open text or thinking block, if any."""
 
     def __init__(self, message: Assembler) -> None:
         """Start with no block."""
@@ -31,7 +31,7 @@ class SignedProse:
         self._kind: Literal["text", "thinking"] | None = None
 
     def append(self, kind: Literal["text", "thinking"], text: str, signature: str = "") -> None:
-        """Append a part of text or thinking; it has text, a signature, or both."""
+        """Append a text or thinking part; it has text, a signature, or both."""
         is_apart = bool(signature) and (kind == "text" or not text)
         if kind != self._kind or is_apart:
             self.end()
@@ -47,7 +47,7 @@ class SignedProse:
             self.end()
 
     def sign_other(self, signature: str) -> None:
-        """Put the signature of a part that becomes an `other` block on thinking, and end the open block."""
+        """Put the signature of a future `other` block on a thinking block, and end the open block."""
         if signature:
             if self._kind != "thinking":
                 self.end()

@@ -8,13 +8,14 @@ the types of the `google-genai` package 3.4.0.
 - Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
 - An answer is one `content` with all its calls, and all results are one user `content`, in the same order.
 - A result is in `output`, or in `error` if the tool failed. The result is never the response itself, because
-  an object that happens to have the key `error` would count as a failure. For Gemini 3, images are parts of
-  the response; for earlier models, which would ignore those, they are parts next to it.
-- A signature is sent back on its original part. For `other` blocks, such as images, the signature is in
-  thinking without text, directly before them.
+  an object that happens to have the key `error` would count as a failure. For Gemini 3, images are parts
+  inside the response; earlier models would ignore them there, so for those models they are parts next to the
+  response.
+- A signature is sent back on its original part. For `other` blocks, such as images, the signature is in a
+  thinking block without text, directly before them.
 - Gemini 3 rejects an answer by another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE` is
   the value that Google documents for such histories.
-- There is no option for "one call at most", and none for a strict schema of an individual tool.
+- There is no option for "one call at most", and none to make the schema of an individual tool strict.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from .decode import METADATA
 API: Final = "google-generate"
 _PLACEHOLDER_SIGNATURE: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
-"""Matches Gemini 3 and later, and names without a number, which refer to the newest models."""
+"""Matches Gemini 3 and later, and names without a version number, which refer to the newest models."""
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _LEVELS: Final = {"max": "HIGH"}
 _NO_PARTS: Final = (*METADATA, "citation")
@@ -137,7 +138,7 @@ def _build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def _build_part(block: Block) -> dict[str, Any]:
-    """Return a part of a user message, or an image of a result."""
+    """Return a part of a user message, or an image from a result."""
     if block["type"] == "image":
         return {"inlineData": {"mimeType": block["media_type"], "data": block["data"]}}
     return {"text": part_text(block)}

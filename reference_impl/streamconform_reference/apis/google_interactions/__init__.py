@@ -1,4 +1,4 @@
-"""Everything about Gemini's Interactions, `POST /v1beta/interactions`."""
+"""Everything about Gemini's Interactions API, `POST /v1beta/interactions`."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""Gemini's Interactions: server-sent events in, events and the outcome out.
+"""Gemini's Interactions API: server-sent events in, events and the outcome out.
 
 Source: https://ai.google.dev/api/interactions-api, the types of the `google-genai` package 3.4.0, and
-recorded streams. `steps` reads the content, and `usage` the counts.
+recorded streams. `steps` reads the content, and `usage` reads the counts.
 
 Undocumented behavior, and differences between servers:
 
@@ -67,7 +67,7 @@ def on_step_start(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
 
 
 def on_content_start(answer: GoogleInteractionsDecoder, payload: Payload) -> None:
-    """Start a step of the first schema, in which each content item of the answer had an index."""
+    """Start a step of the API's first schema, in which each content item of the answer had an index."""
     answer.steps.start_content(read_index(payload, "index"), require_object(payload, "content"))
 
 
@@ -169,7 +169,7 @@ class GoogleInteractionsDecoder(Decoder):
         self.message.complete()
 
     def _read_failure(self, interaction: Payload, status: str) -> Error:
-        """Return the first error of the interaction, or else of one of its steps."""
+        """Return the interaction's first error, or else the error of one of its steps."""
         listed = [*read_objects(interaction, "errors"), interaction.get("error"), self.steps.error]
         error = next((item for item in listed if isinstance(item, dict)), {})
         read = read_error({"error": error})

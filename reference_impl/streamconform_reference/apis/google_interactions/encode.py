@@ -1,13 +1,13 @@
-"""Encode events as a stream of Gemini's Interactions, and an outcome as a single document.
+"""Encode events as a Gemini Interactions stream, and an outcome as a single document.
 
 Source: https://ai.google.dev/api/interactions-api and recorded streams
 
-- Only one step is open at a time: the pieces of other steps wait until it ends. A step of text or thinking
+- Only one step is open at a time: the pieces of other steps wait until it ends. A text or thinking step
   starts with its first piece, so that no step is empty.
 - The start of a call has an empty object as arguments; the real arguments follow as text. The first fragment
   is empty. An open call that has to end is made unparseable (see `arguments_text`).
-- A tool that the provider ran is written as one of Google's tools if it has the name of one, or else as a
-  tool of an MCP server.
+- A tool that the provider ran is written as one of Google's tools if it has such a tool's name, or else as an
+  MCP server's tool.
 - Usage is only in the last event.
 """
 
@@ -189,7 +189,7 @@ class GoogleInteractionsEncoder:
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
-        """Stop the open step, if there is one, although it has not ended."""
+        """Stop the open step, if there is one, even if it has not ended."""
         if self._open is None:
             return
         self._fresh = False

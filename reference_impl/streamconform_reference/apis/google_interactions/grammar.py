@@ -1,4 +1,4 @@
-"""The grammar of Gemini's Interactions: streams as Google's own servers send them."""
+"""The grammar of Gemini's Interactions API: streams as Google's own servers send them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class GoogleInteractionsGrammar(Grammar):
             yield "no-done-marker", "`[DONE]` came before `interaction.completed`"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a frame."""
+        """Yield violations that no table covers."""
         index = payload.get("index")
         match kind:
             case "interaction.created":

@@ -1,4 +1,4 @@
-"""What Gemini's Interactions cannot express, and the values that it uses instead.
+"""What Gemini's Interactions API cannot express, and the values that it uses instead.
 
 Source: https://ai.google.dev/api/interactions-api, https://ai.google.dev/gemini-api/docs/api-errors
 """
@@ -98,7 +98,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def choose_status(stop: Stop, *, called: bool) -> str:
-    """Return the status: the raw one if the API has it and it has the same meaning."""
+    """Return the status: the raw one if the API defines it with the same meaning."""
     known = Stop(stop.reason, stop.raw if stop.raw in STOP_REASONS else None)
     return STATUSES.of(known, called=called)
 

@@ -2,8 +2,8 @@
 
 - `model_output`: each run of text is a block, whose annotations are its citations. An image or other media
   item is an `other` block of the same type.
-- `thought`: one block of thinking, which joins the summaries. Its signature is the last one that is not
-  empty, because some servers send empty ones first.
+- `thought`: one thinking block, which joins the summaries. Its signature is the last one that is not empty,
+  because some servers send empty ones first.
 - `function_call`: a call for the client. Its arguments are an empty object in the start and fragments of text
   in the deltas; a complete object replaces everything before it.
 - Any other step whose type ends with `_call` is a call to one of Google's tools, named after its type.
@@ -11,7 +11,7 @@
 - `user_input` repeats the request and is left out.
 
 An event belongs to the step with its `index`; without an index, to the step that started last. A delta that
-does not fit its step is ignored. A delta for an index that never started starts a step of the matching type.
+does not fit its step is ignored. A delta for an index without a step starts a step of the matching type.
 
 Source: https://ai.google.dev/api/interactions-api#Resource:Step and the types of the `google-genai` package
 3.4.0.
@@ -36,7 +36,7 @@ CITATIONS: Final = CitationFields(
     start="start_index",
     end="end_index",
 )
-"""Positions count bytes of the text."""
+"""Positions are byte offsets in the text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +45,7 @@ class Step:
 
     kind: str
     run: int = 0
-    """The number of the run of text in a `model_output`."""
+    """The number of the current run of text in a `model_output`."""
 
 
 class Steps:
@@ -62,7 +62,7 @@ class Steps:
         self._last: Step | None = None
 
     def start(self, index: int | None, data: Payload) -> None:
-        """Start a step, with what its start contains.
+        """Start a step with the content of its start event.
 
         Raises:
             BrokenPayloadError: the step has no type.
@@ -86,7 +86,7 @@ class Steps:
             self.message.add_other(kind, data, slot=step)
 
     def start_content(self, index: int | None, data: Payload) -> None:
-        """Start a content item of the first schema as the kind of step that replaced it.
+        """Start a content item of the API's first schema as the type of step that replaced it.
 
         Raises:
             BrokenPayloadError: the item has no type.

@@ -1,7 +1,7 @@
 """Convert the totals of an interaction to disjoint buckets.
 
-- `total_input_tokens` includes cached tokens but excludes those of tools; `total_output_tokens` excludes the
-  thoughts. In every recorded stream, `total_tokens` is the sum of input, output, thoughts and tools.
+- `total_input_tokens` includes cached tokens but excludes the tools' tokens; `total_output_tokens` excludes
+  the thoughts. In every recorded stream, `total_tokens` is the sum of input, output, thoughts and tools.
 - Tokens that Google's tools read are charged as input, except for content retrieved by Google Search.
 
 Source: the types of the `google-genai` package 3.4.0, https://ai.google.dev/gemini-api/docs/pricing

@@ -1,4 +1,4 @@
-"""Everything about Ollama's own chat, `POST /api/chat`."""
+"""Everything about Ollama's own chat API, `POST /api/chat`."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Encode events as a stream of Ollama's chat, and an outcome as a single record.
+"""Encode events as an Ollama chat stream, and an outcome as a single record.
 
 Source: https://docs.ollama.com/api/chat and the types in
 https://github.com/ollama/ollama/blob/main/api/types.go

@@ -72,7 +72,7 @@ class OllamaChatGrammar(Grammar):
         return "last" if payload.get("done") is True else "record"
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a record."""
+        """Yield violations that no table covers."""
         if kind == "error":
             return
         model = payload.get("model")

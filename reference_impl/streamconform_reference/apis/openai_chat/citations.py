@@ -43,7 +43,7 @@ class Citations:
 
 
 def read_annotation(annotation: Any) -> Citation:
-    """Return an annotation; its fields are under its type."""
+    """Return an annotation; its fields are nested under its type."""
     inner = annotation.get(_URL_CITATION) if isinstance(annotation, dict) else None
     named = _FIELDS.read(inner)
     return Citation(source=named.source, title=named.title, start=named.start, end=named.end, data=annotation)

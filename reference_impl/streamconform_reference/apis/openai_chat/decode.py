@@ -1,7 +1,7 @@
 """OpenAI Chat Completions and its dialects: server-sent events in, events and the outcome out.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types of the `openai` package
-3.54.0, and recorded streams of other vendors of this API.
+3.54.0, and recorded streams from other vendors of this API.
 
 Undocumented behavior, and differences between servers:
 
@@ -237,7 +237,7 @@ class OpenaiChatDecoder(Decoder):
             self.calls.end(truncated=reason in TRUNCATING)
 
     def end_of_body(self) -> None:
-        """End the answer: complete if there was a reason, unless that is a failure."""
+        """End the answer; it is complete if there was a reason, unless the reason is a failure."""
         if self.message.ended:
             return
         if self.finish is None:

@@ -1,4 +1,4 @@
-"""Encode events as a stream of OpenAI Chat Completions, and an outcome as a single document.
+"""Encode events as an OpenAI Chat Completions stream, and an outcome as a single document.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and
 https://platform.openai.com/docs/api-reference/chat/object

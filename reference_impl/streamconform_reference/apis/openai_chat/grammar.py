@@ -106,7 +106,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         self.state = ENDED
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in a chunk."""
+        """Yield violations that no table covers."""
         if self.marked or self.failed:
             yield "terminal-last", f"another {kind} follows"
         if kind == "error":

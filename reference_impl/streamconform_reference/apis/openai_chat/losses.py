@@ -118,7 +118,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "unended-call",
         "an unfinished call in a complete answer; a finished call in an incomplete answer",
-        "the unfinished call gets invalid JSON as its arguments, and the finished call does not end, so "
+        "the unfinished call gets invalid JSON as its arguments, and the finished call stays open, so "
         "that no client runs them",
         end_calls(encode_stop, by_block=False),
     ),

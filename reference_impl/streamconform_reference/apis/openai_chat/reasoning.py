@@ -1,8 +1,8 @@
 """Reasoning in a delta: read each vendor's field for it, and count repeated text once.
 
-None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot use `reasoning_content`,
-OpenRouter, Groq, Ollama and newer vLLM use `reasoning`, Copilot uses `reasoning_text`. Some servers
-send the same text under two names, so only the first name with text counts.
+None of these fields is OpenAI's. DeepSeek, vLLM, llama.cpp, xAI and Moonshot use `reasoning_content`;
+OpenRouter, Groq, Ollama and newer vLLM use `reasoning`; Copilot uses `reasoning_text`. Some servers send the
+same text under two names, so only the first name with text counts.
 
 OpenRouter adds `reasoning_details`, and LiteLLM `thinking_blocks`; these repeat the text, and add the
 signatures and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is the

@@ -126,7 +126,7 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, which is a word unless it names a tool."""
+    """Return the tool choice, which is a string unless it names a tool."""
     if isinstance(requested, str):
         return requested
     return {"type": "function", "function": {"name": requested["name"]}}
@@ -156,7 +156,7 @@ def accepts_temperature(conversation: Conversation, options: ThinkingOptions | N
 
 
 def _build_storage(conversation: Conversation) -> dict[str, Any]:
-    """Return the fields for storage: answers are not stored, and the cache is kept by session."""
+    """Return the storage fields: answers are not stored, and the cache is keyed by session."""
     fields: dict[str, Any] = {"store": False} if is_on_host(conversation, OPENAI) else {}
     return fields | build_cache(conversation)
 

@@ -124,7 +124,7 @@ def read_output_schema(body: Json) -> Json:
 
 
 def read_thinking(body: Json) -> Json:
-    """Return the thinking options as a field; absent means that none are requested."""
+    """Return the thinking options as a field; nothing if none are requested."""
     options: Any = read_choice(body, "reasoning_effort", _EFFORTS)
     switch, detailed = read_field(body, "thinking", "object"), read_field(body, "reasoning", "object")
     if switch is not None:
@@ -268,7 +268,7 @@ def read_call(call: Json, parent: str) -> Json:
 
 
 def parse_arguments(text: str) -> Any:
-    """Return the value of the text of arguments: an empty object for blank text, None for invalid JSON."""
+    """Parse the text of arguments: an empty object for blank text, None for invalid JSON."""
     if not text.strip():
         return {}
     try:

@@ -1,21 +1,22 @@
 """Assign fragments to tool calls: entries of `delta.tool_calls` in, tool calls out.
 
 OpenAI identifies a call by `index` and sends its id and name once. Other servers omit the index, use one
-index for all calls, or several for one; they send id and name with every fragment, late, or never. So:
+index for all calls, or use several for one call; they send the id and name with every fragment, late, or
+never. So:
 
 1. The index identifies the call. Without an index, a known id identifies it; otherwise, a new id or a name
    starts a call; otherwise, the fragment belongs to the call of the previous fragment.
 2. A different id under a known index identifies a separate call if the fragment also has a name; without a
    name, the server makes up a new id for every fragment. A different name also starts a separate call once
    the arguments of the first call have started, as does any name without an id once that call has ended.
-3. Ids are never joined: the first id is kept. A repeated name is one name; different pieces of a name are
+3. Ids are never joined: the first id is kept. A repeated name counts once; different pieces of a name are
    joined until the arguments start, and only then is the start of the call emitted.
-4. A known id under another index is the same call, unless the name differs, or the arguments differ although
-   those of the call are already complete: in that case, two calls share one id, and the second gets a new
-   one. Repeated equal arguments are ignored.
+4. A known id under another index is the same call, unless the name differs, or the arguments differ and the
+   call's own are already complete: in either case, two calls share one id, and the second gets a new one.
+   Repeated equal arguments are ignored.
 5. A call ends when the decoder ends it, never because its arguments happen to be valid JSON.
 6. If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
-   server sends the text so far each time, so the last fragment contains the arguments.
+   server resends the text so far each time, so the last fragment contains the arguments.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and reports of other servers:
 mudler/LocalAI#9722 (several indexes), HKUDS/nanobot#3943 (one id), poolsideai/pool#9 (an id per fragment),
@@ -120,7 +121,7 @@ class ToolCalls:
         self.message.sign_content(call.slot, fragment.signature)
 
     def sign_first(self, entries: Any, signature: str) -> None:
-        """Sign the call in the first entry, because the signature came next to the list of calls."""
+        """Sign the call in the first entry with a signature that came next to the list of calls."""
         first = entries[0] if isinstance(entries, list) and entries else None
         index = first.get("index") if isinstance(first, dict) else None
         known = self._by_index.get(index) if type(index) is int else self._last
@@ -242,7 +243,7 @@ def _starts_next(call: WireCall, fragment: Fragment) -> bool:
 
 
 def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
-    """Return one entry as a fragment; old llama.cpp has the id in `function` (ggml-org/llama.cpp#13800).
+    """Return one entry as a fragment; old llama.cpp puts the id in `function` (ggml-org/llama.cpp#13800).
 
     Raises:
         BrokenPayloadError: the entry is not an object.

@@ -3,9 +3,8 @@
 - `prompt_tokens` includes cache reads and writes; `completion_tokens` includes the reasoning. Source:
   https://platform.openai.com/docs/guides/prompt-caching and
   https://platform.openai.com/docs/guides/reasoning.
-- Exception: xAI excludes reasoning from the completion. The total reveals it, so the numbers decide rather
-  than the vendor's name: in a recording, 291 + 26 + 196 = 513, and the reported cost bills all 222 output
-  tokens.
+- Exception: xAI excludes reasoning from the completion. The total reveals it, so the numbers decide, not the
+  vendor's name: in a recording, 291 + 26 + 196 = 513, and the reported cost bills all 222 output tokens.
 - Servers repeat cumulative usage in every chunk. The last report of each count wins, before the buckets are
   computed, so a report without details does not count the cache twice.
 """

@@ -1,7 +1,7 @@
 """Turn output items into blocks: how each family of items starts, grows and gets its final value.
 
-- message: each part of the content is a block of text or refusal. Its annotations are the citations of the
-  text. Every text of the message has the message's phase.
+- message: each part of the content is a text or refusal block. Its annotations are the citations of the text.
+  Every text block of the message has the message's phase.
 - reasoning: one block. Its parts, in the summary and the content, are joined by empty lines. The signature is
   the `encrypted_content` of the finished item; the start has a different one, which the API does not accept.
   Text that is in both the summary and the content counts once.
@@ -56,7 +56,7 @@ class ResponseState:
 
 
 def identify(answer: ResponseState, response: Payload) -> None:
-    """Set the model and id. The first ones win, because GitHub Copilot sends a different id in each event."""
+    """Set the model and id only once, because GitHub Copilot sends a different id in each event."""
     answer.message.model = answer.message.model or fields.read_text(response, "model") or None
     answer.message.response_id = answer.message.response_id or fields.read_text(response, "id") or None
     answer.tools = answer.tools or fields.read_objects(response, "tools")

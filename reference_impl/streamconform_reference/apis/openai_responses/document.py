@@ -13,7 +13,7 @@ _RUNNING = ("queued", "in_progress")
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield a stream's end event with the complete response, or its start event if still in progress.
+    """Yield the end event with the complete response, or the start event if it is still in progress.
 
     Raises:
         BrokenPayloadError: the document is not a response.

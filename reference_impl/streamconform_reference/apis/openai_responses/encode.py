@@ -1,9 +1,9 @@
-"""Encode events as a stream of OpenAI Responses, and an outcome as the response of its last event.
+"""Encode events as an OpenAI Responses stream, and an outcome as the response of its last event.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming,
 https://platform.openai.com/docs/api-reference/responses/object
 
-- Every block of text, refusal or thinking, and every call, is a separate item. Several items may be open, so
+- Every text, refusal or thinking block, and every call, is a separate item. Several items may be open, so
   their pieces are written immediately. Thinking is a part of the summary, and its signature is the
   `encrypted_content`.
 - Arguments are text: a value becomes one fragment, even `{}`. A call whose arguments are the text itself

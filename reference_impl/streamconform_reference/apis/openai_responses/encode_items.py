@@ -1,6 +1,6 @@
 """Write the events of output items, from an item's start to its end.
 
-Each method returns events as their type and fields, without a sequence number. `end` stores in `done` the
+Each method returns events as pairs of type and fields, without sequence numbers. `end` stores in `done` the
 item that the finished response repeats.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming
@@ -164,7 +164,7 @@ class CallItem(_Item):
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
     def end(self, status: Status) -> list[EventFields]:
-        """Return the event with the item and, unless it is truncated, the one with its complete arguments."""
+        """Return the event with the complete arguments, unless truncated, and the event with the item."""
         _, event, key = self._form
         name_field = {} if self.free_text else {"name": self.name}
         whole = {**self._about, key: self.text, **name_field}
@@ -190,7 +190,7 @@ class CallItem(_Item):
 
 
 def write_whole_item(index: int, item: Json) -> list[EventFields]:
-    """Return the events of a complete item: a start with some of its fields, and an end with all."""
+    """Return the events of a complete item: a start with some of its fields, and an end with all of them."""
     started = {key: value for key, value in item.items() if key in _NAMES}
     start_events = {"status": "in_progress"} if "status" in item else {}
     return [

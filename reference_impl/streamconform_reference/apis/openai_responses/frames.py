@@ -33,7 +33,7 @@ DELTAS: Final[Mapping[str, tuple[str | None, frozenset[str], frozenset[str] | No
     "response.function_call_arguments.delta": (None, frozenset({"function_call"}), None),
     "response.custom_tool_call_input.delta": (None, frozenset({"custom_tool_call"}), None),
 }
-"""Maps a delta type to the key of its part's index or None, its item types, and its part types."""
+"""Maps a delta type to the key of its part's index (or None), its item types, and its part types."""
 DONES: Final[Mapping[str, tuple[str, str]]] = {
     "response.output_text.done": ("text", "response.output_text.delta"),
     "response.refusal.done": ("refusal", "response.refusal.delta"),
@@ -42,7 +42,7 @@ DONES: Final[Mapping[str, tuple[str, str]]] = {
     "response.function_call_arguments.done": ("arguments", "response.function_call_arguments.delta"),
     "response.custom_tool_call_input.done": ("input", "response.custom_tool_call_input.delta"),
 }
-"""Maps the type of an event with a complete text to the field of that text and the deltas that it repeats."""
+"""Maps the type of an event with complete text to the text's field and the type of the deltas it repeats."""
 PARTS: Final[Mapping[str, tuple[str, bool]]] = {
     "response.content_part.added": ("content_index", False),
     "response.content_part.done": ("content_index", True),

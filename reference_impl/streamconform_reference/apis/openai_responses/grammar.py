@@ -42,13 +42,13 @@ class OpenaiResponsesGrammar(NamedGrammar):
         "id-constant": Rule("every event must name the same response"),
         "item-id-constant": Rule("every event of an item must have the id that the item was added with"),
         "blocks-in-sequence": Rule("an item must be done before the next one is added", "may"),
-        "text-sums": Rule("a `.done` event must have the joined deltas"),
+        "text-sums": Rule("a `.done` event must contain the joined deltas"),
         "done-fits": Rule("a done item must have the type and id that it was added with"),
         "arguments-done": Rule("`response.function_call_arguments.done` must come before its item is done"),
         "arguments-parse": Rule("the arguments of a call must be a JSON object", "should"),
         "id-present": Rule("a function call must have a `call_id`", source=_OBJECT),
         "unique-ids": Rule("no two calls may have the same `call_id`", source=_OBJECT),
-        "output-complete": Rule("the final response must have the streamed items", source=_OBJECT),
+        "output-complete": Rule("the final response must contain the streamed items", source=_OBJECT),
         "usage-present": Rule(
             "the final response must have the token counts, unless it failed", source=_OBJECT
         ),
@@ -69,7 +69,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         self.errors = 0
 
     def read(self, kind: str, payload: Payload) -> Violations:
-        """Yield other violations in an event."""
+        """Yield violations that no table covers."""
         number = payload.get("sequence_number")
         if type(number) is int:
             if number != self.number:
@@ -110,7 +110,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         yield from ()
 
     def _index(self, kind: str, payload: Payload) -> int | None:
-        """Return the index of an event's item, found by its id if the index is missing (and reported)."""
+        """Return the index of an event's item; if it is missing (and reported), find the item by its id."""
         value, item = payload.get("output_index"), payload.get("item")
         if type(value) is int:
             return value

@@ -58,7 +58,7 @@ def _find_family(kind: str) -> Family:
 
 
 def _read_name(data: Payload) -> str:
-    """Return the id that the call's output must name, or else the item's own id, or else empty text."""
+    """Return the id that the call's output must name, or the item's own id, or empty text."""
     return fields.read_text(data, "call_id") or fields.read_text(data, "id")
 
 

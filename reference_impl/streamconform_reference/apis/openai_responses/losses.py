@@ -78,7 +78,7 @@ _SERVER_ERROR: Final = "server_error"
 
 
 def is_own_citation(citation: Citation) -> bool:
-    """Whether a citation has the API's own form, with its fields next to its type, not under it."""
+    """Whether a citation has the API's own form, with its fields next to its type, not nested under it."""
     data = citation.data
     kind = data.get("type") if isinstance(data, dict) else None
     return kind in _ANNOTATIONS and kind not in data and CITATIONS.read(data) == citation
@@ -149,7 +149,7 @@ def _limit_to_functions(loss: Loss) -> Loss:
 
 
 def _end_calls_as_answer(outcome: Outcome) -> Outcome:
-    """Return the outcome with every call ended as the answer ends it; truncated calls stay open."""
+    """Return the outcome with each call ended the way the answer ends it; truncated calls stay open."""
     complete = outcome.status == "complete"
     cut = complete and _encode_stop(outcome.stop, outcome.content)[0] != COMPLETED
     truncated = cut and _encode_stop(outcome.stop, outcome.content)[1] in ("length", "content_filter")
@@ -174,10 +174,10 @@ def _end_calls_as_answer(outcome: Outcome) -> Outcome:
 
 
 def encode_stop(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
-    """Return the status, or the reason if the response is incomplete, and what it means on its own.
+    """Return the status (if incomplete, the reason), and the stop reason that a client reads from it alone.
 
-    The API marks a refusal by its part, and has no reason for a pause. An unknown reason is written
-    unchanged: a client also treats it as unknown, never as success.
+    The API marks a refusal with a part of its own type, and has no reason for a pause. An unknown reason is
+    written unchanged: a client also treats it as unknown, never as success.
     """
     match stop.reason:
         case "stop" | "tool_use":
@@ -236,12 +236,12 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "redacted",
         "the fact that thinking is redacted",
-        "thinking without text, as any OpenAI model may produce it",
+        "thinking without text, which any OpenAI model may produce",
         map_blocks(_drop_redaction),
     ),
     Loss(
         "empty-text",
-        "an empty block of text or refusal",
+        "an empty text or refusal block",
         "omitted",
         keep_blocks(has_text),
         forms=("document",),

@@ -105,7 +105,7 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, which is a word unless it names a tool."""
+    """Return the tool choice, which is a string unless it names a tool."""
     return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
 
 
@@ -183,7 +183,7 @@ def _build_text(block: Block) -> dict[str, Any]:
 
 
 def _build_message(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of the model with one part."""
+    """Return an assistant message with one part."""
     return {"type": "message", "role": "assistant", "content": [part]}
 
 

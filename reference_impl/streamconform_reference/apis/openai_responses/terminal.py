@@ -32,7 +32,7 @@ _FAILED: Final = frozenset({"failed", "cancelled"})
 
 
 def finish_response(answer: ResponseState, response: Payload, status: str) -> None:
-    """Read the finished response; `status` is the event's, used if the response has none.
+    """Read the finished response; `status` comes from the event, and is used if the response has none.
 
     vLLM sends `response.completed` for every end, so a failure in the response's own status wins.
     """
@@ -71,7 +71,7 @@ def _recover_items(answer: ResponseState, response: Payload) -> None:
 
 
 def _take_usage(answer: ResponseState, response: Payload) -> None:
-    """Report the usage, with the finished response's tier, since earlier events repeat the requested one."""
+    """Report the usage, with the finished response's tier, since earlier events repeat the requested tier."""
     usage = response.get("usage")
     if isinstance(usage, dict):
         searches = fields.read_count(response, "tool_usage", "web_search", "num_requests")
