@@ -302,7 +302,7 @@ cases:
     ("order", "counts", "message"),
     [
         ("equal", [3, 3, 3], None),
-        ("equal", [3, 3, 4], "input 2 has 4 tokens, but input 1, which must be equal, has 3"),
+        ("equal", [3, 3, 4], "input 2 has 4 tokens, but input 1, which must have the same number, has 3"),
         ("equal", [3, 2, 2], "input 1 has 2 tokens, fewer than the 3 of input 0"),
         ("increasing", [0, 1, 7], None),
         ("increasing", [1, 2, 2], "input 2 is longer than input 1, but both have 2 tokens"),

@@ -237,7 +237,7 @@ def check_output(call: Call, got: Any) -> list[Check]:
 
 
 def _explain_counts(expect: Counts, got: Any) -> str | None:
-    """Return a message about the first wrong count in `got`, which has one per input, or None."""
+    """Return a message about the first wrong count in `got` (one count per input), or None."""
     counts = got if isinstance(got, list) else [got]
     for i, count in enumerate(counts):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -246,7 +246,8 @@ def _explain_counts(expect: Counts, got: Any) -> str | None:
         if following < count:
             return f"input {i + 1} has {following} tokens, fewer than the {count} of input {i}"
         if expect.order == "equal" and following > count:
-            return f"input {i + 1} has {following} tokens, but input {i}, which must be equal, has {count}"
+            rule = "which must have the same number"
+            return f"input {i + 1} has {following} tokens, but input {i}, {rule}, has {count}"
         if expect.order == "increasing" and following == count:
             return f"input {i + 1} is longer than input {i}, but both have {count} tokens"
     return None
@@ -293,7 +294,7 @@ def _find_unexposed(trial: Trial, outcome: Outcome, claims: Claims) -> tuple[str
 
 
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
-    """Return `checks` with one for each value that JSON cannot represent, replacing the check of its leaf."""
+    """Return `checks`, with a failed check for each value that JSON cannot represent in place of its leaf's."""
     in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
     for place, text in in_outcome or seen.not_json:  # the events repeat the outcome's values
         needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
@@ -354,7 +355,7 @@ def _make_passed_check(name: str, level: Level) -> Check:
 
 
 def decide_verdict(checks: Sequence[Check]) -> Verdict:
-    """Return the verdict of a trial, which is that of its worst check. A difference at level `may` passes."""
+    """Return the verdict of the worst check; a difference at level `may` passes."""
     verdicts = {check.verdict for check in checks}
     return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
 

@@ -58,9 +58,9 @@ class Tally:
     """Implementations that answered at least one trial."""
     unexpected: int = 0
     consecutive_failures: int = 0
-    """The number of the current implementation's programs that ended or timed out since its last answer."""
+    """How many of the current implementation's programs have ended or timed out since its last answer."""
     last_fault: str = ""
-    """The reason for the last one."""
+    """The reason for the last such failure."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""

@@ -1,4 +1,4 @@
-"""Execute a run: greet the implementations, judge them one after the other, write results as they arrive."""
+"""Execute a run: greet implementations, judge them one after another, and write results as they arrive."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def execute_run(request: RunRequest, path: Path, progress: Progress) -> Finished
     """Execute `request`, write `path` line by line, and return the results.
 
     Raises `ImplementationError` before any trial runs if an implementation cannot be reached. On Ctrl-C, or
-    on SIGTERM, which CI systems send, it stops every program and writes the footer; the exit code is 130.
+    on SIGTERM, which CI systems send, the run stops every program and writes the footer; the exit code
+    is 130.
     """
     runner = _Runner(request, path, progress)
     try:
