@@ -294,7 +294,7 @@ def _find_unexposed(trial: Trial, outcome: Outcome, claims: Claims) -> tuple[str
 
 
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
-    """Return `checks`, with a failed check for each value that JSON cannot represent in place of its leaf's."""
+    """Return `checks`, with a failed check in place of a leaf's for each value that JSON cannot represent."""
     in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
     for place, text in in_outcome or seen.not_json:  # the events repeat the outcome's values
         needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
