@@ -14,7 +14,7 @@ SOURCES = Sources(find_bundled("specs"), find_bundled("cassettes"))
 
 @cache
 def cases() -> tuple[AnyCase, ...]:
-    """Return every case of every kind; raises `SourceError`."""
+    """Return every case of every kind. Raises `SourceError`."""
     return load(SOURCES)
 
 

@@ -24,7 +24,7 @@ class NotRegularError(OSError):
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Return up to `limit` bytes of a regular file; raises `OSError`, with the reason in `strerror`."""
+    """Return up to `limit` bytes of a regular file. Raises `OSError`, with the reason in `strerror`."""
     handle = os.open(path, _FLAGS)
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):

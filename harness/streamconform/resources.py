@@ -19,7 +19,7 @@ Kind = Literal["specs", "cassettes", "findings", "known", "history"]
 
 
 def find_bundled(kind: Kind) -> Path:
-    """Return the folder with the bundled files of one kind; raises `UsageError` if it is missing."""
+    """Return the folder with the bundled files of one kind. Raises `UsageError` if it is missing."""
     # The checkout comes first: an editable install copies the files only once, so its copy becomes outdated.
     checkout = _PACKAGE.parents[1] / _IN_CHECKOUT[kind]
     if (_PACKAGE.parents[1] / "pyproject.toml").is_file() and checkout.is_dir():

@@ -33,7 +33,7 @@ class Persister:
         self._base_url = base_url
 
     def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:
-        """Return requests and responses; raises vcrpy's `CassetteNotFoundError` if there is no such file."""
+        """Return requests and responses. Raises vcrpy's `CassetteNotFoundError` if there is no such file."""
         path = Path(cassette_path)
         path = path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml")
         for folder in (path.parent.parent, find_bundled("cassettes")):

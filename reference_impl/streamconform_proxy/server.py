@@ -70,7 +70,7 @@ class ProxyServer:
         self._stopping = False
 
     async def start(self) -> None:
-        """Start listening; raises `OSError` if the address cannot be used."""
+        """Start listening. Raises `OSError` if the address cannot be used."""
         self._idle.set()
         app = web.Application(client_max_size=self._bounds.body)
         app.router.add_route("*", "/{path:.*}", self._serve)
@@ -160,7 +160,7 @@ class ProxyServer:
             )
 
     async def _dispatch(self, request: web.Request, record: AccessRecord) -> web.StreamResponse:
-        """Return the response; raises `RequestError` if the request is not served."""
+        """Return the response. Raises `RequestError` if the request is not served."""
         _reject_foreign_origin(request)
         endpoints = ENDPOINTS[self._route.client]
         methods = (
@@ -188,7 +188,7 @@ class ProxyServer:
 
     @contextmanager
     def _occupy_slot(self) -> Iterator[None]:
-        """Count a request as in progress; raises `RequestError` if there are too many."""
+        """Count a request as in progress. Raises `RequestError` if there are too many."""
         if self._stopping:
             raise RequestError(503, get_error_type(503), STOPPING)
         if self._running >= self._bounds.streams:
@@ -232,7 +232,7 @@ class ProxyServer:
         return await exchange.break_off(status, message)
 
     async def _read_body(self, request: web.Request) -> bytes:
-        """Return the body; raises `RequestError` if it is too large or too slow."""
+        """Return the body. Raises `RequestError` if it is too large or too slow."""
         message = f"the request body is larger than {self._bounds.body} bytes"
         too_large = RequestError(413, "request_too_large", message)
         if (request.content_length or 0) > self._bounds.body:

@@ -215,7 +215,7 @@ def remove_thinking(request: UpstreamRequest) -> UpstreamRequest:
 
 
 def read_body(body: bytes) -> Json:
-    """Return the JSON object in the body of a request; raises `RequestError` if it is not one."""
+    """Return the JSON object in the body of a request. Raises `RequestError` if it is not one."""
     try:
         value = codec.loads(body)
     except codec.NotJsonError as error:

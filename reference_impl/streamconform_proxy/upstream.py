@@ -82,7 +82,7 @@ class UpstreamResponse:
         return data
 
     async def read_document(self, limit: int = MAX_DOCUMENT) -> bytes:
-        """Return the complete body; raises `UpstreamError` like `read_chunk`, or if it exceeds `limit`."""
+        """Return the complete body. Raises `UpstreamError` like `read_chunk`, or if it exceeds `limit`."""
         body = bytearray()
         while data := await self.read_chunk():
             body += data

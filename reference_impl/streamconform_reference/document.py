@@ -12,7 +12,7 @@ from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Outcome
 
 DocumentReader = Callable[[Payload], Iterable[Payload]]
-"""A function that returns the payloads of an equivalent stream; raises `BrokenPayloadError` for other
+"""A function that returns the payloads of an equivalent stream. Raises `BrokenPayloadError` for other
 documents.
 """
 

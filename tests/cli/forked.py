@@ -128,7 +128,7 @@ class Forked:
         self.returncode: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return the exit code, which is negative for a signal; raises `TimeoutError`."""
+        """Return the exit code, which is negative for a signal. Raises `TimeoutError`."""
         if self.returncode is None:
             self.connection.settimeout(timeout)
             self.returncode = SIGNED.unpack(_receive(self.connection, SIGNED.size))[0]
@@ -174,7 +174,7 @@ class Started(Forked):
                 os.close(end)
 
     def communicate(self, timeout: float) -> tuple[str, str]:
-        """Wait for the end, and return the rest of stdout and stderr; raises `TimeoutError`."""
+        """Wait for the end, and return the rest of stdout and stderr. Raises `TimeoutError`."""
         with ThreadPoolExecutor(1) as other:
             err = other.submit(self.stderr.read)
             killer = threading.Timer(timeout, self.kill)

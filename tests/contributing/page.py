@@ -33,7 +33,7 @@ class Edit:
     """The number of lines that are added or changed."""
 
     def apply(self, root: Path) -> None:
-        """Change the file below `root`; raises `ValueError` if the edit does not match the file."""
+        """Change the file below `root`. Raises `ValueError` if the edit does not match the file."""
         file = root / self.path
         text = file.read_text("utf-8")
         if text.count(self.old) != 1:

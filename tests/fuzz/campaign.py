@@ -124,7 +124,7 @@ def list_cuts(body: bytes, seed: int) -> Iterator[list[bytes]]:
 
 
 def check(api: str, seed: int) -> tuple[str, str]:
-    """Return the kind of damage and the status of one stream; raises what is wrong with its decoding."""
+    """Return the kind of damage and the status of one stream. Raises what is wrong with its decoding."""
     kind, body = damage(api, seed)
     events, outcome = reference(api, [body])
     assert_event_rules(Answer([event.to_json() for event in events], outcome.to_json()))

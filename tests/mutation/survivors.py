@@ -36,7 +36,7 @@ class Survivor:
 
 
 def load_survivors(path: Path = LIST) -> tuple[Survivor, ...]:
-    """Return the entries of the list; raises `ValueError` for a malformed one."""
+    """Return the entries of the list. Raises `ValueError` for a malformed one."""
     entries = yaml.safe_load(path.read_text("utf-8")) or []
     return tuple(_read_entry(entry) for entry in entries)
 

@@ -28,7 +28,7 @@ def streams(*folders: str) -> list[Case]:
 
 
 def check_each(cases: Sequence[Case], check: Callable[[Case], None]) -> None:
-    """Check every recording; raises one `AssertionError` that names each recording that fails.
+    """Check every recording. Raises one `AssertionError` that names each recording that fails.
 
     There is one test per API, not per recording, because collecting 3,000 tests in each pytest process would
     take longer than the checks.

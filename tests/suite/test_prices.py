@@ -241,7 +241,7 @@ def by_table(case: Case) -> PriceCalculation:
 
 
 def by_list(case: Case, context: Mapping[str, str]) -> PriceCalculation:
-    """Return the cost according to the package's list; raises LookupError for an unknown model."""
+    """Return the cost according to the package's list. Raises LookupError for an unknown model."""
     model = case.cassette.model
     assert model
     return calc_price(

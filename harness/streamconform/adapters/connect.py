@@ -32,7 +32,7 @@ class Connection:
 
 
 def connect(impl: str) -> Connection:
-    """Return the connection for an `--impl` value; raises `UsageError` for an unknown form."""
+    """Return the connection for an `--impl` value. Raises `UsageError` for an unknown form."""
     kind, colon, rest = impl.partition(":")
     if not colon:
         return Connection(impl, _host_argv(impl))

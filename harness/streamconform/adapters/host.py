@@ -98,7 +98,7 @@ class TargetError(Exception):
 
 
 def load_adapter(target: str) -> Callable[[BytesInput], Any]:
-    """Return the adapter that `target` names; raises `TargetError`."""
+    """Return the adapter that `target` names. Raises `TargetError`."""
     if ":" in target:
         module, _, name = target.rpartition(":")
         return _load_attribute(_import_file(module) if module.endswith(".py") else module, name)

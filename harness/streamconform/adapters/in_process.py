@@ -46,7 +46,7 @@ class InProcessAdapter:
         self._adapter: Callable[[Any], Any] | None = None
 
     async def start(self, seconds: float | None = None) -> Greeting:
-        """Import the adapter and return its greeting; raises `ImplementationError`."""
+        """Import the adapter and return its greeting. Raises `ImplementationError`."""
         del seconds  # a debugger session has no timeout
         target = get_python_target(self.connection)
         assert target is not None, "only Python adapters run in this process"

@@ -33,7 +33,7 @@ class NonJsonError(ValueError):
 
 
 def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
-    """Return `message` with such values replaced, and listed in its `not_json`; raises `NonJsonError`.
+    """Return `message` with such values replaced, and listed in its `not_json`. Raises `NonJsonError`.
 
     In arguments and in a function's output, the replacement is the value's text; in usage, it is null. An
     object that is not a JSON type is replaced only inside arguments or an output. Anywhere else, the adapter

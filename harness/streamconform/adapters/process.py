@@ -56,7 +56,7 @@ class Process:
         return None if self._process is None else self._process.returncode
 
     async def start(self, *, max_line: int) -> None:
-        """Start it; raises `OSError` or `ValueError` if that fails."""
+        """Start it. Raises `OSError` or `ValueError` if that fails."""
         self._process = await asyncio.create_subprocess_exec(
             *self.argv,
             stdin=asyncio.subprocess.PIPE,
@@ -75,7 +75,7 @@ class Process:
         self._reader = asyncio.create_task(self._read_stderr())
 
     async def send(self, line: bytes) -> None:
-        """Write `line`; raises `OSError` if the process no longer reads."""
+        """Write `line`. Raises `OSError` if the process no longer reads."""
         stdin = self._process.stdin if self._process else None
         if stdin is None or stdin.is_closing():
             raise BrokenPipeError
@@ -83,7 +83,7 @@ class Process:
         await stdin.drain()
 
     async def read_line(self) -> bytes:
-        """Return the next non-blank line, empty at the end of stdout; raises `LineTooLongError`."""
+        """Return the next non-blank line, empty at the end of stdout. Raises `LineTooLongError`."""
         stream = self._process.stdout if self._process else None
         while stream is not None:
             try:

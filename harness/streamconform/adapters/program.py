@@ -64,7 +64,7 @@ class Program:
         self._unreported: ProtocolFault | None = None  # a fault that occurred while no run was pending
 
     async def start(self, seconds: float | None = None) -> Greeting:
-        """Start the process and return its greeting; raises `ImplementationError`.
+        """Start the process and return its greeting. Raises `ImplementationError`.
 
         `seconds` is the timeout of an answer; a hosted adapter gets more time for its greeting.
         """

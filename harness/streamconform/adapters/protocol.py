@@ -249,7 +249,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
 
 
 def parse_reply(line: bytes) -> ResultLine | LiveEvent:
-    """Parse a `result` or `event` line; raises `ProtocolError`."""
+    """Parse a `result` or `event` line. Raises `ProtocolError`."""
     message = parse_object(line, allow_nan=True)
     id_ = message.get("id")
     if not isinstance(id_, str):
@@ -266,7 +266,7 @@ def parse_reply(line: bytes) -> ResultLine | LiveEvent:
 
 
 def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
-    """Return the JSON object in `line`; raises `ProtocolError`.
+    """Return the JSON object in `line`. Raises `ProtocolError`.
 
     With `allow_nan`, NaN and Infinity are accepted in values that come from a library; `not_json` lists them.
     """
@@ -278,7 +278,7 @@ def parse_object(line: bytes, *, allow_nan: bool = False) -> Mapping[str, Any]:
 
 
 def parse_value(line: bytes, *, allow_nan: bool = False) -> Any:
-    """Return the JSON value in `line`, with the same limits as for an object; raises `ProtocolError`."""
+    """Return the JSON value in `line`, with the same limits as for an object. Raises `ProtocolError`."""
     try:
         value = json_line.loads(line, parse_with_nan if allow_nan else parse_strict)
     except UnicodeDecodeError as error:

@@ -32,7 +32,7 @@ class ProxyAddress:
 
 
 def parse_address(text: str) -> ProxyAddress:
-    """Parse `text`, the part of `--impl` after `proxy:`; raises `UsageError`."""
+    """Parse `text`, the part of `--impl` after `proxy:`. Raises `UsageError`."""
     try:
         parts = urlsplit(text)
         port = parts.port

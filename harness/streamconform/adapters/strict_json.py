@@ -15,7 +15,7 @@ class InvalidNumberError(ValueError):
 
 
 def parse_strict(line: bytes) -> Any:
-    """Return the JSON value in `line`; raises `ValueError`, `InvalidNumberError` and `RecursionError`."""
+    """Return the JSON value in `line`. Raises `ValueError`, `InvalidNumberError` and `RecursionError`."""
     text = line.decode("utf-8-sig")  # some runtimes begin their output with a byte order mark
     return json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
 

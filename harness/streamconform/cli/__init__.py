@@ -70,7 +70,7 @@ class Verbs(Group):
     """A group that imports a command when it is called."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Invoke a command; raises `OutputClosed`."""
+        """Invoke a command. Raises `OutputClosed`."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:

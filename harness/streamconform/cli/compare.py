@@ -201,7 +201,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return the greetings of the implementations; raises `ImplementationError`."""
+    """Return the greetings of the implementations. Raises `ImplementationError`."""
     with Examiner(job) as examiner:
         return examiner.implementations
 
@@ -267,7 +267,7 @@ def _find_corpus(name: str, cache_folder: str | None) -> str:
 
 
 def _parse_deliveries(option: str) -> tuple[str, ...]:
-    """Return the deliveries that `option` names, in the order of `DELIVERIES`; raises `UsageError`."""
+    """Return the deliveries that `option` names, in the order of `DELIVERIES`. Raises `UsageError`."""
     names: set[str] = set()
     sets: dict[str, tuple[str, ...]] = dict[str, tuple[str, ...]](DELIVERY_SETS.items())
     for word in (part.strip() for part in option.split(",")):

@@ -135,7 +135,7 @@ def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) ->
 def update_known_failures(
     files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> Iterator[str]:
-    """Update the files to match the run and yield what was done; raises `ReportError` and `SourceError`."""
+    """Update the files to match the run and yield what was done. Raises `ReportError` and `SourceError`."""
     if finished.exit in INCOMPLETE_EXITS:
         yield "known-failures files are not updated, because the run is incomplete"
         return
@@ -229,7 +229,7 @@ def _make_new_files(
 
 
 def _read_files(paths: Sequence[Path], folders: Sequence[Path], *, update: bool) -> list[_ReadFile]:
-    """Return the files without duplicates; raises `SourceError` with the problems of all files."""
+    """Return the files without duplicates. Raises `SourceError` with the problems of all files."""
     unique: dict[Path, Path] = {}
     for path in paths:
         for file_path in sorted(path.glob("*.yaml")) if path in folders else (path,):
@@ -258,7 +258,7 @@ def _is_about(known: KnownFailures, impls: Sequence[str]) -> bool:
 
 
 def _write_file(file: KnownFailuresFile, data: bytes) -> None:
-    """Write `data`, unless the file was changed since it was read; raises `ReportError`."""
+    """Write `data`, unless the file was changed since it was read. Raises `ReportError`."""
     name = file.listed.known.path
     try:
         current = file.path.read_bytes() if file.path.exists() else None

@@ -95,7 +95,7 @@ def cache_option(contents: str) -> Callable[[F], F]:
 
 
 def read_baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
-    """Return the results of `--baseline`, if any; raises `UsageError` if no report in `kinds` uses them."""
+    """Return the results of `--baseline`, if any. Raises `UsageError` if no report in `kinds` uses them."""
     if path is None:
         return None
     if HTML not in kinds:
@@ -352,7 +352,7 @@ def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tupl
 
 
 def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
-    """Return the case `name`, an id or the end of one; raises `SourceError` and `SelectionError`."""
+    """Return the case `name`, an id or the end of one. Raises `SourceError` and `SelectionError`."""
     catalog = read_catalog(find_sources(settings | {"recorded": is_recorded(name)}))
     (case,) = catalog.load((_find_case_id(name, catalog),))
     if isinstance(case, Case) and case.unavailable is not None:

@@ -110,7 +110,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mapping[str, Any]) -> int:  # noqa: FBT001
-    """Serve until a signal arrives; raises `UsageError` if the address cannot be used."""
+    """Serve until a signal arrives. Raises `UsageError` if the address cannot be used."""
     from streamconform_proxy.bounds import ProxyBounds
     from streamconform_proxy.server import ProxyServer
     from streamconform_proxy.startup import format_startup
@@ -162,7 +162,7 @@ async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) ->
 
 
 def _parse_models(texts: tuple[str, ...]) -> dict[str, str]:
-    """Map the client's models to the upstream's, with `*` for all others; raises `UsageError`."""
+    """Map the client's models to the upstream's, with `*` for all others. Raises `UsageError`."""
     models: dict[str, str] = {}
     for text in texts:
         requested, equals, model = text.rpartition("=")

@@ -104,7 +104,7 @@ class _Writer:
         self._waiting.put(exchange)
 
     def finish(self) -> None:
-        """Wait until everything is written; raises the first error."""
+        """Wait until everything is written. Raises the first error."""
         self._waiting.put(None)
         self._thread.join()
         if self._error is not None:

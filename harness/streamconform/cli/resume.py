@@ -31,7 +31,7 @@ SELECTING: Final = (
 
 
 def find_interrupted(settings: Mapping[str, Any]) -> Path:
-    """Return the results of the last run; raises `UsageError` if there are none."""
+    """Return the results of the last run. Raises `UsageError` if there are none."""
     path = options.find_last_results_path(dict(settings))
     if path is None:
         raise UsageError("nothing to resume: there are no results of an earlier run here")

@@ -95,7 +95,7 @@ def _raise_file_limit(wanted: int) -> None:
 
 
 async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> None:
-    """Serve until a signal arrives; raises `UsageError` if the port cannot be used."""
+    """Serve until a signal arrives. Raises `UsageError` if the port cannot be used."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

@@ -36,7 +36,7 @@ class MalformedError(ValueError):
 
 
 def decode_outcome(value: Any) -> oc.Outcome:
-    """Return the outcome in `value`; raises `MalformedError`."""
+    """Return the outcome in `value`. Raises `MalformedError`."""
     entry = _require_mapping(value)
     content = entry.get("content")
     if entry.get("status") not in oc.STATUSES or not isinstance(content, list):
@@ -73,7 +73,7 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
 
 
 def decode_block(value: Any) -> oc.Block:
-    """Return the content block in `value`; raises `MalformedError`."""
+    """Return the content block in `value`. Raises `MalformedError`."""
     entry = _require_mapping(value)
     kind = entry.get("type")
     reader = _BLOCK_DECODERS.get(kind) if isinstance(kind, str) else None
@@ -83,14 +83,14 @@ def decode_block(value: Any) -> oc.Block:
 
 
 def decode_events(value: Any) -> tuple[ev.Event, ...]:
-    """Return the events in `value`, a list; raises `MalformedError`."""
+    """Return the events in `value`, a list. Raises `MalformedError`."""
     if not isinstance(value, list):
         raise MalformedError
     return tuple(map(decode_event, value))
 
 
 def decode_event(value: Any) -> ev.Event:
-    """Return the event in `value`; raises `MalformedError`."""
+    """Return the event in `value`. Raises `MalformedError`."""
     entry = _require_mapping(value)
     kind = entry.get("type")
     block_event = ev.BLOCK_EVENTS.get(kind) if isinstance(kind, str) else None
@@ -129,7 +129,7 @@ def _decode_stop(entry: Mapping[str, Any]) -> oc.Stop:
 
 
 def decode_usage(entry: Mapping[str, Any]) -> oc.Usage:
-    """Return the usage in `entry`; raises `MalformedError`."""
+    """Return the usage in `entry`. Raises `MalformedError`."""
     return oc.Usage(
         input=_decode_count(entry.get("input")),
         cache_read=_decode_count(entry.get("cache_read")),

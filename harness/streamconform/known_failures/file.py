@@ -43,7 +43,7 @@ def create_empty(implementation: str | None = None) -> bytes:
 
 
 def parse_document(document: Document) -> KnownFailures:
-    """Parse a known-failures document; raises `SourceError` with every problem."""
+    """Parse a known-failures document. Raises `SourceError` with every problem."""
     problems = list(check_document(SCHEMA, document))
     if not problems:
         for i, entry in enumerate(document.value["entries"]):

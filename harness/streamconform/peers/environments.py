@@ -41,7 +41,7 @@ def get_environments_folder(cache: str | None = None) -> Path:
 
 
 def find_peer(name: str) -> Peer:
-    """Return the peer `name`; raises `UsageError` if there is none."""
+    """Return the peer `name`. Raises `UsageError` if there is none."""
     if name not in PEERS:
         hint = suggest(name, PEERS) or "; `conform peers list` shows the peers"
         raise UsageError(f"unknown peer `{name}`{hint}")

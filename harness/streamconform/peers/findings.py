@@ -75,13 +75,13 @@ class Finding:
 
 
 def read_findings(folder: Path | None = None) -> dict[str, Finding]:
-    """Return the findings in `folder` (by default the bundled ones) by slug; raises `SourceError`."""
+    """Return the findings in `folder` (by default the bundled ones) by slug. Raises `SourceError`."""
     paths = sorted((folder or find_bundled("findings")).glob("*.yaml"))
     return {path.stem: read_finding(path) for path in paths}
 
 
 def read_finding(path: Path) -> Finding:
-    """Return the finding in a file; raises `SourceError` with the lines that are wrong."""
+    """Return the finding in a file. Raises `SourceError` with the lines that are wrong."""
     document = reader.read(path)
     problems = check_document("finding.v1", document)
     if problems:

@@ -54,13 +54,13 @@ class PeerHistory:
 
 
 def read_histories(folder: Path | None = None) -> dict[str, PeerHistory]:
-    """Return the histories in `folder` (by default the bundled ones) by peer; raises `SourceError`."""
+    """Return the histories in `folder` (by default the bundled ones) by peer. Raises `SourceError`."""
     paths = sorted((folder or find_bundled("history")).glob("*.yaml"))
     return {path.stem: read_history(path) for path in paths}
 
 
 def read_history(path: Path) -> PeerHistory:
-    """Return the history in a file; raises `SourceError` with the lines that are wrong."""
+    """Return the history in a file. Raises `SourceError` with the lines that are wrong."""
     document = reader.read(path)
     problems = check_document("history.v1", document)
     if problems:

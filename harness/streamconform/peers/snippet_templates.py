@@ -29,7 +29,7 @@ class Snippet:
 
 
 def read_snippet(peer: str, api: str) -> Snippet:
-    """Return the snippet of a peer for an API; raises `UsageError` if there is none, and `SourceError`."""
+    """Return the snippet of a peer for an API. Raises `UsageError` if there is none, and `SourceError`."""
     document = _read_document(peer)
     of_api = document["apis"].get(api)
     if of_api is None:

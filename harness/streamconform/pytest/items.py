@@ -67,7 +67,7 @@ class RootCollector(pytest.Collector):
         self.add_marker("conform")
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """Yield the requested collectors; raises `CollectError` for a selection that matches nothing."""
+        """Yield the requested collectors. Raises `CollectError` for a selection that matches nothing."""
         session = self.trial_session
         impls = [connection.impl for connection in session.connections]
         try:
@@ -116,7 +116,7 @@ class ImplementationCollector(pytest.Collector):
         self._single, self._trials, self._listed = single, trials, listed
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one item per trial; raises `CollectError` if the implementation cannot be used."""
+        """Yield one item per trial. Raises `CollectError` if the implementation cannot be used."""
         session, impl = self._session, self._single.connection.impl
         try:
             judged = session.blocking.run(self._single.begin(self._trials))
@@ -157,7 +157,7 @@ class TrialItem(pytest.Item):
             self.add_marker(pytest.mark.skip(reason=skip_reason))
 
     def runtest(self) -> None:
-        """Judge the trial; raises pytest's exceptions for a failure, a skip or an expected failure."""
+        """Judge the trial. Raises pytest's exceptions for a failure, a skip or an expected failure."""
         judge = self._judge
         result = judge.judge(self._trial)
         if result.verdict != "pass":

@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the plugin's hooks if an implementation or node id is given; raises `pytest.UsageError`."""
+    """Register the plugin's hooks if an implementation or node id is given. Raises `pytest.UsageError`."""
     config.addinivalue_line("markers", "conform: a trial of streamconform")
     node_ids = [argument for argument in config.args if argument.startswith(f"{ROOT}::")]
     settings = {option.key: _read_option(config, option) for option in OPTIONS}

@@ -100,7 +100,7 @@ class ClientConnection:
     """Whether a request has begun to arrive but has not ended."""
 
     async def write(self, data: bytes) -> None:
-        """Write `data` in one call and wait until the operating system has accepted it; raises `OSError`."""
+        """Write `data` in one call and wait until the operating system has accepted it. Raises `OSError`."""
         self.writer.write(data)
         await self.writer.drain()
         await asyncio.sleep(0)  # `drain` does not yield to other tasks if the buffer is empty

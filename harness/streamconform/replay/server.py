@@ -72,7 +72,7 @@ class ReplayServer:
         self._errors: list[BaseException] = []
 
     async def __aenter__(self) -> Self:
-        """Start listening; raises `OSError` if the port is in use."""
+        """Start listening. Raises `OSError` if the port is in use."""
         # Only IPv4 loopback, because recordings must not be reachable from the network, and `socket_queue`
         # reads the table of IPv4 connections.
         self._server = await asyncio.start_server(self._accept, HOST, self._port, backlog=256)
@@ -83,7 +83,7 @@ class ReplayServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close every connection; raises the first internal error, unless another exception is active."""
+        """Close every connection. Raises the first internal error, unless another exception is active."""
         if self._server is not None:
             self._server.close()
         for task in self._connections:

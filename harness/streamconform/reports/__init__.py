@@ -47,7 +47,7 @@ STREAMED: Final = "jsonl"
 
 
 def parse_option(option: str) -> tuple[str, str]:
-    """Parse `KIND=PATH` and return (kind, path); raises `UsageError`."""
+    """Parse `KIND=PATH` and return (kind, path). Raises `UsageError`."""
     kind, equals, path = option.partition("=")
     kinds = (*REPORTS, *SUITE_REPORTS, STREAMED)
     if kind not in kinds or not equals or not path:

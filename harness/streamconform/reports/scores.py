@@ -37,7 +37,7 @@ MAX_EXAMPLE: Final = 400
 
 
 def render(results: Results, context: PageContext) -> str:
-    """Return a document that matches `scores.v1`; raises `UsageError` for results of several runs."""
+    """Return a document that matches `scores.v1`. Raises `UsageError` for results of several runs."""
     header = results.header
     if len(header.implementations) != 1:
         raise UsageError(

@@ -123,7 +123,7 @@ class WorkQueue:
 
 
 async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: Program) -> None:
-    """Run every trial of `plan` and emit its result; raises `MaxFailReached`.
+    """Run every trial of `plan` and emit its result. Raises `MaxFailReached`.
 
     Each worker has its own program, which runs as many trials at once as it allows; the first worker uses
     `program`, which is already started. If a program ends while several trials are in flight, it is unknown

@@ -84,7 +84,7 @@ def _read_lines(path: Path) -> Iterator[bytes]:
 
 
 def _decode_line(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a line, or None for a truncated line; raises `ReportError` otherwise."""
+    """Return the JSON object in a line, or None for a truncated line. Raises `ReportError` otherwise."""
     if len(line) > MAX_LINE:
         _raise_malformed(path, number, f"line exceeds {MAX_LINE} bytes")
     try:
@@ -154,7 +154,7 @@ def _get_shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _convert(kind: type[T], value: Any, path: str) -> T:
-    """Convert a JSON value to `kind`, the type of a field of the results; raises `_InvalidLine`.
+    """Convert a JSON value to `kind`, the type of a field of the results. Raises `_InvalidLine`.
 
     The conversion follows the types, so a new dataclass field needs no change here.
     """

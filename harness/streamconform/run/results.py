@@ -32,7 +32,7 @@ class ResultsWriter:
     """Writes a header, trials and a footer; each line has reached the file when `write` returns."""
 
     def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
-        """Open `path`, to append to the lines `earlier` of an interrupted run; raises `ReportError`."""
+        """Open `path`, to append to the lines `earlier` of an interrupted run. Raises `ReportError`."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ class ResultsWriter:
             self._file.close()
 
     def write(self, line: Header | TrialResult | Footer) -> None:
-        """Append one line; raises `ReportError`, for example if the disk is full."""
+        """Append one line. Raises `ReportError`, for example if the disk is full."""
         try:
             self._file.write(_encode_line(line))
         except OSError as error:

@@ -37,7 +37,7 @@ class RunFolder:
     """The folder of a run in progress; its lock tells other processes that the run is not interrupted."""
 
     def __init__(self, path: Path) -> None:
-        """Lock the folder `path`; raises `UsageError` if a run in progress uses it."""
+        """Lock the folder `path`. Raises `UsageError` if a run in progress uses it."""
         self.path = path
         self.results = path / RESULTS_NAME
         self._lock: IO[bytes] = (path / LOCK_NAME).open("ab")
@@ -66,7 +66,7 @@ class RunFolder:
 
 
 def create_run_folder(root: Path = RUNS) -> RunFolder:
-    """Return a new folder, named after the time in UTC; raises `ReportError` if it cannot be written."""
+    """Return a new folder, named after the time in UTC. Raises `ReportError` if it cannot be written."""
     prepare_conform_folder(root.parent)
     try:
         root.mkdir(exist_ok=True)
@@ -105,7 +105,7 @@ def find_latest_results(root: Path = RUNS) -> Path | None:
 
 
 def get_latest_results(root: Path = RUNS) -> Path:
-    """Return the results of the latest run; raises `ReportError` if there are none."""
+    """Return the results of the latest run. Raises `ReportError` if there are none."""
     path = find_latest_results(root)
     if path is None:
         raise ReportError(f"no results in `{root}`; `conform run` writes them")

@@ -49,7 +49,7 @@ class SingleRunner:
         self._stack = contextlib.AsyncExitStack()
 
     async def begin(self, trials: Sequence[AnyTrial]) -> ImplementationPlan:
-        """Start the program and plan `trials`; raises `ImplementationError` and `UsageError`."""
+        """Start the program and plan `trials`. Raises `ImplementationError` and `UsageError`."""
         program = self._make(self.connection)
         self._program = program
         greeting = await program.start(self._settings.timeout)

@@ -143,7 +143,7 @@ def _check_pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[Validat
 
 
 def _compile_pattern(value: Any) -> bool:
-    """Return True; raises `re.error` if `value` is a string but not a regular expression."""
+    """Return True. Raises `re.error` if `value` is a string but not a regular expression."""
     return not isinstance(value, str) or re.compile(value) is not None
 
 

@@ -118,7 +118,7 @@ def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> I
 
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
-    """Return a round trip's trial with the delivery `name`; raises `SelectionError` if there is none."""
+    """Return a round trip's trial with the delivery `name`. Raises `SelectionError` if there is none."""
     name = get_current_name(name)
     trial = next(_expand_round_trip(case, (name,), seed), None)
     if trial is None:

@@ -62,7 +62,7 @@ def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
 
 
 def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
-    """Return all profiles in `specs`; raises `SourceError` with every problem in every file."""
+    """Return all profiles in `specs`. Raises `SourceError` with every problem in every file."""
     loaded: list[Profile] = []
     problems: list[Problem] = []
     for path in list_profile_files(specs):

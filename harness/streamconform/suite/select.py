@@ -61,7 +61,7 @@ def matches(pattern: str, trial_id: str) -> bool:
 
 
 def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
-    """Return the case ids of `apis`, or all if empty; raises `SelectionError` for an API without cases."""
+    """Return the case ids of `apis`, or all if empty. Raises `SelectionError` for an API without cases."""
     present = dict.fromkeys(id_.partition("/")[0] for id_ in ids)
     for api in apis:
         if api not in present:
@@ -183,7 +183,7 @@ class Shard(NamedTuple):
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the shard `K/N`; raises `SelectionError` if `text` has another form."""
+    """Return the shard `K/N`. Raises `SelectionError` if `text` has another form."""
     match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise SelectionError(f"`--shard {text}`: expected K/N with K from 1 to N, such as `2/5`")

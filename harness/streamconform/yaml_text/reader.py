@@ -57,12 +57,12 @@ class Document(NamedTuple):
 
 
 def read(path: Path) -> Document:
-    """Return the document in `path`; raises `SourceError` with every problem in the file."""
+    """Return the document in `path`. Raises `SourceError` with every problem in the file."""
     return parse(read_bytes(path, str(path)), str(path))
 
 
 def read_bytes(path: Path, name: str) -> bytes:
-    """Return the contents of `path`; raises `SourceError` if it is unreadable or over `MAX_BYTES`."""
+    """Return the contents of `path`. Raises `SourceError` if it is unreadable or over `MAX_BYTES`."""
     try:
         data = read_regular(path, MAX_BYTES + 1)
     except OSError as error:
@@ -73,7 +73,7 @@ def read_bytes(path: Path, name: str) -> bytes:
 
 
 def parse(data: bytes, name: str) -> Document:
-    """Return the document in `data`; raises `SourceError` with every problem, under the file name `name`."""
+    """Return the document in `data`. Raises `SourceError` with every problem, under the file name `name`."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -49,7 +49,7 @@ def read_field(holder: Mapping[str, Any], key: str, kind: str, parent: str = "")
 
 
 def read_positive(holder: Mapping[str, Any], key: str, parent: str = "") -> int | None:
-    """Return a positive integer, or None if it is absent; raises like `read_field`."""
+    """Return a positive integer, or None if it is absent. Raises like `read_field`."""
     number: int | None = read_field(holder, key, "count", parent)
     if number == 0:
         raise invalid_request(f"{join_path(parent, key)}: expected 1 or more, got 0")
@@ -67,7 +67,7 @@ def read_choice(holder: Mapping[str, Any], key: str, options: Mapping[str, Any],
 
 
 def read_objects(holder: Mapping[str, Any], key: str, parent: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield the objects in a list, each with its path; nothing if it is absent; raises like `read_field`."""
+    """Yield the objects in a list, each with its path; nothing if it is absent. Raises like `read_field`."""
     for number, value in enumerate(read_field(holder, key, "list", parent) or ()):
         path = join_path(join_path(parent, key), str(number))
         if not isinstance(value, dict):

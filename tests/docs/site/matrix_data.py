@@ -214,7 +214,7 @@ class Matrix:
 
 
 def read_matrix(folder: Path = FOLDER) -> Matrix:
-    """Return the matrix; raises `SourceError` if a finding or a spec is wrong."""
+    """Return the matrix. Raises `SourceError` if a finding or a spec is wrong."""
     findings = read_findings()
     clients = tuple(
         _read_client(peer, path, folder)

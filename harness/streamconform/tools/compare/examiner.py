@@ -44,7 +44,7 @@ class Examiner:
         self._stack = contextlib.AsyncExitStack()
 
     def __enter__(self) -> Self:
-        """Start the implementations; raises `ImplementationError`."""
+        """Start the implementations. Raises `ImplementationError`."""
         self._loop.__enter__()
         try:
             self._loop.run(self._start())
@@ -224,7 +224,7 @@ class _Running:
     tally: Tally
 
     async def restart(self, seconds: float) -> None:
-        """Start a new program if the last one ended; raises `ImplementationError`."""
+        """Start a new program if the last one ended. Raises `ImplementationError`."""
         if self.program.dead:
             await self.program.stop()
             self.program = Program(self.plan.connection)

@@ -142,7 +142,7 @@ def to_json(part: Part) -> dict[str, Any]:
 
 
 def from_json(document: Mapping[str, Any]) -> Part:
-    """Return the part with the given `to_json` form; raises `KeyError`, `TypeError` or `ValueError`."""
+    """Return the part with the given `to_json` form. Raises `KeyError`, `TypeError` or `ValueError`."""
     causes = (
         Cause(**{**each, "who": tuple(each["who"]), "examples": tuple(map(_make_finding, each["examples"]))})
         for each in document["causes"]

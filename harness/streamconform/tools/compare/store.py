@@ -27,7 +27,7 @@ class PartWriter:
     """Writes the findings of one partition."""
 
     def __init__(self, job: Job, partition: str) -> None:
-        """Write into the results folder of `job`; raises `UsageError` if pyarrow is not installed."""
+        """Write into the results folder of `job`. Raises `UsageError` if pyarrow is not installed."""
         assert job.results is not None, "the job keeps its findings"
         self._arrow, self._parquet = import_arrow()
         self._job = job
@@ -64,7 +64,7 @@ class PartWriter:
 
 
 def prepare(job: Job, *, resume: bool) -> None:
-    """Make the results folder; raises `UsageError` if it contains results and `resume` is not set."""
+    """Make the results folder. Raises `UsageError` if it contains results and `resume` is not set."""
     assert job.results is not None, "the job keeps its findings"
     import_arrow()
     storage, folder = open_storage(job.results)
@@ -100,7 +100,7 @@ def read_part(job: Job, partition: str) -> Part | None:
 
 
 def import_arrow() -> tuple[Any, Any]:
-    """Return pyarrow and its Parquet module; raises `UsageError` if it is not installed."""
+    """Return pyarrow and its Parquet module. Raises `UsageError` if it is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -99,7 +99,7 @@ def detect_language(folder: Path) -> Language:
 
 
 def find_target(folder: Path, language: Language, package: str | None) -> AdapterTarget:
-    """Return the target in `folder`; raises `UsageError` for an invalid manifest or an unknown `package`."""
+    """Return the target in `folder`. Raises `UsageError` for an invalid manifest or an unknown `package`."""
     if package is not None and language != "python":
         raise UsageError("`--package` is for Python only")
     tests = next((name for name in ("tests", "test") if (folder / name).is_dir()), "tests")
@@ -258,7 +258,7 @@ def _read_project_name(folder: Path) -> str | None:
 
 
 def _find_package_folder(folder: Path, package: str) -> str:
-    """Return the folder of `package`; raises `UsageError`."""
+    """Return the folder of `package`. Raises `UsageError`."""
     inner = package.replace(".", "/")
     for path in (inner, f"src/{inner}"):
         if (folder / path).is_dir():

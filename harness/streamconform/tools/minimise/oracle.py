@@ -69,7 +69,7 @@ class JudgedImplementation:
     dispatcher: Dispatcher | None = None
 
     async def judge(self, trial: Trial) -> Judgement:
-        """Run a trial and judge its answer; raises `ImplementationError` if the program cannot be started."""
+        """Run a trial and judge its answer. Raises `ImplementationError` if the program cannot be started."""
         if self.program.dead:
             await self.program.stop()
             self.program = Program(self.connection)
@@ -97,7 +97,7 @@ class SearchBudget:
     started: float = field(default_factory=time.monotonic)
 
     def spend(self) -> None:
-        """Count a trial; raises `BudgetSpent` if none is left."""
+        """Count a trial. Raises `BudgetSpent` if none is left."""
         self.check_time()
         if self.trials >= self.max_trials:
             raise BudgetSpent
@@ -165,12 +165,12 @@ class Oracle:
         return find_broken_rules(case.api, stream.body, case.cassette.request.body)
 
     async def find_failures(self, candidate: Candidate) -> dict[FailureSignature, Check | None]:
-        """Return the failures of the implementation's answer; raises `BudgetSpent`."""
+        """Return the failures of the implementation's answer. Raises `BudgetSpent`."""
         self.budget.spend()
         return collect_signatures(await self.judge(candidate.trial))
 
     async def fails(self, candidate: Candidate) -> bool:
-        """Return whether a candidate fails like the original stream (cached); raises `BudgetSpent`."""
+        """Return whether a candidate fails like the original stream (cached). Raises `BudgetSpent`."""
         key = candidate.trial.chunks
         if key not in self._results:
             self._results[key] = self.target in await self.find_failures(candidate)

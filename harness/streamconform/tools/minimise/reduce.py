@@ -58,7 +58,7 @@ def measure(candidate: Candidate) -> tuple[int, int, int]:
 
 
 async def reduce_stream(reducer: Reducer) -> None:
-    """Run the passes until they cannot make the reducer's best candidate smaller; raises `BudgetSpent`."""
+    """Run the passes until they cannot make the reducer's best candidate smaller. Raises `BudgetSpent`."""
     for _ in range(MAX_ROUNDS):
         before = measure(reducer.best)
         for reduce_pass in PASSES:

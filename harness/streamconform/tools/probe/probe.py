@@ -157,7 +157,7 @@ class _Probe:
         return list_checked_paths(self.plan.request_settings.api, self.cases_by_id[result.id], result)
 
     def _run_case(self, case: ProbeCase) -> TrialResult:
-        """Return the result of one question; raises only if no question can be sent at all."""
+        """Return the result of one question. Raises only if no question can be sent at all."""
         started = time.perf_counter()
         reason: str | None = None
         recording: RawRecording | None = None

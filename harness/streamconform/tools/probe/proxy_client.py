@@ -74,7 +74,7 @@ def build_request(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> 
 def send_request(
     client: httpx.Client, address: ProxyAddress, request: ProxyRequest, answer: ProxyAnswer
 ) -> Iterator[bytes]:
-    """Yield the body's chunks and fill in the rest of `answer`; raises `NoHttpAnswerError`."""
+    """Yield the body's chunks and fill in the rest of `answer`. Raises `NoHttpAnswerError`."""
     url, size = address.url + request.path, 0
     # The grammar and the decoder read raw bytes, so a compressed body would fail both.
     headers = {**request.headers, "accept-encoding": "identity"}

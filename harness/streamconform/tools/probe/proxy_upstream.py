@@ -63,7 +63,7 @@ class UpstreamRelay:
     """Listens on the upstream's port; `upstream` belongs to the current trial and is None between trials."""
 
     def __init__(self, port: int) -> None:
-        """Start listening; raises `OSError` if the port is in use."""
+        """Start listening. Raises `OSError` if the port is in use."""
         self.upstream: TrialUpstream | None = None
         self._listener = socket.create_server((HOST, port), backlog=64)
         threading.Thread(target=self._accept, name="upstream", daemon=True).start()

@@ -32,7 +32,7 @@ def export_raw(cassette: Cassette, base_url: str) -> bytes:
 
 
 def export_jsonl(cassette: Cassette, base_url: str) -> bytes:
-    """Return the payloads, one per line; raises `UsageError` if one is not a line of text."""
+    """Return the payloads, one per line. Raises `UsageError` if one is not a line of text."""
     del base_url
     framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     payloads = [frame.payload for frame in split(framed, cassette.body)]

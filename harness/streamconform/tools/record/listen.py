@@ -128,7 +128,7 @@ class RecordingProxy:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        """Start listening; raises `OSError` if the port is in use."""
+        """Start listening. Raises `OSError` if the port is in use."""
         host, port = self._address
         self._server = await asyncio.start_server(self._accept, host, port, backlog=256)
         self.url = f"http://{host}:{self._server.sockets[0].getsockname()[1]}"

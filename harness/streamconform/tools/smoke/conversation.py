@@ -232,7 +232,7 @@ class _Conversation:
         )
 
     async def _read_answers(self, process: Process, step: SmokeStep, output: list[Message]) -> None:
-        """Read lines into `output` until every run is answered; raises `EOFError` if stdout ends first."""
+        """Read lines into `output` until every run is answered. Raises `EOFError` if stdout ends first."""
         waiting = set(step.runs)
         while waiting:
             line = await process.read_line()

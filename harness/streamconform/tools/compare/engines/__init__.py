@@ -30,7 +30,7 @@ class Engine(Protocol):
         """Return how many partitions may be submitted at a time, so that no worker is ever idle."""
 
     def __enter__(self) -> Self:
-        """Start or connect to the workers; raises `UsageError`."""
+        """Start or connect to the workers. Raises `UsageError`."""
 
     def __exit__(self, *_: object) -> None:
         """Stop what was started."""

@@ -50,7 +50,7 @@ class DaskEngine:
         self._pending: dict[Any, tuple[Work, Any, Partition]] = {}
 
     def __enter__(self) -> Self:
-        """Connect; raises `UsageError` if no scheduler answers."""
+        """Connect. Raises `UsageError` if no scheduler answers."""
         if self._address is None:
             import dask
 

@@ -59,12 +59,12 @@ class RecordingFolder:
 
 
 def split_input(url: str, size: int = PARTITION_BYTES) -> Iterator[Partition]:
-    """Yield the partitions of the input `url`; raises `UsageError` if it is not a valid input."""
+    """Yield the partitions of the input `url`. Raises `UsageError` if it is not a valid input."""
     yield from READERS[find_format(url)].split(url, size)
 
 
 def find_format(url: str) -> str:
-    """Return the format of the input `url`; raises `UsageError` if it is missing or has an unknown format."""
+    """Return the format of the input `url`. Raises `UsageError` if it is missing or has an unknown format."""
     suffixes = {end: name for name, reader in READERS.items() for end in reader.suffixes}
     found = next((name for end, name in suffixes.items() if url.lower().endswith(end)), None)
     try:

@@ -59,7 +59,7 @@ def read_tar(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def split_zip(url: str, size: int) -> Iterator[Partition]:
-    """Yield partitions of about `size` bytes; raises `SourceError` for a broken archive."""
+    """Yield partitions of about `size` bytes. Raises `SourceError` for a broken archive."""
     with open_file(url) as file, _open_zip(url, file) as archive:
         members = archive.infolist()
     start = total = 0

@@ -34,7 +34,7 @@ UNKNOWN_SIZE: Final = 8 * 1024
 
 
 def split_folder(url: str, size: int) -> Iterator[Partition]:
-    """Yield partitions of about `size` bytes; raises `SourceError` for an invalid manifest."""
+    """Yield partitions of about `size` bytes. Raises `SourceError` for an invalid manifest."""
     entries: list[Entry] = []
     total = 0
     for entry, length in _list_entries(url):
@@ -59,7 +59,7 @@ def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def parse_manifest_line(line: bytes) -> Entry:
-    """Return the entry in a line of a manifest; raises `ValueError`, `KeyError` or `TypeError`."""
+    """Return the entry in a line of a manifest. Raises `ValueError`, `KeyError` or `TypeError`."""
     given = json.loads(line)
     media_type = given.get("content_type")
     file = str(given["file"])

@@ -89,7 +89,7 @@ def _read_line(file: str, line: bytes) -> Case | UnreadRecording:
 
 
 def read_body(given: Mapping[str, Any]) -> bytes:
-    """Return the bytes in `body` or `body_base64`; raises `ValueError` or `TypeError` if neither is valid."""
+    """Return the bytes in `body` or `body_base64`. Raises `ValueError` or `TypeError` if neither is valid."""
     body = given.get("body")
     if isinstance(body, bytes):
         return body

@@ -62,7 +62,7 @@ def name_api(name: str) -> str:
 
 
 def make_case(entry: Entry, body: bytes) -> Case:
-    """Return the case for `body`; raises `UnreadableRecordingError`."""
+    """Return the case for `body`. Raises `UnreadableRecordingError`."""
     check_entry(entry)
     if len(body) > MAX_BODY:
         raise UnreadableRecordingError(f"it is larger than {MAX_BODY} bytes")

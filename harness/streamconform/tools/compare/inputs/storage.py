@@ -15,7 +15,7 @@ BUFFER: Final = 256 * 1024
 
 
 def open_storage(url: str) -> tuple[Any, str]:
-    """Return the file system for `url`, and the path in it; raises `UsageError` for an unknown protocol."""
+    """Return the file system for `url`, and the path in it. Raises `UsageError` for an unknown protocol."""
     try:
         storage, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError, OSError) as error:
@@ -24,7 +24,7 @@ def open_storage(url: str) -> tuple[Any, str]:
 
 
 def open_file(url: str) -> IO[bytes]:
-    """Open `url` as a seekable file for reading; raises `OSError`."""
+    """Open `url` as a seekable file for reading. Raises `OSError`."""
     if is_local(url):
         return Path(url).open("rb")
     storage, path = open_storage(url)
@@ -33,7 +33,7 @@ def open_file(url: str) -> IO[bytes]:
 
 
 def measure_file(url: str) -> int:
-    """Return the size of `url` in bytes, or 0 if the server does not report it; raises `OSError`."""
+    """Return the size of `url` in bytes, or 0 if the server does not report it. Raises `OSError`."""
     if is_local(url):
         return Path(url).stat().st_size
     storage, path = open_storage(url)

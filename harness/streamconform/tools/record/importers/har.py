@@ -27,7 +27,7 @@ def is_har(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges of the HAR in `data`; raises `SourceError` if it is not a HAR."""
+    """Yield the exchanges of the HAR in `data`. Raises `SourceError` if it is not a HAR."""
     try:
         entries = json.loads(data.decode("utf-8-sig"))["log"]["entries"]
         if not isinstance(entries, list):

@@ -29,7 +29,7 @@ def is_trace(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges in the trace `data`; raises `SourceError` if a length is missing or wrong."""
+    """Yield the exchanges in the trace `data`. Raises `SourceError` if a length is missing or wrong."""
     first = FIRST_LINE.match(data)
     assert first is not None, "the caller looked"
     position, number = first.end(), 0

@@ -26,7 +26,7 @@ def is_flows(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges of the flows in `data`; raises `SourceError` if a value is broken."""
+    """Yield the exchanges of the flows in `data`. Raises `SourceError` if a value is broken."""
     position, number = 0, 0
     while position < len(data):
         number += 1
@@ -74,7 +74,7 @@ def _to_text(value: Any) -> str:
 
 
 def _read_value(data: bytes, start: int, end: int, depth: int) -> tuple[Any, int]:
-    """Return the value between `start` and `end`, and the offset after it; raises `ValueError`."""
+    """Return the value between `start` and `end`, and the offset after it. Raises `ValueError`."""
     length = LENGTH.match(data, start, end)
     if length is None or depth > MAX_DEPTH:
         raise ValueError(f"no length at byte {start}" if depth <= MAX_DEPTH else "nested too deeply")
