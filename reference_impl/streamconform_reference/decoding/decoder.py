@@ -22,6 +22,9 @@ Payload = dict[str, Any]
 
 DONE_MARK: Final = b"[DONE]"
 _HTTP_ERROR: Final = 400
+# The number of bytes to read at once from a larger chunk. Very short lines become frames that take 100 times
+# their memory, so the frames of a large chunk must not all exist at the same time.
+_READ_BYTES: Final = 16 * 1024
 # The number of bytes kept of a body that may be an error document; real error documents are shorter.
 _BODY_HEAD: Final = 256 * 1024
 
@@ -60,6 +63,8 @@ class Decoder(ABC):
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Decode the next bytes of the body, which may be cut anywhere; return the resulting events."""
+        if len(data) > _READ_BYTES:
+            return self._receive_in_pieces(data)
         if self.message.ended:
             return []
         if not self._framed:
@@ -77,6 +82,12 @@ class Decoder(ABC):
         if framing.fault is not None:
             self.message.fail(protocol_error(framing.fault))
         return self.message.take_events()
+
+    def _receive_in_pieces(self, data: bytes) -> list[Event]:
+        events: list[Event] = []
+        for start in range(0, len(data), _READ_BYTES):
+            events += self.receive_data(data[start : start + _READ_BYTES])
+        return events
 
     def receive_eof(self) -> list[Event]:
         """Decode the end of the body; return the last events, including a pending terminal event."""

@@ -41,8 +41,8 @@ class SseFraming:
         self._seen_line = False
         self._offset = 0  # of the next line
         self._start: int | None = None  # of the current event
-        self._data: list[bytes] = []
-        self._size = 0
+        self._data: bytes | bytearray = b""  # the data lines of the current event, joined
+        self._size = 0  # of the data lines, each with its line end
         self._event: bytes | None = None
 
     def receive(self, data: bytes) -> list[Frame]:
@@ -87,10 +87,10 @@ class SseFraming:
             self.recognised = _may_be_field(bytes(self._line))
         frames = self._read([bytes(self._line)] if self._line else [])
         self._line.clear()
-        data = b"\n".join(self._data)
+        data = bytes(self._data)
         if data and (data.strip() == _DONE or is_json(data)):
             frames.append(Frame(data, self._event, self._start or 0, self._offset))
-        self._data = []
+        self._data = b""
         return frames
 
     def _receive_events(self, data: bytes) -> list[Frame]:
@@ -157,16 +157,21 @@ class SseFraming:
             elif self._start is not None:
                 # Each data line counts one more than its length, so 1 means a single empty line, a heartbeat.
                 if self._size > 1:
-                    data = self._data
-                    whole = data[0] if len(data) == 1 else b"\n".join(data)
-                    frames.append(frame_of((whole, self._event, self._start, offset, None)))
-                self._data, self._size, self._event, self._start = [], 0, None, None
+                    frames.append(frame_of((bytes(self._data), self._event, self._start, offset, None)))
+                self._data, self._size, self._event, self._start = b"", 0, None, None
             offset += len(line)
         self._offset = offset
         return frames
 
     def _add_data(self, value: bytes) -> None:
-        self._data.append(value)
+        if not self._size:
+            self._data = value
+        else:
+            # Joined as they arrive, because a list of very short lines takes 16 times their memory.
+            if isinstance(self._data, bytes):
+                self._data = bytearray(self._data)
+            self._data += b"\n"
+            self._data += value
         self._size += len(value) + 1
         self.recognised = True
 
@@ -182,7 +187,7 @@ class SseFraming:
     def _overflow(self) -> None:
         self.fault = f"a frame is longer than {self._max} bytes"
         self._line.clear()
-        self._data = []
+        self._data = b""
 
 
 def _may_be_field(line: bytes) -> bool:

@@ -30,7 +30,7 @@ class GoogleSseFraming(SseFraming):
     _in_document = False
 
     def _read_field(self, content: bytes) -> None:
-        if not self._data:
+        if not self._size:
             self._in_document = self.recognised and content[:1] in (b"{", b"[")
         if self._in_document:
             self._add_data(content)
