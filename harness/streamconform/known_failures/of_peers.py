@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 from streamconform.known_failures.file import parse_document
 from streamconform.known_failures.model import KnownFailure
 from streamconform.peers.findings import get_slug
@@ -9,7 +12,8 @@ from streamconform.resources import find_bundled
 from streamconform.yaml_text import reader
 
 
-def read_by_finding(peer: str) -> dict[str, tuple[KnownFailure, ...]]:
+@cache
+def read_by_finding(peer: str) -> Mapping[str, tuple[KnownFailure, ...]]:
     """Return the known failures of `peer` by the slug of their finding, in file order.
 
     Raises `SourceError`.

@@ -59,6 +59,12 @@ def read_histories(folder: Path | None = None) -> dict[str, PeerHistory]:
     return {path.stem: read_history(path) for path in paths}
 
 
+def read_history_of(peer: str) -> PeerHistory | None:
+    """Return the bundled history of `peer`, or None if it has none. Raises `SourceError`."""
+    path = find_bundled("history") / f"{peer}.yaml"
+    return read_history(path) if path.exists() else None
+
+
 def read_history(path: Path) -> PeerHistory:
     """Return the history in a file. Raises `SourceError` with the lines that are wrong."""
     document = reader.read(path)

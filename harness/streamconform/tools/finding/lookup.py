@@ -17,7 +17,7 @@ from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import Check
 from streamconform.peers import environments, node_runtime
 from streamconform.peers.findings import Finding, read_findings
-from streamconform.peers.history import read_histories
+from streamconform.peers.history import read_history_of
 from streamconform.peers.peer import Peer
 from streamconform.peers.releases import list_packages
 from streamconform.suggestions import suggest
@@ -58,8 +58,7 @@ def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, ru
     """
     packages = list_packages(peer)
     package = finding.find_package(peer, packages) or peer.distribution
-    histories = read_histories()
-    history = histories.get(peer.name)
+    history = read_history_of(peer.name)
     entries = [entry for entry in history.findings if entry.finding == finding.slug] if history else []
     on_node = peer.language == "javascript"
     python = ".".join(map(str, sys.version_info[:3]))
