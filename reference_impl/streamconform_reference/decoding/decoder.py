@@ -38,7 +38,7 @@ class Decoder(ABC):
 
     framing_factory: ClassVar[Callable[[], Framing]]
     mark_ends_body: ClassVar[bool] = False
-    """Whether content after `[DONE]` is ignored; one API documents it as the end of the stream."""
+    """Whether content after `[DONE]` is ignored; one API documents `[DONE]` as the end of the stream."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Decoder(ABC):
         """Set the state that the decoder keeps between payloads; `message` already exists."""
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Decode the next bytes of the body, which may be cut anywhere; return the resulting events."""
+        """Decode the next bytes of the body, which may be split anywhere; return the resulting events."""
         if len(data) > _READ_BYTES:
             return self._receive_in_pieces(data)
         if self.message.ended:
