@@ -196,7 +196,7 @@ class Shaper:
         if self._rules.whole_calls:
             yield from self._end_pending_calls()
         for index, call in self._calls.items():
-            # A call that was cut is sent unchanged, because healing would make it look complete.
+            # A truncated call is sent unchanged, because healing would make it look complete.
             if not call.ended and not call.live and call.text:
                 yield ToolCallDelta(index, call.text)
         usage = self._rules.finish_usage(self._usage)
