@@ -1,6 +1,6 @@
 """Parsers and request builders with one real bug each, to show that the suite catches it.
 
-A mutant is a decorated function or class in the module of its API; the decorator holds its name, the
+A mutant is a decorated function or class in its API's module; the decorator holds its name, the
 issues that report the bug and the checks that may fail, and the docstring describes the bug. A mutant
 replaces a table entry of a decoder, or wraps a decoder, its framing, its output or a request builder.
 None of these knows about mutants.
@@ -42,7 +42,7 @@ MODULES: Final = (
 
 
 def load(name: str) -> Adapter:
-    """Return the adapter of a mutant. Only the module that defines it is imported.
+    """Return a mutant's adapter. Only the module that defines it is imported.
 
     Raises:
         KeyError: no mutant has this name.

@@ -34,7 +34,7 @@ _UNICODE_LINE_ENDS: Final = str.maketrans("\u2028\u2029\x85", "\n\n\n")
 
 
 def _ended_blocks(message: Json) -> list[Json]:
-    """Return the content blocks of the outcome, or the block of an event that ends one."""
+    """Return the content blocks of the outcome, or the block in an event that ends one."""
     if "outcome" in message:
         blocks: list[Json] = message["outcome"]["content"]
         return blocks
@@ -98,7 +98,7 @@ def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
     fails=CONTENT,
 )
 def citations_lost(message: Assembler, payload: Payload) -> None:
-    """Reads the text of a block, but ignores citations that come in deltas."""
+    """Reads a block's text, but ignores citations that come in deltas."""
     if object_at(payload, "delta").get("type") != "citations_delta":
         on_content_block_delta(message, payload)
 
@@ -339,7 +339,7 @@ def signature_lost(message: Assembler, payload: Payload) -> None:
     fails=USAGE,
 )
 def start_usage_kept(message: Assembler, payload: Payload) -> None:
-    """Keeps the input tokens of `message_start` although `message_delta` reports more."""
+    """Keeps the input tokens from `message_start` even though `message_delta` reports more."""
     output = {"output_tokens": object_at(payload, "usage").get("output_tokens")}
     on_message_delta(message, {**payload, "usage": output})
 

@@ -77,7 +77,7 @@ class ConverseCitationsLost(BedrockConverseDecoder):
     fails=ERROR,
 )
 class DamagedMessageAsEnd(EventStreamFraming):
-    """Stops at a message with a wrong checksum and reports no error."""
+    """Stops at a message with a wrong checksum, but reports no error."""
 
     broken = False
 
@@ -112,7 +112,7 @@ def _add_nested_reasoning(message: Assembler, slot: int, delta: Payload) -> None
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 class FlatReasoningLost(BedrockConverseDecoder):
-    """Reads reasoning from `reasoningText`, which exists only without streaming."""
+    """Reads reasoning from `reasoningText`, which exists only in non-streaming answers."""
 
     deltas: ClassVar[Deltas] = {**DELTAS, "reasoningContent": (dict, _add_nested_reasoning)}
 
@@ -152,7 +152,7 @@ class MetadataAsEnd(BedrockConverseDecoder):
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 class ToolInputLost(BedrockConverseDecoder):
-    """Never attaches the streamed input of a tool to its call."""
+    """Never attaches a tool's streamed input to its call."""
 
     deltas: ClassVar[Deltas] = {kind: delta for kind, delta in DELTAS.items() if kind != "toolUse"}
 

@@ -125,7 +125,7 @@ class FailedEndAsStop(CohereChatDecoder):
     fails=CONTENT,
 )
 def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
-    """Appends the complete text, which the end of a v1 stream repeats."""
+    """Appends the complete text that the end of a v1 stream repeats."""
     response = object_at(payload, "response")
     text = response.get("text")
     if isinstance(text, str):

@@ -143,7 +143,7 @@ def only_whole_json_shown(text: str) -> Any:
 
 @mutants.function("newest-call-gets-fragments", "assemble", issues=(), fails=_ASSEMBLE)
 def newest_call_gets_fragments(value: Any) -> Any:
-    """Appends each fragment of a chat to the call that started last, whatever its index."""
+    """Appends each Chat Completions fragment to the call that started last, whatever its index."""
     changed = deepcopy(value)
     newest = 0
     for entry in changed["payloads"]:
@@ -156,7 +156,7 @@ def newest_call_gets_fragments(value: Any) -> Any:
 
 @mutants.function("answers-share-indexes", "assemble", issues=(), fails=_ASSEMBLE)
 def answers_share_indexes(value: Any) -> Any:
-    """Keeps the calls of all answers in one table by their index."""
+    """Keeps the calls of all answers in one table, keyed by index."""
     entries = [{"api": entry["api"], "payload": entry["payload"]} for entry in value["payloads"]]
     return assemble(None, {"payloads": entries})
 

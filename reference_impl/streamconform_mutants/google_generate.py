@@ -62,7 +62,7 @@ class BareErrorIgnored(GoogleFraming):
     fails=CONTENT,
 )
 class CallsOfOneNameJoined(FunctionCalls):
-    """Stores calls by name, so parallel calls of one tool become one."""
+    """Stores calls by name, so parallel calls to one tool become one."""
 
     @cached_property
     def names(self) -> set[str]:
@@ -83,7 +83,7 @@ class CallsOfOneNameJoined(FunctionCalls):
     fails=GIVES_UP,
 )
 class ContentWithoutPartsFatal(GoogleGenerateDecoder):
-    """Fails on a candidate that has a finish reason and no parts."""
+    """Fails on a candidate that has a finish reason but no parts."""
 
     def read_candidate(self, candidate: Payload) -> None:
         try:

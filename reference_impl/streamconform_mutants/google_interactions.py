@@ -43,7 +43,7 @@ class StepsByArrival(Steps):
     fails=CONTENT,
 )
 class ThoughtSignatureIgnored(Steps):
-    """Ignores the signatures of thoughts, so that the next request is rejected."""
+    """Ignores the signatures of thoughts, so the next request is rejected."""
 
     def add(self, index: int | None, delta: Payload) -> None:
         if delta.get("type") != "thought_signature":
@@ -78,7 +78,7 @@ class FirstSignatureWins(Steps):
     fails=CONTENT,
 )
 class ThoughtsShownAsText(Steps):
-    """Reports the summary of a thought as the answer's text."""
+    """Reports a thought's summary as the answer's text."""
 
     def start(self, index: int | None, data: Payload) -> None:
         super().start(index, {"type": "model_output"} if data.get("type") == "thought" else data)

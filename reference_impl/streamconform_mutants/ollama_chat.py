@@ -90,7 +90,7 @@ def done_hides_calls(message: Json) -> None:
     fails=(*ERROR, *USAGE, *CONTENT),
 )
 class ErrorRecordIgnored(OllamaChatDecoder):
-    """Skips a record that has an error and no message."""
+    """Skips a record that has an error but no message."""
 
     def read(self, payload: Payload) -> None:
         if "message" in payload or not payload.get("error"):

@@ -105,7 +105,7 @@ class CallSignatureLost(OpenaiChatDecoder):
     fails=("**:content.*.text.citations",),
 )
 class CitationsListIgnored(OpenaiChatDecoder):
-    """Reads the choices of a chunk and ignores the list of URLs next to them."""
+    """Reads a chunk's choices but ignores the list of URLs next to them."""
 
     def read(self, payload: Payload) -> None:
         super().read({key: value for key, value in payload.items() if key != "citations"})
@@ -117,7 +117,7 @@ class CitationsListIgnored(OpenaiChatDecoder):
     fails=("**:content.*.text.citations",),
 )
 class AnnotationsOfADeltaIgnored(OpenaiChatDecoder):
-    """Reads the text of a delta and ignores its annotations."""
+    """Reads a delta's text but ignores its annotations."""
 
     def read(self, payload: Payload) -> None:
         super().read(drop_key(payload, "annotations"))

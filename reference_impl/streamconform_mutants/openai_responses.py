@@ -51,7 +51,7 @@ def _without_arguments(item: Payload) -> Payload:
     fails=("**:content.*.text.citations",),
 )
 class AnnotationsDropped(OpenaiResponsesDecoder):
-    """Reads the text of a part and drops its annotations, so an answer has no sources."""
+    """Reads a part's text but drops its annotations, so the answer has no sources."""
 
     def read(self, payload: Payload) -> None:
         if payload.get("type") != "response.output_text.annotation.added":
@@ -200,7 +200,7 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
     fails=ERROR,
 )
 def flat_error_ignored(answer: ResponseState, payload: Payload) -> None:
-    """Reads only the nested form of the `error` event and treats the documented flat one as success."""
+    """Reads only the nested form of the `error` event and treats the documented flat form as success."""
     if object_at(payload, "error"):
         decode.on_error(answer, payload)
     else:

@@ -1,7 +1,7 @@
 """The decorators that register mutants, one class per kind of mutant.
 
 Each mutant module creates one registry, `mutants`. The first argument of a decorator is the name that a user
-types after `mutant:`; the docstring of the decorated function or class is the description of the bug.
+types after `mutant:`; the docstring of the decorated function or class describes the bug.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Registry:
 
 
 class StreamMutants(Registry):
-    """Mutants that decode the streams of one API."""
+    """Mutants that decode one API's streams."""
 
     def __init__(self, api: str, decoder: type[Decoder]) -> None:
         super().__init__()
@@ -113,12 +113,12 @@ class StreamMutants(Registry):
 
 
 class RequestMutants(Registry):
-    """Mutants that build requests of some APIs, and decode the streams of these APIs correctly."""
+    """Mutants that build requests for some APIs, and decode those APIs' streams correctly."""
 
     def body(
         self, name: str, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
     ) -> Callable[[T], T]:
-        """Let the decorated function change the finished body of a conversation in place."""
+        """Let the decorated function change a conversation's finished request body in place."""
 
         def make(change: Callable[[Conversation, Body], None]) -> Adapter:
             def build(api: str | None, conversation: Conversation) -> Json:

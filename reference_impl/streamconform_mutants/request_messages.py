@@ -1,6 +1,6 @@
 """Mutants that send back text, thinking, tool calls and tool results incorrectly.
 
-`body` mutants change the finished body; `conversation` mutants change what the builder is given.
+`body` mutants change the finished body; `conversation` mutants change the builder's input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INPUT: Final = ("**:body.input.**",)
 
 
 def _block_lists(body: Body) -> Iterator[list[Any]]:
-    """Yield the list of content blocks or parts of each message that has one."""
+    """Yield each message's list of content blocks or parts, if it has one."""
     messages: list[Any] = body.get("messages") or body.get("contents") or []
     for message in messages:
         content = message.get("content", message.get("parts"))
@@ -128,7 +128,7 @@ def sent_redacted_lost(_: Conversation, body: Body) -> None:
     fails=_MESSAGES,
 )
 def thoughts_sent_first(_: Conversation, body: Body) -> None:
-    """Sends all thinking of an answer back before its text and tool calls."""
+    """Sends all of an answer's thinking back before its text and tool calls."""
     for content in _block_lists(body):
         content.sort(key=lambda block: not block["type"].endswith("thinking"))
 
@@ -159,7 +159,7 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
     fails=_CONTENTS,
 )
 def wrong_part_signed(_: Conversation, body: Body) -> None:
-    """Sends the signature of a function call back on a separate part."""
+    """Sends a function call's signature back on a separate part."""
     for parts in _block_lists(body):
         for index in reversed(range(len(parts))):
             if "functionCall" in parts[index] and "thoughtSignature" in parts[index]:
@@ -248,7 +248,7 @@ def encrypted_not_requested(_: Conversation, body: Body) -> None:
     fails=_INPUT,
 )
 def answer_as_input(_: Conversation, body: Body) -> None:
-    """Sends the text of an answer back as input text."""
+    """Sends an answer's text back as input text."""
     for item in body["input"]:
         for part in item.get("content", ()):
             if part["type"] == "output_text":
@@ -290,7 +290,7 @@ def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
     fails=_MESSAGES,
 )
 def empty_text_sent(_: Conversation, body: Body) -> None:
-    """Sends an empty text block before the tool calls of an answer."""
+    """Sends an empty text block before an answer's tool calls."""
     for content in _block_lists(body):
         if content and content[0].get("type") == "tool_use":
             content.insert(0, {"type": "text", "text": ""})
@@ -470,7 +470,7 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
     fails=(*_MESSAGES, *_INPUT),
 )
 def foreign_id_sent(conversation: Conversation) -> Conversation:
-    """Sends the tool call ids of another provider unchanged, even if the host rejects them."""
+    """Sends another provider's tool call ids unchanged, even if the host rejects them."""
     return {**conversation, "facts": {**conversation.get("facts", {}), "tool_ids": ANY_ID}}
 
 

@@ -225,7 +225,7 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     fails=_BUDGETS,
 )
 def budget_above_limit(conversation: Conversation, body: Body) -> None:
-    """Sends a thinking budget that exceeds the token limit of the answer."""
+    """Sends a thinking budget that exceeds the answer's token limit."""
     thinking = conversation.get("thinking")
     field = body.get("additionalModelRequestFields", body).get("thinking", {})
     if "budget_tokens" in field and isinstance(thinking, dict):
@@ -368,7 +368,7 @@ def cache_not_marked(conversation: Conversation) -> Conversation:
     fails=_STREAM_OPTIONS,
 )
 def usage_not_requested(_: Conversation, body: Body) -> None:
-    """Does not request the usage of a stream."""
+    """Does not request usage for a stream."""
     body.pop("stream_options", None)
 
 
@@ -424,7 +424,7 @@ def content_as_parts(_: Conversation, body: Body) -> None:
     fails=_FORMATS,
 )
 def schema_lost(_: Conversation, body: Body) -> None:
-    """Does not send the schema of the answer."""
+    """Does not send the answer's schema."""
     for member in ("format", "response_format", "text"):
         body.pop(member, None)
 

@@ -16,17 +16,17 @@ MAX_LINE: Final = 400
 
 @dataclass(slots=True)
 class AccessRecord:
-    """The log entry of one request. It contains no keys and no part of the request or the answer."""
+    """The log entry for one request. It contains no keys and no part of the request or the answer."""
 
     method: str
     path: str
     status: int = 0
     sent: int = 0
-    """The size of the response's body in bytes."""
+    """The size of the response body in bytes."""
     notes: list[str] = field(default_factory=list)
 
     def format_line(self, milliseconds: float) -> str:
-        """Return the log line of a request that took this long."""
+        """Return the log line for a request that took this long."""
         summary = f"{self.method} {self.path} {self.status or '-'} {milliseconds:.0f} ms {self.sent} bytes"
         return make_printable("  ".join([summary, *(["; ".join(self.notes)] if self.notes else [])]))
 

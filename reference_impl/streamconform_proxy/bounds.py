@@ -14,7 +14,7 @@ class ProxyBounds:
     """Limits in bytes and seconds."""
 
     body: int = 32 * 1024 * 1024
-    """The maximum size of a request's body: the limit of Anthropic's API."""
+    """The maximum size of a request body, which is the limit of Anthropic's API."""
     streams: int = 256
     """The maximum number of requests answered at the same time."""
     receive: float = 60.0

@@ -1,7 +1,7 @@
 """Serve one request: send it upstream, relay the answer to the client, and end it properly on failure.
 
 A failure before the client has received anything is sent as a document with a status; a later failure is sent
-as the last event of the stream. If the client disconnects, the task is cancelled, and with it the upstream
+as the stream's last event. If the client disconnects, the task is cancelled, and with it the upstream
 request.
 """
 

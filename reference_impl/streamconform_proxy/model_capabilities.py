@@ -19,7 +19,7 @@ from streamconform_reference.outcome import Json
 from streamconform_reference.requests.errors import RequestError
 
 THINKING_CAPABLE: Final = ("qwen3", "deepseek-r1", "magistral", "nemotron", "glm4", "qwq")
-"""Name prefixes of models with thinking; the tag and the namespace are ignored."""
+"""Name prefixes of models that can think; the tag and the namespace are ignored."""
 
 EXCEPTIONS: Final[Mapping[str, str]] = {
     "qwen3-coder*": "the code models have no thinking mode",

@@ -40,11 +40,11 @@ OBJECT_ARGUMENTS: Final = frozenset({"anthropic-messages"})
 WHOLE_CALLS: Final = frozenset({"ollama-chat"})
 """Upstream APIs that send each tool call in one piece."""
 STREAM_FRAMED_DOCUMENTS: Final = frozenset({"ollama-chat"})
-"""Upstream APIs whose non-streaming answers have the framing of a stream."""
+"""Upstream APIs whose non-streaming answers are framed like a stream."""
 EARLY_INPUT_TOKENS: Final = frozenset({"anthropic-messages"})
 """Client APIs in which a stream begins with the number of input tokens."""
 OPTIONAL_USAGE: Final = frozenset({"openai-chat"})
-"""Client APIs in which a stream has usage only if the request asks for it."""
+"""Client APIs in which a stream contains usage only if the request asks for it."""
 
 MAX_DOCUMENT: Final = 64 * 1024 * 1024
 """The maximum size of a document that is relayed as a stream; no answer is that long."""
@@ -96,7 +96,7 @@ class StreamRelay:
         self._started = False
 
     def receive(self, data: bytes) -> bytes:
-        """Accept the upstream's next bytes; return the client's next bytes, which are often none."""
+        """Accept the upstream's next bytes; return the client's next bytes, often none."""
         if self.ended:
             return b""
         if self._document is not None:

@@ -1,6 +1,6 @@
 """List the fields of a client's request that have no effect on the upstream's request, for the access log.
 
-Every field is either read, rejected with 400, or listed here, so none is dropped silently. A field is
+Every field is either read, rejected with a 400, or listed here, so none is dropped silently. A field is
 rejected if ignoring it would change the answer in a way that the client relies on. A null field counts as
 absent.
 
@@ -112,7 +112,7 @@ UNEXPRESSED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("anthropic-messages", "openai-chat"): ("top_k",),
     ("openai-chat", "anthropic-messages"): ("prompt_cache_key",),
 }
-"""By the APIs of client and upstream: fields that are read, but have no counterpart in the upstream's API."""
+"""By client and upstream API: fields that are read, but have no counterpart in the upstream's API."""
 
 
 def reject_fields(api: str, body: Mapping[str, Any]) -> None:

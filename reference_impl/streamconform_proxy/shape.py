@@ -40,7 +40,7 @@ from streamconform_reference.outcome import Block, Outcome, Stop, Thinking, Tool
 from streamconform_proxy.failures import normalize_error
 
 NewId = Callable[[int], str]
-"""Returns a given number of hex digits, different on each call."""
+"""A function that returns the given number of hex digits, different on each call."""
 
 _OBJECT_START: Final = re.compile(r'\s*\{\s*["}]')
 _POSSIBLE_OBJECT_START: Final = re.compile(r"\s*(\{\s*)?")
@@ -102,7 +102,7 @@ class PendingCall:
     id: str
     name: str
     live: bool | None
-    """Whether the call's arguments are sent as they arrive; None if that is not decided yet."""
+    """Whether the call's arguments are sent as they arrive; None if that has not been decided yet."""
     text: str = ""
     ended: bool = False
 
@@ -187,7 +187,7 @@ class Shaper:
         yield ToolCallEnd(index, ended)
 
     def _end_pending_calls(self) -> Iterator[Event]:
-        """Yield the ends of complete calls that got no end event because their text cannot be parsed."""
+        """Yield end events for complete calls that got none because their text cannot be parsed."""
         for index, call in self._calls.items():
             if not call.ended:
                 yield from self._end_call(index, build_unended_call(call))
@@ -196,7 +196,7 @@ class Shaper:
         if self._rules.whole_calls:
             yield from self._end_pending_calls()
         for index, call in self._calls.items():
-            # A call that was cut is sent unchanged, because healing would make it look complete.
+            # A truncated call is sent unchanged, because healing would make it look complete.
             if not call.ended and not call.live and call.text:
                 yield ToolCallDelta(index, call.text)
         usage = self._rules.finish_usage(self._usage)

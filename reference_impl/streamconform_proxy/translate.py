@@ -110,17 +110,17 @@ CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
         CarriedField("user", "text", "metadata.user_id"),
     ),
 }
-"""By the APIs of client and upstream: fields that the neutral conversation lacks."""
+"""By client and upstream API: fields that the neutral conversation lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """The APIs of client and upstream, and the settings of the upstream."""
+    """The client's and the upstream's APIs, and the upstream's settings."""
 
     client: str
     upstream: str
     models: Mapping[str, str] = field(default_factory=dict)
-    """Maps the client's model to the upstream's; `*` covers all others, which are otherwise unchanged."""
+    """Maps the client's model to the upstream's; `*` covers all others; without it, they are unchanged."""
     host: str | None = None
     """The upstream's host name; some fields exist only for some hosts."""
     key: str | None = None

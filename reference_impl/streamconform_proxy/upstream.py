@@ -48,7 +48,7 @@ class UpstreamError(Exception):
 
 @dataclass(slots=True)
 class UpstreamResponse:
-    """The response to one request; it is open while the context of `post` is."""
+    """The response to one request; it is open as long as the `post` context is."""
 
     status: int
     headers: Mapping[str, str]
@@ -82,7 +82,7 @@ class UpstreamResponse:
         return data
 
     async def read_document(self, limit: int = MAX_DOCUMENT) -> bytes:
-        """Return the complete body. Raises `UpstreamError` like `read_chunk`, or if it exceeds `limit`."""
+        """Return the body. Raises `UpstreamError` like `read_chunk`, and if the body exceeds `limit`."""
         body = bytearray()
         while data := await self.read_chunk():
             body += data

@@ -10,8 +10,8 @@ r"""Reference implementation of streamconform: decode, encode and request LLM an
     messages = [{"role": "user", "content": "Hello"}]
     request = build_request("openai-chat", {"model": "m", "messages": messages})
 
-`__all__` is the public interface. It follows semantic versioning: a name in it is removed or changed
-incompatibly only in a new major version (before 1.0: a new minor version). Everything else is internal and
+`__all__` is the public interface. It follows semantic versioning: its names are removed or changed
+incompatibly only in a new major version (before 1.0, in a new minor version). Everything else is internal and
 may change in any version.
 
 - decode: `DECODERS` (a `Decoder` class per API), `decode_document` for non-streaming answers

@@ -55,7 +55,7 @@ def build_hello() -> dict[str, Any]:
 
 
 def run_bytes(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a run with its chunks, and its events if the message requests them."""
+    """Return the outcome of a run that includes its chunks, plus the events if the message requests them."""
     *events, last = adapter(parse_run(message))
     return {**last, "events": events} if "events" in message["want"] else last
 
@@ -76,7 +76,7 @@ def parse_run(message: Mapping[str, Any]) -> BytesRun:
 
 
 def find_skip_reason(message: Mapping[str, Any]) -> str | None:
-    """Return the reason to skip a run, or None if it can be run."""
+    """Return the reason for skipping a run, or None if it can be run."""
     if message["api"] not in adapter.apis:
         return f"does not support API {message['api']}"
     mode = message["input"]["mode"]
@@ -84,7 +84,7 @@ def find_skip_reason(message: Mapping[str, Any]) -> str | None:
 
 
 def call_function(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the output of the function that a call names, or the reason to skip the call."""
+    """Return the output of the function that a call names, or the reason for skipping the call."""
     function = FUNCTIONS.get(message["function"])
     if function is None:
         return {"skipped": {"reason": f"does not support function {message['function']}"}}
@@ -92,7 +92,7 @@ def call_function(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Session:
-    """One connection to a harness; it stores the pushed runs that have not ended, by id."""
+    """A connection to a harness, which stores pushed runs by id until they end."""
 
     def __init__(self) -> None:
         """Start without open runs."""
@@ -100,7 +100,7 @@ class Session:
         self._documents: dict[str, BytesRun] = {}
 
     def reply_to(self, message: Any) -> Iterator[dict[str, Any]]:
-        """Yield the lines that answer one message; there are none for a message of unknown form."""
+        """Yield the lines that answer one message; none if the message's form is unknown."""
         match message:
             case {"op": "hello"}:
                 yield build_hello()

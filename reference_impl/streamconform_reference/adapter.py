@@ -87,11 +87,11 @@ class Adapter(Protocol):
     capabilities: Sequence[str]
 
     def __call__(self, run: Run) -> Iterator[Json]:
-        """Yield the events of the run as they happen, then `{"outcome": ...}`."""
+        """Yield the run's events as they happen, then `{"outcome": ...}`."""
 
 
 def heal(api: str | None, value: Any) -> Json:
-    """Return tool arguments of any form as an object; see `healing`."""
+    """Return tool arguments in any form as an object; see `healing`."""
     del api
     return heal_tool_arguments(value)
 
@@ -105,7 +105,7 @@ def partial_json(api: str | None, value: str) -> Any:
 def assemble(api: str | None, value: Mapping[str, Any]) -> list[Json]:
     """Return the calls in the payloads of one or more answers, in the order in which they start.
 
-    The arguments of a call that must not be executed are None; see `tool_buffer`.
+    The arguments are None for a call that must not be executed; see `tool_buffer`.
     """
     del api
     buffer = ToolBuffer()
@@ -117,7 +117,7 @@ def assemble(api: str | None, value: Mapping[str, Any]) -> list[Json]:
 
 
 def count_request_tokens(api: str | None, value: Mapping[str, Any]) -> int:
-    """Return an estimate of the input tokens of a request to Anthropic's API; see `tokens`."""
+    """Return the estimated number of input tokens in a request to Anthropic's API; see `tokens`."""
     del api
     return count_tokens(value)
 
@@ -149,7 +149,7 @@ def adapter_for(
 ) -> Adapter:
     """Return an adapter that decodes with these classes; calling it raises KeyError for any other API.
 
-    With `documents` it also reads non-streaming answers.
+    With `documents`, it also reads non-streaming answers.
     """
 
     def adapter(run: Run) -> Iterator[Json]:
@@ -177,7 +177,7 @@ def describe_adapter(
     apis: Iterable[str],
     claimed: Sequence[str] = (),
 ) -> Adapter:
-    """Return the function with the attributes of an adapter, and with `functions` as further attributes.
+    """Return the function with an adapter's attributes added, plus `functions` as further attributes.
 
     It claims the capabilities of all decoders and of `functions`, and those in `claimed`.
     """
@@ -202,8 +202,8 @@ adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS)
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
     """Yield the outcome after each frame in `at`, which contains ascending frame numbers, counted from 0.
 
-    The end of the body is not processed, so a truncated answer stays in the state after its last frame. A
-    number beyond the last frame also yields the outcome after that frame.
+    The end of the body is not processed, so a truncated answer stays as it was after its last frame. For a
+    number beyond the last frame, it also yields the outcome after the last frame.
     """
     decoder = open_decoder(run, DECODERS)
     states = _read_frames(decoder, run)
@@ -215,7 +215,7 @@ def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
 
 
 def open_decoder(run: Run, decoders: Mapping[str, type[Decoder]]) -> Decoder:
-    """Return a decoder for the response of this run."""
+    """Return a decoder for this run's response."""
     return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing)
 
 

@@ -86,7 +86,7 @@ class ThinkingEnd:
 class ToolCallStart:
     """A tool call starts; its id and name are final.
 
-    `executor`, `free_text` (the text is the arguments, not JSON) and `signature`, if it is known, are for
+    `executor`, `free_text` (the arguments are the text itself, not JSON) and `signature` (if known) are for
     encoders; the event's normal form omits them.
     """
 

@@ -5,14 +5,14 @@ valid JSON is never changed:
 
 1. An object stays as it is.
 2. The JSON text of an object becomes that object. The JSON text of a string is decoded, then healed.
-3. Text that was escaped once too often (`{\"path\":\"C:\\\\temp\"}`) is the inside of a JSON string: exactly
-   one layer of escapes is undone, and the result must be the JSON text of an object.
+3. Text that was escaped one time too many (`{\"path\":\"C:\\\\temp\"}`) is treated as the inside of a JSON
+   string: exactly one layer of escapes is undone, and the result must be the JSON text of an object.
 4. Missing arguments (null, or empty or blank text) become an empty object.
 5. Anything else becomes `{"raw": ...}`, unchanged, for a person or the model to inspect. This includes
    truncated text, because closing its brackets would invent arguments.
 
-Source: https://www.rfc-editor.org/rfc/rfc8259 section 7, and the issues that the cases in
-`specs/common/heal.yaml` name.
+Source: https://www.rfc-editor.org/rfc/rfc8259 section 7, and the issues named by the cases in
+`specs/common/heal.yaml`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _heal_text(text: str, layers: int) -> dict[str, Any] | None:
 
 
 def _undo_escapes(text: str) -> str | None:
-    """Return the text with one layer of string escapes undone; None if it has none or an invalid one."""
+    """Return the text with one layer of escapes undone; None if it has no escapes or an invalid one."""
     # `strict=False`: such texts contain raw line ends and tabs between tokens, which a JSON string forbids.
     try:
         value: str = json.loads(f'"{text}"', strict=False)

@@ -1,4 +1,4 @@
-"""Estimate the tokens of an image from the size in its header.
+"""Estimate an image's token count from the size in its header.
 
 Source: https://platform.claude.com/docs/en/build-with-claude/vision: width times height, divided by 750. An
 image with an edge longer than 1568 pixels, or with more than about 1600 tokens, is scaled down first.
@@ -13,14 +13,14 @@ from typing import Any, Final
 
 PIXELS_PER_TOKEN: Final = 750
 MAX_TOKENS: Final = 1600
-"""The number of tokens of the largest image, also used for images of unknown size, such as linked ones."""
+"""The token count of the largest image, also used for images of unknown size, such as linked images."""
 MAX_EDGE: Final = 1568
 _HEADER_TEXT: Final = 64 * 1024
-"""The number of base64 characters to decode; in a JPEG, the size comes after the thumbnail."""
+"""The number of base64 characters to decode: a JPEG's size comes after its thumbnail."""
 
 
 def count_image(source: Any) -> int:
-    """Return the estimated tokens of an image in a request to Anthropic's API, given its source."""
+    """Return an image's estimated token count in a request to Anthropic's API, given the image's source."""
     data = source.get("data") if isinstance(source, Mapping) else None
     size = read_size(data) if isinstance(data, str) else None
     if size is None:
@@ -44,7 +44,7 @@ def read_size(data: str) -> tuple[int, int] | None:
 
 
 def _read_jpeg_size(head: bytes) -> tuple[int, int] | None:
-    """Return the size in the first frame header (markers C0 to CF without C4, C8 and CC)."""
+    """Return the size in the first frame header (markers C0 to CF, except C4, C8 and CC)."""
     place = 2
     while place + 9 <= len(head) and head[place] == 0xFF:
         marker = head[place + 1]

@@ -21,7 +21,7 @@ class Citation:
     """A source of a text.
 
     `source` is its URL, or else the provider's id for the document. `quote` is the cited part of the source.
-    `start` and `end` are positions in the text of the block, as counted by the provider. `data` is the
+    `start` and `end` are positions in the block's text, as counted by the provider. `data` is the
     citation as the provider sent it.
     """
 
@@ -46,7 +46,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Visible text. `phase` is the Responses API's phase; the signature must be sent back."""
+    """Visible text. `phase` is the Responses API's phase. The signature must be sent back."""
 
     text: str
     phase: str | None = None
@@ -129,7 +129,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A block without a common form, for example an image or the result of a provider's tool."""
+    """A block that has no common form, such as an image or the result of a provider's tool."""
 
     kind: str
     data: Any

@@ -4,7 +4,7 @@ The table is a mapping of decimal strings in USD per million tokens: `input outp
 cache_write_1h web_search_per_1000`, with optional `tiers` (`[{above: 200000, input: ...}]`), factors for all
 tokens (`service_tier: {flex: "0.5"}`, and likewise `speed` and `inference_geo`) and `modalities` (`{audio:
 {input: "1.00"}}`). A value that is not a plain decimal number counts as absent. Without prices for input and
-output, the cost is None, because a total that silently omits tokens is worse than none.
+output, the cost is None, because a total that silently omits tokens is worse than no total.
 
 Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch, fast mode, data
 residency): https://platform.claude.com/docs/en/about-claude/pricing; prices by modality:
@@ -30,12 +30,12 @@ _ONE: Final = Decimal(1)
 
 
 FACTORS: Final = ("service_tier", "speed", "inference_geo")
-"""Fields of `Billing` whose value selects a factor for the price of all tokens."""
+"""The `Billing` fields whose values select a factor for the price of all tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Billing:
-    """The fields of a response that affect its price, besides the counts in `Usage`."""
+    """The response fields that affect the price, besides the counts in `Usage`."""
 
     service_tier: str | None = None
     speed: str | None = None
@@ -43,7 +43,7 @@ class Billing:
     inference_geo: str | None = None
     """The region in which the model ran, as in Anthropic's `inference_geo`."""
     modalities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Tokens by modality (in lower case), then by field of `Usage`: `{"audio": {"input": 120}}`."""
+    """Token counts by modality (in lower case), then by `Usage` field: `{"audio": {"input": 120}}`."""
     extra: tuple[Usage, ...] = ()
     """Usage that the provider bills but omits from its totals."""
 
@@ -83,7 +83,7 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The price table of one model, unvalidated."""
+    """One model's price table, not validated."""
 
     table: Mapping[str, Any]
 
@@ -162,7 +162,7 @@ def _read_factor(table: Mapping[str, Any], billing: Billing) -> Decimal:
 def _price_modality(
     table: Mapping[str, Any], modality: str, counts: Mapping[str, int], prices: _Prices, usage: Usage
 ) -> dict[str, Decimal]:
-    """Return the extra cost of a modality's tokens over the common price."""
+    """Return how much more a modality's tokens cost than they would at the common price."""
     modalities = table.get("modalities")
     entry = modalities.get(modality) if isinstance(modalities, Mapping) else None
     amounts = _read_decimals(entry) if isinstance(entry, Mapping) else {}

@@ -1,7 +1,7 @@
 """Estimate input tokens: one token per four code points of each word, rounded up.
 
-The estimate is meant for a proxy in front of a server that cannot count tokens. Without a tokenizer, it gives
-the right order of magnitude, and the same number for every model on every machine.
+The estimate is meant for a proxy in front of a server that cannot count tokens. It uses no tokenizer, so it
+is only the right order of magnitude, but it is the same for every model on every machine.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from streamconform_reference.image_size import count_image
 from streamconform_reference.json_text.codec import dumps
 
 CHARACTERS_PER_TOKEN: Final = 4
-"""The number of code points of a word that count as one token."""
+"""The number of code points that count as one token."""
 
 
 def _count_text(text: str) -> int:
-    """Return the estimated number of tokens in a text; words are separated by white space."""
+    """Return the estimated number of tokens in a text; words are separated by whitespace."""
     return sum(-(-len(word) // CHARACTERS_PER_TOKEN) for word in text.split())
 
 
 def count_tokens(request: Mapping[str, Any]) -> int:
-    """Return the estimate for a request body of `/v1/messages` or `/v1/messages/count_tokens`.
+    """Return the estimate for the body of a request to `/v1/messages` or `/v1/messages/count_tokens`.
 
-    The system prompt, text, tool results, tools, and tool inputs (as compact JSON) count as text, and images
-    by their size; thinking does not count. Values of the wrong type are ignored.
+    The system prompt, text, tool results, tools, and tool inputs (as compact JSON) count as text. Images
+    count by size, and thinking does not count. Values of the wrong type are ignored.
     """
     messages = request.get("messages")
     contents = [
@@ -69,7 +69,7 @@ def _iterate_texts(content: Any) -> Iterator[str]:
 
 
 def _iterate_images(content: Any) -> Iterator[Any]:
-    """Yield the sources of the images in a message's content or a tool result."""
+    """Yield the image sources in a message's content or a tool result."""
     for block in content if isinstance(content, list) else ():
         match block:
             case {"type": "image", "source": source}:

@@ -8,9 +8,9 @@ usage, and `ending` those for the stop reason:
   interleave.
 - A delta for a slot that was never started starts a text, thinking or refusal block there. A delta for a slot
   that has ended, or that contains another kind of block, is ignored, as is a fragment without a call.
-- If the text of an ended call cannot be parsed, its end event is held back until the stop reason is known.
-- If an API repeats the complete text of a block, the block gets the part that its deltas omitted. Emitted
-  events cannot be retracted, so prose that contradicts its deltas stays as streamed. A call is executed with
+- If an ended call's text cannot be parsed, its end event is held back until the stop reason is known.
+- If an API repeats a block's complete text, the block gets the part that its deltas omitted. Emitted events
+  cannot be retracted, so prose that contradicts its deltas stays as streamed. A call takes its arguments from
   the repeated text, and only its `arguments_text` stays as streamed.
 - The status is set once, by the first of `complete`, `fail` and `end_of_file`.
 """
@@ -88,8 +88,8 @@ class Assembler:
     def begin(self, *, model: str | None, response_id: str | None) -> None:
         """Start an answer. A second start appends a new answer to the first.
 
-        The content stays, as do the id and model unless the new answer has its own; slots, stop reason and
-        usage are reset. Open blocks of the first answer never end.
+        The content stays, as do the id and model unless the new answer has its own; the slots, the stop
+        reason and the usage are reset. Open blocks of the first answer never end.
         """
         # A live stream cannot retract the blocks that it has shown, so they stay; ending them would claim
         # that their text or arguments were complete.
@@ -135,7 +135,7 @@ class Assembler:
     def sign_content(self, slot: Hashable, signature: str) -> None:
         """Set the signature of the text or call in the slot; an empty signature changes nothing.
 
-        A signature that follows the end event of a call is ignored, because that event already reported the
+        A signature that follows a call's end event is ignored, because that event already reported the
         complete call.
         """
         block = self._slots.get(slot)
@@ -147,7 +147,7 @@ class Assembler:
             block.signature = signature
 
     def cite(self, slot: Hashable, citations: Iterable[Citation], *, replaces: bool = False) -> None:
-        """Append to the citations of a text, or replace them; start a text if the slot was never started.
+        """Append to a text's citations, or replace them; start a text if the slot was never started.
 
         A citation may follow the end of its text.
         """
@@ -200,7 +200,7 @@ class Assembler:
         name: str = "",
         free_text: bool = False,
     ) -> None:
-        """Set the id (the first one wins) or the name of a call that is not announced yet."""
+        """Set the id (the first one wins) or the name of a call that has not been announced yet."""
         block = self._slots.get(slot)
         if isinstance(block, CallBlock) and not block.announced:
             block.describe(id, name)
@@ -213,7 +213,7 @@ class Assembler:
             self._events += block.announce()
 
     def add_arguments(self, slot: Hashable, fragment: str) -> None:
-        """Append a fragment to the text of a call's arguments."""
+        """Append a fragment to a call's arguments text."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock) or not block.open:
             return
@@ -223,7 +223,7 @@ class Assembler:
             self._events.append(ToolCallDelta(block.position, piece))
 
     def call(self, slot: Hashable) -> CallBlock:
-        """Return the call in the slot, for reading only; raise KeyError if the slot has no call."""
+        """Return the call in the slot, for reading only. Raises `KeyError` if the slot has no call."""
         block = self._slots.get(slot)
         if not isinstance(block, CallBlock):
             raise KeyError(slot)
@@ -280,7 +280,7 @@ class Assembler:
             self._events += block.end()
 
     def end_all(self, *, calls: bool) -> None:
-        """End every open block; tool calls only if `calls` is set."""
+        """End every open block, but tool calls only if `calls` is set."""
         for block in self._blocks:
             if block.open and (calls or not isinstance(block, CallBlock)):
                 self._events += block.end()
@@ -288,7 +288,7 @@ class Assembler:
     # Usage, stop reason and end
 
     def report_usage(self, counts: Mapping[str, int | None], billing: Billing | None = None) -> None:
-        """Merge one usage report, keyed by the fields of `Usage`."""
+        """Merge one usage report, keyed by `Usage` fields."""
         update = self._meter.report(counts, billing)
         if update:
             self._events.append(update)

@@ -34,7 +34,7 @@ from streamconform_reference.outcome import (
 
 
 class CallIds:
-    """Makes the ids of one answer's calls unique."""
+    """Makes call ids unique within one answer."""
 
     __slots__ = ("_taken",)
 
@@ -72,7 +72,7 @@ class ProseBlock:
         return [ProseDelta(self.position, self.kind, half)] if half else []
 
     def end(self) -> list[Event]:
-        """Close the block and emit its end."""
+        """Close the block and emit its end event."""
         events = self.flush()
         self.open = False
         text = self.fragments.text()
@@ -96,11 +96,11 @@ class ProseBlock:
 class CallBlock:
     """A growing tool call.
 
-    `ids` contains the ids of the entire answer. `announced` says whether the start event was emitted, which
-    makes the id and name final. `initial_arguments` are the arguments in the start frame. With `free_text`,
-    the arguments are the text itself, not JSON. `final_text` is the complete text that the API repeated, if
-    it contradicts the fragments. `complete` says whether the end event was emitted: a call that ended with
-    unparseable text waits for the stop reason.
+    `ids` contains the ids used in the entire answer. `announced` says whether the start event was emitted,
+    which makes the id and name final. `initial_arguments` are the arguments in the start frame. With
+    `free_text`, the arguments are the text itself, not JSON. `final_text` is the complete text that the API
+    repeated, if it contradicts the fragments. `complete` says whether the end event was emitted: a call that
+    ended with unparseable text waits for the stop reason.
     """
 
     kind: ClassVar = "tool_call"
@@ -127,7 +127,7 @@ class CallBlock:
         self.name = name or self.name
 
     def announce(self) -> list[Event]:
-        """Emit the start, and the text so far; a call without an id gets one."""
+        """Emit the start event, and the text so far; a call without an id gets one."""
         self.announced = True
         self.id = self.id or self.ids.take(f"call_{self.position}")
         events: list[Event] = [
@@ -139,7 +139,7 @@ class CallBlock:
         return events
 
     def flush(self) -> list[Event]:
-        """Emit the start if it is pending, and a high surrogate that was waiting for its low surrogate."""
+        """Emit the start event if pending, and a high surrogate that was waiting for its low surrogate."""
         events = [] if self.announced else self.announce()
         half = self.fragments.flush()
         if half:

@@ -14,7 +14,7 @@ from streamconform_reference.outcome import Citation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationFields:
-    """The keys of an API's citations. Of several keys, the first that has a value wins."""
+    """The keys of an API's citations. The first key that has a value wins."""
 
     source: Sequence[str]
     title: Sequence[str] = ()

@@ -5,8 +5,8 @@
   itself.
 - A truncated answer has no reason. A failed answer has the reason `error`, and the raw reason that arrived,
   if any.
-- Call text that cannot be parsed was cut off if the call is the last one in a truncated answer. Otherwise,
-  the model wrote it that way, and the call ends with the answer.
+- Call text that cannot be parsed counts as truncated if the call is the last one in a truncated answer.
+  Otherwise, the model wrote it that way, and the call ends with the answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[Call
     """Return the ended calls whose held-back end events are emitted if the answer is complete."""
     calls = _filter_calls(blocks)
     if reported.reason in _TRUNCATING:
-        # A limit can cut only the call that the model was writing, which is the last one.
+        # A limit can truncate only the call that the model was writing, which is the last one.
         calls = calls[:-1]
     return [call for call in calls if not call.open and not call.complete]
 

@@ -11,7 +11,7 @@ _LAST_HIGH_SURROGATE: Final = "\udbff"
 class Fragments:
     """Text that arrives in fragments; a surrogate pair split across two fragments is joined.
 
-    Gateways written in JavaScript cut strings between UTF-16 units, so a delta may end in half an
+    Gateways written in JavaScript split strings between UTF-16 units, so a delta may end in half an
     emoji.
     """
 

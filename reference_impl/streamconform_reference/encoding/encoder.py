@@ -1,4 +1,4 @@
-"""The interface of encoders: an answer's events in, the bytes of an API's stream out.
+"""The encoder interface: an answer's events in, the bytes of an API's stream out.
 
 An encoder gets the answer's model and id, then its pieces in order, and returns the bytes to write after each
 of them. It delays no output that could be written. `encode` writes a complete outcome.
@@ -71,7 +71,8 @@ class Encoder(Protocol):
     def opening(self) -> bytes:
         """Return the bytes to write before any part of the answer is known.
 
-        A `UsageUpdate` may precede this call; if the API's answers start with counts, they come from it.
+        A `UsageUpdate` may precede this call; if the API's answers start with counts, the counts come from
+        that update.
         """
 
     def piece(self, piece: Piece) -> bytes:
@@ -126,7 +127,7 @@ def apply_losses(
 
 
 def to_pieces(outcome: Outcome) -> Iterator[Piece]:
-    """Yield the pieces of an outcome, block by block.
+    """Yield an outcome's pieces, block by block.
 
     The usage comes before the last event.
     """

@@ -1,7 +1,7 @@
 """Losses that several APIs share, as functions for the rows of their tables.
 
 Each takes an outcome or a block and returns the part that can be expressed, in the normal form, independently
-of the encoder. `arguments_text` contains the losses in the arguments of calls.
+of the encoder. `arguments_text` contains the losses in call arguments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamconform_reference.outcome import (
 
 Apply = Callable[[Outcome], Outcome]
 StopEncoder = Callable[[Stop, tuple[Block, ...]], tuple[str, StopReason]]
-"""A function from a `Stop` and the written content to the API's stop reason and its meaning."""
+"""A function that maps a `Stop` and the written content to the API's stop reason and its meaning."""
 
 TRUNCATED: Final = Error(None, "the answer broke off", None)
 """The error in the document for an incomplete answer."""
@@ -58,7 +58,7 @@ def make_extras_row(
     kept: Container[str] = (),
     cites: Callable[[Citation], bool] = lambda _: False,
 ) -> Loss:
-    """Return the row for the optional fields that the API does not have.
+    """Return the row for the optional fields that the API lacks.
 
     `kept` contains the fields that the API has: `text.phase`, `text.signature`, `call.signature`,
     `stop.sequence`, `stop.details`. `cites` returns whether the API can express a citation.
@@ -115,7 +115,7 @@ def _drop_failed_reason(outcome: Outcome) -> Outcome:
 
 
 def map_error(form: Callable[[Error], Error]) -> Apply:
-    """Return a function that changes the error of an outcome."""
+    """Return a function that changes an outcome's error."""
     return lambda outcome: replace(outcome, error=outcome.error and form(outcome.error))
 
 
@@ -199,7 +199,7 @@ def _drop_signature(block: Block) -> Iterator[Block]:
 
 
 def _join_prose(outcome: Outcome) -> Outcome:
-    """Return the outcome with adjacent prose of one kind joined.
+    """Return the outcome with adjacent prose of the same kind joined.
 
     A call separates prose; an `other` block does not, so the prose continues after it.
     """
@@ -249,7 +249,7 @@ OTHERS: Final = Loss(
     "omitted",
     keep_blocks(_has_common_form),
 )
-REFUSALS: Final = Loss("refusal", "the fact that a text is a refusal", "text", map_blocks(_convert_refusal))
+REFUSALS: Final = Loss("refusal", "the fact that text is a refusal", "text", map_blocks(_convert_refusal))
 SIGNATURES: Final = Loss(
     "signature",
     "the signature of thinking, and thinking that has only a signature",
@@ -306,7 +306,7 @@ def _adjust_reason(content: tuple[Block, ...], reason: StopReason) -> StopReason
 
 
 def map_usage(form: Callable[[Usage | None], Usage | None]) -> Apply:
-    """Return a function that changes the usage of a complete outcome; others lose their usage."""
+    """Return a function that changes a complete outcome's usage; other outcomes lose theirs."""
 
     def apply(outcome: Outcome) -> Outcome:
         usage = outcome.usage if outcome.status == "complete" else None

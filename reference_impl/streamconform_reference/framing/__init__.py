@@ -1,4 +1,4 @@
-"""Cut response bodies into frames, with one module per framing; all have the interface below."""
+"""Split response bodies into frames, with one module per framing; all implement the interface below."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ frame_of: Final = cast(
     "Callable[[tuple[bytes, bytes | None, int, int, Mapping[str, HeaderValue] | None]], Frame]",
     partial(tuple.__new__, Frame),
 )
-"""Build a frame from a tuple of its fields, in half the time of the constructor; an answer has thousands.
+"""Build a frame from a tuple of its fields, in half the constructor's time; answers have thousands.
 """
 
 
 class Framing(Protocol):
-    """Cuts a body into frames, independently of the chunk sizes, in linear time.
+    """Splits a body into frames, regardless of the chunk sizes, in linear time.
 
-    `fault` is the reason why framing stopped, or None. `recognised` says whether the body starts in this
+    `fault` is the reason framing stopped, or None. `recognised` says whether the body starts in this
     framing: it is False for an HTML page, a JSON error document or an empty body. It is final after `end`.
     """
 

@@ -4,13 +4,13 @@ A message is big-endian and consists of its length, the length of its headers, t
 the headers, the payload, and the CRC32 of everything before it. A header is a name, a type and a value.
 
 Source: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html#streaming-event-stream,
-and `botocore/eventstream.py` of botocore 1.44.5, which defines the limits.
+and `botocore/eventstream.py` in botocore 1.44.5, which defines the limits.
 
-- Both checksums are verified, and a length is used only if the prelude's checksum is right, so that a corrupt
-  length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any error
-  is a permanent fault.
-- A length within the limits starts with a 0 or 1 byte. Text never does, so the first byte decides whether the
-  body is in this framing.
+- Both checksums are verified, and a length is used only if the prelude's checksum is correct, so that a
+  corrupt length cannot make a reader wait for bytes that never come. There is no way to resynchronize, so any
+  error is a permanent fault.
+- The first byte of a length within the limits is 0 or 1. Text never starts with such a byte, so the first
+  byte decides whether the body is in this framing.
 - A message that is truncated by the end of the body is neither a frame nor a fault, because the stream was
   merely cut off.
 """
@@ -143,7 +143,7 @@ class EventStreamFraming:
 
 
 def read_headers(block: bytes) -> dict[str, HeaderValue]:
-    """Return the headers of a message, by name.
+    """Return a message's headers, by name.
 
     Raises:
         BrokenHeadersError: a length or a type is wrong, or a name is repeated.

@@ -39,7 +39,7 @@ _LEVELS: Final = 10
 
 @cache
 def _whole_element_pattern() -> re.Pattern[bytes]:
-    """Return the pattern of an object or array with up to `_LEVELS` nested levels.
+    """Return the pattern for an object or array with up to `_LEVELS` nested levels.
 
     Matching a complete element is many times faster than counting its brackets. The pattern is compiled on
     first use, because that is slow and most bodies are not arrays.
@@ -53,7 +53,7 @@ def _whole_element_pattern() -> re.Pattern[bytes]:
 class JsonArrayFraming:
     """Framing of a streamed JSON array; see `streamconform_reference.framing.Framing`.
 
-    A frame's `body[start:end]` is its data: the element without the surrounding commas and white space.
+    A frame's `body[start:end]` is its data: the element without the surrounding commas and whitespace.
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
@@ -61,7 +61,7 @@ class JsonArrayFraming:
         self.fault: str | None = None
         self.recognised = False
         self._max = max_frame_bytes
-        self._begun = False  # whether anything but white space has arrived
+        self._begun = False  # whether anything but whitespace has arrived
         self._buffer = bytearray()  # starts at the current element
         self._offset = 0  # of the buffer in the body
         self._position = 0  # the position of the first unread byte in the buffer

@@ -1,10 +1,10 @@
-"""Framing of JSON lines: one frame per line that is not blank.
+"""Framing of JSON lines: one frame per non-blank line.
 
 Source: https://github.com/ndjson/ndjson-spec
 
-- A line ends with LF. A CR before it is JSON white space, like spaces and tabs; U+2028, U+2029 and U+0085 are
+- A line ends with LF. A CR before it is JSON whitespace, like spaces and tabs; U+2028, U+2029 and U+0085 are
   text.
-- The first line that is not blank identifies the body. If it is not a JSON object, for example in an HTML
+- The first non-blank line identifies the body. If it is not a JSON object, for example in an HTML
   page or an error document that spans several lines, the body is not in this framing and has no frames.
 - Deviation: an unterminated final line is a frame if it is complete JSON, because servers omit its LF.
 """
@@ -25,7 +25,7 @@ _BRACE: Final = 0x7B
 class NdjsonFraming:
     """Framing of `application/x-ndjson`; see `streamconform_reference.framing.Framing`.
 
-    A frame's `body[start:end]` is its data: the line without surrounding white space.
+    A frame's `body[start:end]` is its data: the line without surrounding whitespace.
     """
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
@@ -75,7 +75,7 @@ class NdjsonFraming:
         for line in lines:
             start, following = following, following + len(line) + 1
             data = line
-            # Servers usually send lines without white space around them, which need no stripping.
+            # Servers usually send lines without whitespace around them, which need no stripping.
             if not line or line[0] != _BRACE or line[-1] in _BLANK:
                 data = line.strip(_BLANK)
                 start += len(line) - len(line.lstrip(_BLANK))

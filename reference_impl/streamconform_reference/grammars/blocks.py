@@ -1,4 +1,4 @@
-"""Track the blocks of a stream for a grammar: each one starts once, is filled, and stops once, in order."""
+"""Track a stream's blocks for a grammar: each one starts once, is filled, and stops once, in order."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "block-start-once": Rule("a block must start only once, and its index must not be reused"),
     "block-start-before-delta": Rule("a block must start before its first delta"),
-    "no-delta-after-stop": Rule("no delta may follow the stop of its block"),
-    "delta-fits-block": Rule("a delta must have the type of its block"),
+    "no-delta-after-stop": Rule("no delta may follow its block's stop"),
+    "delta-fits-block": Rule("a delta must match its block's type"),
     "block-stop-once": Rule("a block that has started must stop exactly once"),
     "blocks-in-sequence": Rule("a block must stop before the next one starts"),
     "blocks-stopped": Rule("every block must stop before the answer ends"),
@@ -98,7 +98,7 @@ class GrammarBlocks:
             self.by_index[index].stopped = True
 
     def open(self) -> list[int]:
-        """Return the indices of the blocks that have not stopped."""
+        """Return the indices of blocks that have not stopped."""
         return [index for index, block in self.by_index.items() if not block.stopped]
 
     def get(self, index: Any) -> GrammarBlock | None:

@@ -11,7 +11,7 @@ Level = Literal["must", "should", "may"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a frame by its path; `[]` means every item of a list. `needed` means required."""
+    """A frame field, identified by its path; `[]` means every item of a list. `needed` means required."""
 
     path: str
     kind: str
@@ -79,6 +79,6 @@ def format_value(value: Any) -> str:
 
 
 def adds_up(counts: Sequence[Any], total: Any) -> bool:
-    """Return whether a total is the sum of its counts; true if any is not a number, a separate error."""
+    """Return whether a total is the sum of its counts; true if any is not a number (a separate error)."""
     whole = [entry for entry in counts if type(entry) is int]
     return type(total) is not int or len(whole) < len(counts) or sum(whole) == total

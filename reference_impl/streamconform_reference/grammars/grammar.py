@@ -1,12 +1,12 @@
-"""The strict definition of a legal stream of an API: the order of its frames, and the fields of each.
+"""The strict definition of an API's legal streams: the order of the frames, and the fields of each frame.
 
 A grammar judges servers, while a test case judges clients: a decoder accepts as much as it can, but a grammar
 rejects what a provider's own server would never send. It is based on documentation and verified against
-recordings of the providers' own servers; a rule that they break is not a rule.
+recordings of the providers' own servers; a rule that those servers break is left out.
 
 Each API has its tables in `apis/<api>/grammar.py`: `rules` (rule, level and source), `fields` (the fields of
-each type of frame), and `order` (the states in which each type may appear). Rules that fit no table are in
-`read`. Unknown types of frames and unknown fields are legal, because providers may add both.
+each frame type), and `order` (the states in which each type may appear). Rules that fit no table are in
+`read`. Unknown frame types and unknown fields are legal, because providers may add both.
 
     grammar = GRAMMARS[api](request=body)
     for frame in frames:
@@ -58,7 +58,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The states in which a type of frame may appear."""
+    """The states in which a frame type may appear."""
 
     states: frozenset[str]
     to: str | None
@@ -80,7 +80,7 @@ COMMON: Final[Mapping[str, Rule]] = {
     "one-terminal": Rule("the stream must end with one terminal frame"),
     "terminal-last": Rule("no frame may follow the terminal frame"),
 }
-"""The rules of every API; its own table may override them."""
+"""The rules for every API; an API's own table may override them."""
 
 
 def step(states: str, to: str | None, broken: str) -> Step:
@@ -101,7 +101,7 @@ class Grammar(ABC):
     """The state of a stream whose first frame is not the expected one."""
 
     def __init__(self, request: Mapping[str, Any] | None = None) -> None:
-        """Start at the beginning of a stream; `request` is the request's body, if it is known."""
+        """Start at the beginning of a stream; `request` is the request body, if it is known."""
         self.request = request or {}
         self.state = BEFORE
         self.frame = -1
@@ -142,7 +142,7 @@ class Grammar(ABC):
 
     @abstractmethod
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
-        """Return the type of a frame, or None if it has none."""
+        """Return a frame's type, or None if it has none."""
 
     def read(self, kind: str, payload: Payload) -> Violations:
         """Yield violations that no table covers, in a frame of a known type."""
@@ -236,7 +236,7 @@ class Grammar(ABC):
 
 
 class NamedGrammar(Grammar):
-    """The grammar of an API whose events name their type twice: in the payload, and as the event name."""
+    """The grammar of an API whose events state their type twice: in the payload, and as the event name."""
 
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
         """Return the payload's own type."""
@@ -261,7 +261,7 @@ class UnnamedGrammar(Grammar):
 
 
 def find_arguments_fault(text: str) -> str | None:
-    """Return the reason why a text is not valid arguments, or None if it is an object or blank."""
+    """Return the reason a text is not valid as arguments, or None if it is an object or blank."""
     if not text.strip():
         return None
     try:

@@ -1,7 +1,7 @@
 """Parse and write JSON text, with orjson where it agrees with RFC 8259, otherwise with the standard library.
 
 orjson rounds integers beyond 64 bits to floats, rejects lone surrogates in both directions and
-cannot write integers beyond 64 bits. Providers send all three. The last of duplicate keys wins.
+cannot write integers beyond 64 bits. Providers send all three. If a key is repeated, its last value wins.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NotJsonError(ValueError):
 
 
 def loads(data: bytes) -> Any:
-    """Return the value of UTF-8 JSON text; bytes that are not UTF-8 become U+FFFD.
+    """Return the value of UTF-8 JSON text; invalid UTF-8 becomes U+FFFD.
 
     Raises:
         NotJsonError: the text is invalid.

@@ -1,7 +1,7 @@
 r"""Parse JSON text that arrives in pieces, with a best-effort value at any time.
 
 Every piece is read once; nothing is parsed again from the start. The value depends only on the text,
-not on where it was cut, and nothing in it is invented:
+not on where it was split, and nothing in it is invented:
 
 - An open object or array contains its members or elements so far. A key without a value and a truncated key
   are omitted; if the key occurred before, its earlier value stays until the new one starts.
@@ -9,7 +9,7 @@ not on where it was cut, and nothing in it is invented:
   low surrogate may still come.
 - The value of a truncated number is its longest prefix that is a number: `12.` and `12.5e` give 12 and 12.5,
   and `-` gives nothing. A truncated literal gives nothing.
-- The last of duplicate keys wins. White space gives nothing.
+- If a key is repeated, its last value wins. Whitespace gives nothing.
 - A syntax error ends the parsing, and the value stays as it was. Nesting beyond `MAX_DEPTH`, a raw control
   character in a string, a second value, and a number of more than `MAX_NUMBER` characters are errors too; a
   number beyond the range of a double yields no value.
@@ -51,7 +51,7 @@ _SCALAR: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?
 
 
 class _Awaits(Enum):
-    """The tokens that may come next, apart from white space."""
+    """The tokens that may come next, apart from whitespace."""
 
     VALUE = auto()
     ELEMENT_OR_END = auto()
@@ -80,7 +80,7 @@ class _Open:
     key: str = ""
 
     def add(self, member: Any) -> None:
-        """Set the value of the key, or append the next element."""
+        """Set the key's value, or append the next element."""
         if isinstance(self.value, dict):
             self.value[self.key] = member
         else:
@@ -121,7 +121,7 @@ class JsonStream:
         return self._awaits is _Awaits.NOTHING or (bool(self._token) and self._whole_token())
 
     def add(self, piece: str) -> None:
-        """Add the next piece of the text, cut anywhere."""
+        """Add the next piece of the text, which may be split anywhere."""
         text, position = self._held + piece, 0
         self._held = ""
         while position < len(text) and not self._broken:

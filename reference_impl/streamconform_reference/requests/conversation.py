@@ -4,7 +4,7 @@ These rules apply to all APIs:
 
 - An answer and its results are one turn. Results are in the order of the calls, one per call. A call without
   a result gets an error result that says so, because providers reject histories with unanswered calls.
-  Results of unknown or omitted calls are omitted.
+  Results for unknown or omitted calls are omitted.
 - An incomplete call is omitted, along with the thinking directly before it: the call was not run, and
   thinking belongs to the block after it. A call that ended but cannot be parsed stays, with its result; its
   text is wrapped in an object, because servers that parse the calls in a history would otherwise reject every
@@ -18,9 +18,9 @@ These rules apply to all APIs:
   rewritten consistently in the call and its result, and in the same way in every later request.
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls,
-https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (ids of other hosts),
-BerriAI/litellm#23137 (order of blocks), 1Panel-dev/MaxKB#6683 (a malformed call and its result),
-vllm-project/vllm#43995 and OpenHands/software-agent-sdk#2887 (arguments in a history that cannot be parsed).
+https://platform.openai.com/docs/guides/function-calling, and reports: badlogic/pi-mono (other hosts' ids),
+BerriAI/litellm#23137 (block order), 1Panel-dev/MaxKB#6683 (a malformed call and its result),
+vllm-project/vllm#43995 and OpenHands/software-agent-sdk#2887 (unparseable arguments in a history).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class UserTurn:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTurn:
-    """An answer of the model, as blocks of an outcome, and a result for each of the client's calls."""
+    """An answer from the model, as outcome blocks, and a result for each of the client's calls."""
 
     blocks: tuple[Block, ...]
     results: tuple[ToolResult, ...]
@@ -81,7 +81,7 @@ Turn = UserTurn | AnswerTurn
 
 
 def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
-    """Yield the turns. `ids` is the pattern of ids that the API accepts, unless the facts contain one."""
+    """Yield the turns. `ids` is the pattern of accepted ids, unless the facts contain one."""
     call_ids = RequestCallIds(conversation.get("facts", {}).get("tool_ids", ids))
     messages = conversation["messages"]
     for position, message in enumerate(messages):
@@ -106,7 +106,7 @@ def _to_parts(content: str | Sequence[Block]) -> tuple[Block, ...]:
 
 
 def join_text(parts: Sequence[Block]) -> str:
-    """Return the text of the parts, with JSON values as JSON text; images are skipped."""
+    """Return the parts' text, with JSON values as JSON text; images are skipped."""
     return "\n".join(part_text(part) for part in parts if part["type"] != "image")
 
 
@@ -239,7 +239,7 @@ def _collect_results(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 def _pair_results(
     blocks: Sequence[Block], results_of_answer: Sequence[Mapping[str, Any]], ids: RequestCallIds
 ) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
-    """Return the blocks with the ids to send, and the results of their calls."""
+    """Return the blocks with the ids to send, and their calls' results."""
     pending = list(results_of_answer)
     sent: list[Block] = []
     results: list[ToolResult] = []

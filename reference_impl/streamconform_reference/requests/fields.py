@@ -57,7 +57,7 @@ def read_positive(holder: Mapping[str, Any], key: str, parent: str = "") -> int 
 
 
 def read_choice(holder: Mapping[str, Any], key: str, options: Mapping[str, Any], parent: str = "") -> Any:
-    """Look up a field's value in the table; return None if it is absent. Raises like `read_field`."""
+    """Look up a field's value in the table; return None if the field is absent. Raises like `read_field`."""
     word = read_field(holder, key, "text", parent)
     if word is None:
         return None
@@ -76,7 +76,7 @@ def read_objects(holder: Mapping[str, Any], key: str, parent: str = "") -> Itera
 
 
 def join_path(parent: str, key: str) -> str:
-    """Return the path of a field."""
+    """Return a field's path."""
     return f"{parent}.{key}" if parent else key
 
 

@@ -81,7 +81,7 @@ class OutputSchema:
 
 
 def read_output_schema(conversation: Conversation) -> OutputSchema | None:
-    """Return the schema of the answer, or None if any answer will do."""
+    """Return the answer's schema, or None if any answer will do."""
     requested = conversation.get("output_schema")
     if requested is None:
         return None
@@ -91,7 +91,7 @@ def read_output_schema(conversation: Conversation) -> OutputSchema | None:
 def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
     """Return the thinking options to send, or None to send nothing.
 
-    The result is None if the conversation requests nothing, or if the model never or always thinks.
+    The result is None if the conversation requests nothing, or if the model always or never thinks.
     """
     requested = conversation.get("thinking")
     by = read_facts(conversation).get("thinking")
@@ -143,7 +143,8 @@ def compute_default_limit(conversation: Conversation) -> int:
 def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, which is always an object with properties.
 
-    Anthropic and Ollama require the type, and OpenAI and Ollama the properties, even if there are none.
+    Anthropic and Ollama require the type, and OpenAI and Ollama require the properties, even if there are
+    none.
     """
     return {"type": "object", "properties": {}, **tool["parameters"]}
 

@@ -1,17 +1,17 @@
-"""Assemble tool calls from chunks of any provider, in any order.
+"""Assemble tool calls from any provider's chunks, in any order.
 
 The buffer uses the decoders' accumulator: every call has a slot in an `Assembler`, which keeps its id, name
 and text, parses its arguments and emits its events. The buffer itself decides which call a chunk belongs to,
-and the state of that call:
+and which state that call is in:
 
 - A chunk with an index belongs to the call at that index in the chunk's turn; otherwise, a chunk with an id
   belongs to the call with that id. A different id at the same index means another call. A chunk with neither
-  starts a call if it has a name; otherwise, it belongs to the latest call of its turn. An end or an error
-  that names no call applies to every open call of its turn.
+  starts a call if it has a name; otherwise, it belongs to the latest call in its turn. An end or an error
+  that names no call applies to every open call in its turn.
 - A call is `done` if it has ended and its arguments can be parsed, `malformed` if they cannot, `failed` if it
   received an error, and `abandoned` if the answer ended but the call did not. A client may run only a `done`
   call.
-- Violations of the order are recorded in `faults`, and as much of the chunk as possible is used. No input
+- Order violations are recorded in `faults`, and as much of the chunk as possible is used. No input
   raises.
 """
 
@@ -50,7 +50,7 @@ class OrderFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferedCall:
-    """A call in its current state."""
+    """The current state of a call."""
 
     id: str
     name: str
@@ -116,7 +116,7 @@ class ToolBuffer:
 
     @property
     def faults(self) -> tuple[OrderFault, ...]:
-        """The violations of the chunk order."""
+        """Violations of the chunk order."""
         return tuple(self._faults)
 
     @property

@@ -1,4 +1,4 @@
-"""Chunks of tool calls in a common form, read from the payloads of four providers.
+"""Tool-call chunks in a common form, read from four providers' payloads.
 
 Each function takes one payload and returns its chunks, or none if it contains no part of a call. The
 functions keep no state; `buffer` decides which call a chunk belongs to.
@@ -20,14 +20,14 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolChunk:
-    """A part of a tool call; without a name, id or index, it applies to all open calls of its turn."""
+    """A part of a tool call; without a name, id or index, it applies to all open calls in its turn."""
 
     id: str | None = None
     """The provider's id for the call."""
     turn_index: int | None = None
-    """The number of the answer in a conversation; None means the current one."""
+    """The answer's number within the conversation; None means the current answer."""
     call_index: int | None = None
-    """The provider's index of the call in its answer."""
+    """The provider's index for the call within its answer."""
     name: str | None = None
     args_text_delta: str | None = None
     """The next fragment of the arguments' JSON text."""
@@ -43,7 +43,7 @@ class ToolChunk:
     """The position of the call among parallel calls."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     timestamp: float | None = None
-    """The time of arrival, according to the caller's clock."""
+    """The arrival time, according to the caller's clock."""
     parent_message_id: str | None = None
     reasoning_context: str | None = None
     """The reasoning before the call, or the signature of that reasoning."""
@@ -55,7 +55,7 @@ class ToolChunk:
 
 
 def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the parts of calls in a Chat Completions chunk; a finish reason ends every call."""
+    """Return the call parts in a Chat Completions chunk; a finish reason ends every call."""
     choice = next((item for item in _read_objects(payload.get("choices")) if not item.get("index")), {})
     message = _read_text(payload.get("id"))
     chunks = []
@@ -78,7 +78,7 @@ def from_openai(payload: Payload, *, timestamp: float | None = None) -> tuple[To
 
 
 def from_anthropic(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the part of a call in a Messages event; other blocks yield only their end."""
+    """Return the call part in a Messages event; other blocks yield only their end."""
     index = _read_index(payload.get("index"))
     match payload:
         case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:
@@ -128,7 +128,7 @@ def from_gemini(payload: Payload, *, timestamp: float | None = None) -> tuple[To
 
 
 def from_cohere(payload: Payload, *, timestamp: float | None = None) -> tuple[ToolChunk, ...]:
-    """Return the parts of calls in an event of Cohere Chat version 2 or 1."""
+    """Return the call parts in a Cohere Chat event, version 2 or 1."""
     index = _read_index(payload.get("index"))
     call = _read_object(_read_object(_read_object(payload.get("delta")).get("message")).get("tool_calls"))
     function = _read_object(call.get("function"))

@@ -1,14 +1,14 @@
 """Content blocks of Anthropic Messages: their starts and deltas, by type.
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming#content-block-delta-types, and
-the types of the `anthropic` package 2.12.0.
+the types in the `anthropic` package (2.12.0).
 
 Undocumented behavior, and differences between servers:
 
 - A start may contain text ("pre", then the delta "fix"), and the start of a tool call may contain its
-  complete input: programmatic calls have no deltas at all. Fragments that are not blank replace that input.
+  complete input: programmatic calls have no deltas at all. Non-blank fragments replace that input.
 - `signature_delta` appends. The official API sends one per block; some servers split it.
-- A citation may arrive before the text of its block.
+- A citation may arrive before its block's text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def start_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
 
 
 def start_redacted_thinking(message: Assembler, slot: Hashable, block: Payload) -> None:
-    """Start a thinking block of opaque data, which the next request returns unchanged; it has no deltas."""
+    """Start a thinking block with opaque data and no deltas; the next request returns the data unchanged."""
     message.start(slot, "thinking")
     message.sign(slot, read_text(block, "data"), redacted=True)
 

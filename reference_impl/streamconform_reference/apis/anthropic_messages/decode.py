@@ -1,7 +1,7 @@
 """Anthropic Messages: server-sent events in, events and the outcome out.
 
 Source: https://docs.claude.com/en/docs/build-with-claude/streaming,
-https://docs.claude.com/en/api/messages-streaming, and the types of the `anthropic` package 2.12.0.
+https://docs.claude.com/en/api/messages-streaming, and the types in the `anthropic` package (2.12.0).
 
 Undocumented behavior, and differences between servers:
 

@@ -71,7 +71,7 @@ class AnthropicMessagesEncoder:
     """Writes one response of `POST /v1/messages` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start an answer; the API has only one framing, and its answers contain no time."""
+        """Start an answer; the API has only one framing, and its answers contain no timestamps."""
         del framing, created
         self._head = _head(model, response_id)
         self._blocks = BlockSequencer()

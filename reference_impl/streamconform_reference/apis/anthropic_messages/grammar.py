@@ -33,7 +33,7 @@ DELTAS: Final[Mapping[str, tuple[str, tuple[str, ...] | None]]] = {
     "signature_delta": ("signature", ("thinking",)),
     "compaction_delta": ("content", ("compaction",)),
 }
-"""Maps a delta type to its field and the types of blocks that it may belong to."""
+"""Maps a delta type to its field and the block types that it may belong to."""
 STARTS: Final[Mapping[str, Mapping[str, type]]] = {
     "text": {"text": str},
     "thinking": {"thinking": str, "signature": str},
@@ -70,10 +70,10 @@ class AnthropicMessagesGrammar(NamedGrammar):
         "one-message-start": Rule("there must be exactly one `message_start`"),
         "message-delta-last": Rule("every block must come before `message_delta`"),
         "message-delta-before-stop": Rule(
-            "a `message_delta` with stop reason and usage must precede `message_stop`"
+            "a `message_delta` with a stop reason and usage must precede `message_stop`"
         ),
-        "block-fields": Rule("the start of a block must have the fields of its type"),
-        "delta-fields": Rule("a delta must have the field of its type"),
+        "block-fields": Rule("a block's start must have the fields of its type"),
+        "delta-fields": Rule("a delta must have its type's field"),
         "arguments-parse": Rule("the joined fragments of a call must be a JSON object"),
         "id-present": Rule("a call must have an id"),
         "id-form": Rule("ids must start with `msg_` or `toolu_`", "may", _IDS),
@@ -81,7 +81,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         "signature-present": Rule("a thinking block must end with its signature", "should"),
         "no-empty-block": Rule("a text block must have text when it ends", "should"),
         "stop-reason-present": Rule("a `message_delta` must have the stop reason", source=_STOPS),
-        "stop-reason-known": Rule("the stop reason must be a documented one", "should", _STOPS),
+        "stop-reason-known": Rule("the stop reason must be documented", "should", _STOPS),
         "stop-fits-calls": Rule(
             "the stop reason must be `tool_use` if and only if there is a call for the client", source=_STOPS
         ),
@@ -172,7 +172,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
         if kind == "tool_use":
             name = block.get("id")
             if not name:
-                yield "id-present", f"the call of block {index} has none"
+                yield "id-present", f"the call in block {index} has none"
             elif isinstance(name, str):
                 yield from _form(name, "toolu_")
                 if name in self.calls:

@@ -1,4 +1,4 @@
-"""What Anthropic Messages cannot express, and the values that it uses instead.
+"""What Anthropic Messages cannot express, and the values written instead.
 
 Source: https://docs.claude.com/en/api/handling-stop-reasons and https://docs.claude.com/en/api/errors
 """
@@ -65,7 +65,7 @@ _ERRORS: Final[Mapping[int | None, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The error type for each HTTP status; any other is `api_error`."""
+"""The error type for each HTTP status; any other status becomes `api_error`."""
 _NO_WORDS: Final = "the provider gave no reason"
 _OTHERS: Final = frozenset({"container_upload", "compaction", "fallback", "mcp_tool_listing"})
 _RESULT: Final = "_tool_result"
@@ -182,7 +182,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "error",
         "error types that exist only in other APIs, and the HTTP status of an error",
-        "the type for the status, else `api_error`",
+        "the type for the status, otherwise `api_error`",
         map_error(encode_error),
     ),
 )

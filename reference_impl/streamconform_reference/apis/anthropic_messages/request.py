@@ -1,14 +1,14 @@
 """Build the body of `POST /v1/messages` from a conversation.
 
-Source: https://platform.claude.com/docs/en/api/messages, the guides on tool use, extended and adaptive
-thinking, and prompt caching on the same site, and the types of the `anthropic` package 2.12.0.
+Source: https://platform.claude.com/docs/en/api/messages, the same site's guides to tool use, extended and
+adaptive thinking, and prompt caching, and the types in the `anthropic` package (2.12.0).
 
 - Every block of an answer is sent back verbatim and in order: thinking with its signature, even without text;
   redacted thinking as its data; provider calls and their results between them. If an answer ends with
   thinking, that thinking is omitted, because the API rejects it as the last block.
 - All results are in one user message; the user's text follows them in the same message. A result without text
   has no content.
-- `disable_parallel_tool_use` is a field of the choice; the choice `none` does not have it.
+- `disable_parallel_tool_use` is a field of the tool choice, but the choice `none` lacks it.
 - `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
   impossible, thinking is omitted. It is also omitted if a call is forced, because the API rejects the
   combination.
@@ -73,7 +73,7 @@ def build_request(conversation: Conversation) -> Request:
 
 
 def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
-    """Return the members of the body except the model and `stream`."""
+    """Return the body's members, except the model and `stream`."""
     cache = _build_cache_control(conversation)
     body: dict[str, Any] = {"messages": build_messages(conversation, cache, api)}
     if conversation.get("system"):
@@ -212,7 +212,7 @@ def build_tool_result(result: ToolResult) -> dict[str, Any]:
 
 
 def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Return the blocks of an answer."""
+    """Return an answer's blocks."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
         match block["type"]:

@@ -1,6 +1,6 @@
 """Read the body of `POST /v1/messages` as a conversation.
 
-Source: https://platform.claude.com/docs/en/api/messages, and the types of the `anthropic` package 2.12.0.
+Source: https://platform.claude.com/docs/en/api/messages, and the types in the `anthropic` package (2.12.0).
 
 - Results and the user's other content become two messages, with the results first.
 - The cache duration is the longest that any mark requests.
@@ -122,7 +122,7 @@ def _read_cache(body: Json) -> Json:
 
 
 def _read_output_schema(body: Json) -> Json:
-    """Return the schema of the answer as a field; Anthropic always enforces it."""
+    """Return the answer's schema as a field; Anthropic always enforces it."""
     form = read_field(read_field(body, "output_config", "object") or {}, "format", "object", "output_config")
     if form is None:
         return {}
@@ -173,7 +173,7 @@ def read_user_message(message: Json, parent: str, names: Mapping[str, str]) -> I
 
 
 def read_result(block: Json, parent: str, names: Mapping[str, str]) -> Json:
-    """Return the result of a call; missing content is empty text."""
+    """Return a call's result; missing content counts as empty text."""
     call = require_field(block, "tool_use_id", "text", parent)
     if call not in names:
         raise invalid_request(
@@ -190,7 +190,7 @@ def read_result(block: Json, parent: str, names: Mapping[str, str]) -> Json:
 
 
 def read_part(block: Json, parent: str) -> Iterator[Json]:
-    """Yield the parts of a block in a user's message or a result."""
+    """Yield the parts of a block in a user message or a result."""
     kind = require_field(block, "type", "text", parent)
     match kind:
         case "text":
@@ -229,7 +229,7 @@ def _require_source_type(source: Json, expected_type: str, feature: str, parent:
 
 
 def read_answer(message: Json, parent: str) -> Iterator[Json]:
-    """Yield the blocks of an earlier answer, in the form of an outcome."""
+    """Yield an earlier answer's blocks, in the same form as in an outcome."""
     if isinstance(message["content"], str):
         yield {"type": "text", "text": message["content"]}
         return

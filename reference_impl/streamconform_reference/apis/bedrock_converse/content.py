@@ -2,15 +2,15 @@
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockStart.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockDelta.html, and the
-service model of botocore 1.44.5.
+service model in botocore 1.44.5.
 
 Undocumented behavior, and differences between models:
 
 - Text and reasoning have no start event; some models send `start: {}`, which is ignored.
 - The fragment of a call without arguments is empty. The non-streaming answer contains the input as a value,
   and a proxy may also stream it as a value.
-- Reasoning is flat in a stream (`reasoningContent.text`) but nested without streaming. Its signature is a
-  separate delta. Redacted reasoning is base64; some proxies send it under `data`.
+- Reasoning is flat in a stream (`reasoningContent.text`) but nested in a non-streaming answer. Its signature
+  is a separate delta. Redacted reasoning is base64; some proxies send it under `data`.
 - The result of a tool that the provider runs (`type: server_tool_use`) is in a `toolResult` block.
 """
 
@@ -48,7 +48,7 @@ EXECUTORS: Final[Mapping[str, Executor]] = {"server_tool_use": "provider"}
 
 
 def start_call(message: Assembler, slot: int, start: Payload) -> None:
-    """Start a call; only a non-streaming answer has its input in the start."""
+    """Start a call; only in a non-streaming answer does the start contain the input."""
     message.start_call(
         slot,
         id=read_text(start, "toolUseId"),

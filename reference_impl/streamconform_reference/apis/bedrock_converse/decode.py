@@ -1,7 +1,7 @@
 """Amazon Bedrock Converse: an AWS event stream in, events and the outcome out.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the
-service model of botocore 1.44.5.
+service model in botocore 1.44.5.
 
 Undocumented behavior, and differences between models and proxies:
 
@@ -152,7 +152,7 @@ class BedrockConverseDecoder(Decoder):
             self.message.fail(read_exception(kind, body))
 
     def read_failure(self, document: bytes) -> Error:
-        """Return the error of a failed response; a header names its type."""
+        """Return the error for a failed response; a header names its type."""
         return read_failed_response(document, self.status, self.headers)
 
     def stop(self, raw: str) -> None:

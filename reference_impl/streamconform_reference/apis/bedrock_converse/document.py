@@ -16,7 +16,7 @@ from .fields import read_object
 def to_payloads(document: Payload) -> Iterator[Payload]:
     """Yield the events, each under its type, in the form that SDKs return.
 
-    If no header names the exception of an error document, `__type` does, capitalized.
+    If no header names an error document's exception, `__type` does, capitalized.
 
     Raises:
         BrokenPayloadError: the document has no message.
@@ -39,7 +39,7 @@ def to_payloads(document: Payload) -> Iterator[Payload]:
 
 
 def _split_block(kind: str, value: object) -> Iterator[tuple[str, Payload]]:
-    """Yield the events of one block with their types, without its index."""
+    """Yield one block's events with their types, without the block's index."""
     if kind == "text":
         yield "contentBlockDelta", {"delta": {"text": value}}
     elif not isinstance(value, dict):

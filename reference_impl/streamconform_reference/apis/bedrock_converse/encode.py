@@ -8,7 +8,7 @@ https://smithy.io/2.0/aws/amazon-eventstream.html
   start event; their block starts with its first delta, so that no block is empty.
 - The first fragment of a call is empty, as AWS sends it; the call's arguments follow as text.
 - Usage comes last, after the stop reason, so a failed answer has none. The latency next to it is 0, because
-  nothing measures it.
+  it is not measured.
 - The API's exceptions are messages of type `exception`; any other error is a message of type `error`.
 - An open call that has to end is made unparseable; see `arguments_text`.
 """
@@ -270,7 +270,7 @@ def _event(kind: str, payload: Json) -> bytes:
 
 
 def write_error_document(error: Error) -> Json:
-    """Return the document of a failed request."""
+    """Return the document for a failed request."""
     encoded = document_error(error)
     kind = encoded.type or ""
     return {"__type": kind[:1].upper() + kind[1:], "message": encoded.message or ""}

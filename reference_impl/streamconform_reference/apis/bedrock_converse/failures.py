@@ -1,11 +1,11 @@
 """Read Bedrock's errors, both from stream messages and from failed responses, as an `Error`.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
-for the exceptions and their HTTP status, and botocore 1.44.5 for the headers.
+for the exceptions and their HTTP statuses, and botocore 1.44.5 for the headers.
 
 - A message of type `exception` names the exception in `:exception-type`; its payload contains the message. A
   message of type `error` has everything in its headers; its payload may be empty.
-- `modelStreamErrorException` may have only `originalMessage`, the message from the model's own server.
+- `modelStreamErrorException` may contain only `originalMessage`, the message from the model's own server.
 - A failed response names its type in the header `x-amzn-errortype`, or in the document's `__type`, possibly
   followed by a URL or preceded by a namespace.
 """
@@ -58,7 +58,7 @@ def read_exception(kind: str | None, payload: Payload) -> Error:
 
 
 def read_failed_response(document: bytes, status: int, headers: Mapping[str, str]) -> Error:
-    """Return the error of a failed response, with the type from its headers if they contain one."""
+    """Return the error for a failed response, with the type from its headers if they contain one."""
     error = read_error_body(document, status)
     return replace(
         error, type=_strip_name(headers.get("x-amzn-errortype")) or error.type or _read_type(document)

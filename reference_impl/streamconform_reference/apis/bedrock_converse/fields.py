@@ -1,4 +1,4 @@
-"""Readers for fields of Bedrock's payloads that differ from `decoding.fields`."""
+"""Readers for Bedrock payload fields, where they differ from those in `decoding.fields`."""
 
 from __future__ import annotations
 

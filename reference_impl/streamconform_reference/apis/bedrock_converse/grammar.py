@@ -63,7 +63,7 @@ class BedrockConverseGrammar(Grammar):
         "one-message-stop": Rule("there must be exactly one `messageStop`"),
         "metadata-last": Rule("`metadata` must come once, after `messageStop`, and end the stream"),
         "one-terminal": Rule("the stream must end with `messageStop` and `metadata`, or an exception"),
-        "exception-known": Rule("an exception must be a documented one", "should"),
+        "exception-known": Rule("an exception must be documented", "should"),
         "block-start-before-delta": Rule(
             "a call must start before its first delta", source=f"{_API}API_runtime_ContentBlockStart.html"
         ),
@@ -73,7 +73,7 @@ class BedrockConverseGrammar(Grammar):
         "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
         "unique-ids": Rule("no two calls may have the same id"),
         "stop-reason-known": Rule(
-            "the stop reason must be a documented one", "should", f"{_API}API_runtime_MessageStopEvent.html"
+            "the stop reason must be documented", "should", f"{_API}API_runtime_MessageStopEvent.html"
         ),
         "stop-fits-calls": Rule("the stop reason may be `tool_use` only if there is a call"),
         "usage-total": Rule(

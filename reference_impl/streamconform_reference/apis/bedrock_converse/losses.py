@@ -1,4 +1,4 @@
-"""What Bedrock Converse cannot express, and the values that it uses instead.
+"""What Bedrock Converse cannot express, and the values written instead.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html and the pages
 that it links to.
@@ -160,7 +160,7 @@ ERRORS: Final[tuple[Loss, ...]] = (
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the id and the model of an answer", "omitted", _drop_names),
+    Loss("names", "an answer's id and model", "omitted", _drop_names),
     REFUSALS,
     Loss(
         "redacted-text",
@@ -187,7 +187,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "usage",
-        "unknown input and output counts; counts of reasoning and searches; the usage of an answer that "
+        "unknown input and output counts; reasoning and search counts; the usage of an answer that "
         "failed or was cut off",
         "0 for unknown counts; the others are omitted",
         _usage_at_the_end,

@@ -1,10 +1,10 @@
 """Build the body of `POST /model/{modelId}/converse-stream` from a conversation.
 
-Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the user guide on
-tool use, reasoning and prompt caching, and the service model of botocore 1.44.5.
+Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, the user guide's
+pages on tool use, reasoning and prompt caching, and the service model in botocore 1.44.5.
 
 - The model is in the path. User and assistant messages alternate, so text that follows results is put in the
-  same message, after them.
+  same message, after the results.
 - Reasoning is sent back at its position, with its signature, or as encrypted data. Unsigned reasoning is
   omitted, because Claude rejects it.
 - A result is text, an image, or JSON if it is an object (other JSON values are rejected, so they become
@@ -188,7 +188,7 @@ def build_tool_result(result: ToolResult) -> dict[str, Any]:
 
 
 def build_answer(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Return the blocks of an answer; trailing reasoning is omitted."""
+    """Return an answer's blocks; trailing reasoning is omitted."""
     sent: list[dict[str, Any]] = []
     for block in blocks:
         match block["type"]:

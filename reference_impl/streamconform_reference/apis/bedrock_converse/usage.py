@@ -26,7 +26,7 @@ _KEPT_FOR_AN_HOUR: Final = "1h"
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return the counts in a `usage` object, keyed by the fields of `Usage`."""
+    """Return the counts in a `usage` object, keyed by `Usage` fields."""
     counts = {name: read_count(usage, key) for name, key in USAGE_FIELDS.items()}
     details = usage.get("cacheDetails")
     if isinstance(details, list) and details:

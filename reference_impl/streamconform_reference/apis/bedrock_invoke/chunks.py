@@ -1,4 +1,4 @@
-"""Read the `chunk` messages of an invoke stream; each contains an event of the model as base64 in JSON.
+"""Read the `chunk` messages of an invoke stream; each contains one model event as base64 in JSON.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
 """
@@ -13,7 +13,7 @@ from streamconform_reference.framing import Frame
 from streamconform_reference.json_text import codec
 
 CHUNK: Final = "chunk"
-"""The `:event-type` of messages that contain an event of the model."""
+"""The `:event-type` of messages that contain a model event."""
 
 
 def is_chunk(frame: Frame) -> bool:

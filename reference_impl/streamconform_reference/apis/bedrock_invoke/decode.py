@@ -1,7 +1,7 @@
 """Amazon Bedrock InvokeModel with Anthropic's models: an AWS event stream in, events and the outcome out.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
-for the messages, the service model of botocore 1.44.5, and Anthropic Messages for the events in them.
+for the messages, the service model in botocore 1.44.5, and Anthropic Messages for the events in them.
 
 Undocumented behavior, and differences between models:
 
@@ -9,7 +9,7 @@ Undocumented behavior, and differences between models:
   field of the event. Chunks without `bytes` and messages of other types are ignored.
 - `message_stop` contains the service's own counts (`amazon-bedrock-invocationMetrics`). In recordings, they
   differ from Anthropic's `usage` after tool calls, so they are used only for counts that `usage` lacks. It
-  may also have a `usage`, with the cache counts (BerriAI/litellm#36878).
+  may also contain a `usage` with the cache counts (BerriAI/litellm#36878).
 - A guardrail's intervention may be reported in any event, in addition to the model's stop reason.
 - Errors are messages of type `exception` or `error`, as in Converse, or an `error` event in a chunk.
 """
@@ -105,5 +105,5 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
             )
 
     def read_failure(self, document: bytes) -> Error:
-        """Return the error of a failed response; a header names its type."""
+        """Return the error for a failed response; a header names its type."""
         return read_failed_response(document, self.status, self.headers)

@@ -1,7 +1,7 @@
 """The non-streaming answer of `POST /model/{modelId}/invoke`, as events of an equivalent stream.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html; the document is
-Anthropic's, with additional fields of the service.
+Anthropic's, with additional service fields.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
 
 - The events are Anthropic's, one per message, in base64. There is no ping.
-- `message_stop` also contains the service's counts, as in recordings; its latencies are 0, because nothing
-  measures them.
+- `message_stop` also contains the service's counts, as in recordings; its latencies are 0, because they are
+  not measured.
 - Errors have the same form as in Converse: messages in a stream, and documents with `__type`.
 """
 
@@ -37,7 +37,7 @@ class BedrockInvokeEncoder(AnthropicMessagesEncoder):
         return b""
 
     def write_event(self, kind: str, **fields: Any) -> bytes:
-        """Return a message with an event."""
+        """Return a message that contains an event."""
         return encode_event_stream_message(
             {":event-type": CHUNK, ":content-type": "application/json", ":message-type": "event"},
             {"bytes": base64.b64encode(dumps({"type": kind, **fields})).decode()},

@@ -36,7 +36,7 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
             source=f"{_API}API_runtime_PayloadPart.html",
         ),
         "exception-known": Rule(
-            "an exception must be a documented one", "should", f"{_API}API_runtime_ResponseStream.html"
+            "an exception must be documented", "should", f"{_API}API_runtime_ResponseStream.html"
         ),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {

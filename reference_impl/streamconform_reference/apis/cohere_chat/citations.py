@@ -32,7 +32,7 @@ def read_citations(data: Payload) -> Iterator[Citation]:
 
 
 def list_sources(data: Payload) -> Sequence[Any]:
-    """Return the sources of a citation, or a single unknown source if there are none."""
+    """Return a citation's sources, or a single unknown source if there are none."""
     return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
 
 

@@ -1,12 +1,12 @@
-"""Cohere Chat: server-sent events of v2 or JSON lines of v1 in, events and the outcome out.
+"""Cohere Chat: v2 server-sent events or v1 JSON lines in, events and the outcome out.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1, and
-the types of the `cohere` package 7.3.1. `v2` and `v1` read the events, and `terminal` reads the end.
+the types in the `cohere` package (7.3.1). `v2` and `v1` read the events, and `terminal` reads the end.
 
 Undocumented behavior, and differences between servers:
 
 - The payload, not the framing, determines the version: v2 names its events in `type`, and v1 in `event_type`.
-- `[DONE]` may follow the end of v2 and is ignored: on its own, it does not complete the answer.
+- `[DONE]` may follow the end of a v2 stream and is ignored: on its own, it does not complete the answer.
 - A payload that has a message but no type is an error (`{"message": "..."}`), even as the only line of a body
   with HTTP status 200.
 - Everything after `message-end` or `stream-end` is ignored.

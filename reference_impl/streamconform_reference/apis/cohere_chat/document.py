@@ -15,7 +15,7 @@ _V1_IDS = ("generation_id", "response_id", "chat_history")
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the events of v2, the end event of v1 with the complete answer, or an error unchanged.
+    """Yield v2's events, v1's end event with the complete answer, or an error unchanged.
 
     Raises:
         BrokenPayloadError: the document has no message.

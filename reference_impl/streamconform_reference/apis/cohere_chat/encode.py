@@ -3,8 +3,8 @@
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 
 - Only one block is open at a time: the pieces of other blocks wait until it ends. Calls are numbered
-  separately from content blocks. All thinking is content, as with newer models; the plan of older models is
-  not written.
+  separately from content blocks. All thinking is content, as with newer models; older models' plans are not
+  written.
 - Arguments are text: a value becomes one fragment, even `{}`.
 - An open call that has to end is made unparseable; see `arguments_text`.
 - Usage is written at the end, as billed, but not for a failed answer. A failed answer has its error type in

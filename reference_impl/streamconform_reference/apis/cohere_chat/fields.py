@@ -1,4 +1,4 @@
-"""Readers for fields of Cohere's payloads that differ from `decoding.fields`."""
+"""Readers for Cohere payload fields, where they differ from those in `decoding.fields`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The framings of Cohere Chat: v2 sends server-sent events; v1 sends JSON lines or, on request, events.
 
-The first byte decides. The content type is supposed to say the same (`text/event-stream`, or
+The first byte decides. The content type is supposed to indicate the framing (`text/event-stream`, or
 `application/stream+json` for v1), but gateways rewrite it; a leading `{` is never changed.
 """
 
@@ -24,7 +24,7 @@ class CohereFraming:
         self.fault: str | None = None
         self.recognised = False
         self._framing: Framing | None = None
-        self._head = bytearray()  # white space, and a possible byte order mark
+        self._head = bytearray()  # whitespace, and a possible byte order mark
 
     def receive(self, data: bytes) -> list[Frame]:
         """Add the next bytes; return the frames that they complete."""

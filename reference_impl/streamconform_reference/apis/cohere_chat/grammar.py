@@ -1,4 +1,4 @@
-"""The grammar of Cohere Chat: streams as Cohere sends them, with the events of v2 or the records of v1."""
+"""The grammar of Cohere Chat: streams as Cohere sends them, with v2 events or v1 records."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CohereChatGrammar(Grammar):
         "one-message-start": Rule("there must be exactly one `message-start`"),
         "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
         "unique-ids": Rule("no two calls may have the same id"),
-        "finish-reason-known": Rule("the finish reason must be a documented one", "should"),
+        "finish-reason-known": Rule("the finish reason must be documented", "should"),
         "stop-fits-calls": Rule("the finish reason may be `TOOL_CALL` only if there is a call"),
         "usage-present": Rule("the last frame must have the billed units, unless the answer failed"),
         "no-done-marker": Rule("`[DONE]` may come only after the terminal event", "should"),
@@ -137,7 +137,7 @@ class CohereChatGrammar(Grammar):
         return kind if isinstance(kind, str) else None
 
     def check_done_mark(self) -> Violations:
-        """Check `[DONE]`, which is undocumented but ends every recorded stream of v2."""
+        """Check `[DONE]`, which is undocumented but ends every recorded v2 stream."""
         if self.state != ENDED:
             yield "no-done-marker", "`[DONE]` came before `message-end`"
 

@@ -188,7 +188,7 @@ USAGE: Final = Loss(
     _usage_at_the_end,
 )
 NAMES: Final = Loss(
-    "names", "the model of an answer, and the absence of an id", f"omitted; `{PLACEHOLDER}`", _drop_names
+    "names", "an answer's model, and the absence of an id", f"omitted; `{PLACEHOLDER}`", _drop_names
 )
 
 LOSSES: Final[tuple[Loss, ...]] = (

@@ -1,4 +1,4 @@
-"""What version 1 of Cohere Chat cannot express, and the values that it uses instead.
+"""What version 1 of Cohere Chat cannot express, and the values written instead.
 
 Source: https://docs.cohere.com/reference/chat-stream-v1
 """

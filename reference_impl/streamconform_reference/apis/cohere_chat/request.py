@@ -1,7 +1,7 @@
 """Build the body of `POST /v2/chat` from a conversation.
 
 Source: https://docs.cohere.com/reference/chat, https://docs.cohere.com/docs/tool-use-usage-patterns,
-https://docs.cohere.com/docs/reasoning, and the types of the `cohere` package 7.3.1.
+https://docs.cohere.com/docs/reasoning, and the types in the `cohere` package (7.3.1).
 
 - Tools are in OpenAI's format. A choice is REQUIRED or NONE; auto is the absence of a choice. A named tool is
   requested as REQUIRED with only that tool, because there is no other way.
@@ -110,7 +110,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, or None if it would be empty."""
+    """Return an answer's message, or None if it would be empty."""
     thoughts = [block["text"] for block in blocks if block["type"] == "thinking" and block.get("text")]
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     calls = [build_tool_call(block) for block in blocks if is_client_call(block)]
@@ -137,7 +137,7 @@ def build_tool_call(call: Block) -> dict[str, Any]:
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
-    """Return the message with a result: text, or parts if it contains JSON objects."""
+    """Return the message for a result: text, or parts if it contains JSON objects."""
     parts = [_build_result_part(part) for part in result.parts if part["type"] != "image"]
     if filter_images(result.parts):
         parts.append({"type": "text", "text": IMAGES_FOLLOW})

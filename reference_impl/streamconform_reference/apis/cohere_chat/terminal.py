@@ -1,7 +1,7 @@
 """The end of a Cohere answer: its stop reason, usage and error, which are the same in v1 and v2.
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/reference/chat-stream-v1,
-the types of the `cohere` package 7.3.1, and
+the types in the `cohere` package (7.3.1), and
 https://docs.cohere.com/docs/how-does-cohere-pricing-work for billing.
 
 - `billed_units` is what Cohere charges; `tokens` includes its own preamble and template, and may be six times
@@ -50,7 +50,7 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def read_counts(usage: Payload) -> dict[str, int | None]:
-    """Return the counts in the `usage` of v2 or the `meta` of v1, keyed by the fields of `Usage`."""
+    """Return the counts in the `usage` of v2 or the `meta` of v1, keyed by `Usage` fields."""
     return {name: read_count(usage, *path) for name, path in USAGE_FIELDS.items()}
 
 
@@ -60,7 +60,7 @@ def set_stop(message: Assembler, raw: str) -> None:
 
 
 def end_answer(message: Assembler, raw: str, holder: Payload) -> None:
-    """End the answer; it is complete, unless the reason is a failure or the payload has an `error`."""
+    """End the answer; it is complete unless the reason is a failure or the payload has an `error`."""
     if holder.get("error") or STOP_REASONS.get(raw) == "error":
         error = read_error(holder)
         message.fail(

@@ -1,16 +1,16 @@
 """The events of `POST /v1/chat`, by their `event_type`.
 
-Source: https://docs.cohere.com/reference/chat-stream-v1, the types of the `cohere` package 7.3.1, and
+Source: https://docs.cohere.com/reference/chat-stream-v1, the types in the `cohere` package (7.3.1), and
 recorded streams.
 
 Undocumented behavior, and differences between models:
 
 - Calls arrive in pieces (`tool-calls-chunk`), complete (`tool-calls-generation`), or both. A call ends when
   it arrives complete. Pieces may lack the index; in that case, a name starts a call. There are no ids.
-- `tool-calls-chunk` may contain text, which v2 calls the plan. In v1 it is part of the answer's `text`, next
-  to the calls and in the history, so it is read as text.
-- `stream-end` repeats the complete answer; only the missing parts are added. Its `response` has the form of
-  the non-streaming answer.
+- `tool-calls-chunk` may contain text, which v2 calls the plan. In v1, it is part of the answer's `text`, both
+  next to the calls and in the history, so it is read as text.
+- `stream-end` repeats the complete answer; only the missing parts are added. Its `response` has the same form
+  as the non-streaming answer.
 - `finish_reason` is `COMPLETE` after tool calls, and missing from the `response` of older streams.
 - Searches and their results become `other` blocks at the position where they arrived. Citations belong to the
   text.
@@ -43,7 +43,7 @@ _CITATIONS: Final = "citations"
 
 
 class V1Stream:
-    """One answer of v1, and the parts that have arrived."""
+    """One v1 answer, and the parts of it that have arrived."""
 
     def __init__(self, message: Assembler) -> None:
         """Start with no events."""
@@ -101,7 +101,7 @@ class V1Stream:
         self.read_calls(read_objects(response, "tool_calls"))
 
     def _to_parameters(self, slot: tuple[str, int], whole: Any) -> Any:
-        """Return the parameters; if fragments arrived, as text that completes or contradicts them."""
+        """Return the parameters, or, if fragments arrived, text that completes or contradicts them."""
         return codec.dumps(whole).decode() if self.message.text(slot) else whole
 
 

@@ -7,7 +7,7 @@ Undocumented behavior, and differences between servers:
 
 - The index of a tool call counts calls, and the index of content counts blocks; each starts at 0. An event
   without an index belongs to the block or call that started last.
-- `tool_calls` and `citations` are objects in a stream, but lists without streaming.
+- `tool_calls` and `citations` are objects in a stream, but lists in a non-streaming answer.
 - `tool_plan` is the model's reasoning before it calls tools, in a field next to the content. It becomes
   thinking, because Cohere calls it a reflection, and it is not an answer to the user.
 - A call without parameters has no fragment, or the text `null` (vercel/ai#4755), which means `{}`.
@@ -33,11 +33,11 @@ from .terminal import end_answer, read_counts, set_stop
 PROSE: Final[Mapping[str, ProseKind]] = {"text": "text", "thinking": "thinking"}
 _NO_ARGUMENTS: Final = "null"
 _NOT_OF_TEXT: Final = frozenset({"THINKING_CONTENT", "PLAN"})
-"""The types of citations whose positions refer to the thinking or the plan."""
+"""The citation types whose positions refer to the thinking or the plan."""
 
 
 class V2Stream:
-    """One answer of v2, and the slots of its blocks."""
+    """One v2 answer, and the slots of its blocks."""
 
     def __init__(self, message: Assembler) -> None:
         """Start with no events."""
@@ -81,7 +81,7 @@ def on_message_start(stream: V2Stream, payload: Payload) -> None:
 
 
 def on_content_start(stream: V2Stream, payload: Payload) -> None:
-    """Start a text or thinking block, with the text that its start contains."""
+    """Start a text or thinking block, with the text in its start event."""
     content = require_object(payload, "delta", "message", "content")
     kind = read_text(content, "type")
     slot = stream.start_slot("content", payload)

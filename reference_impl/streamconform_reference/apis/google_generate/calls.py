@@ -1,7 +1,7 @@
 """Function calls of Gemini: `functionCall` parts in, tool calls out.
 
 - A part is a complete call. Its arguments are an object, which is absent if there are none. Parallel calls
-  are parts of one or several chunks and may share a name: each part is a call.
+  are parts in one or several chunks, and may share a name: each part is a separate call.
 - Vertex AI may stream the arguments. A part with a name and `willContinue` opens the call; parts without a
   name continue it with `partialArgs`; a part without `willContinue` closes it. If that last part never
   arrives, the next call or the end of the answer closes it.
@@ -27,7 +27,7 @@ from .partial_args import PartialArgs
 
 
 class FunctionCalls:
-    """The calls of one answer; `before_call` is run before each call starts."""
+    """The calls in one answer; `before_call` runs before each call starts."""
 
     def __init__(self, message: Assembler, before_call: Callable[[], None]) -> None:
         """Start with no calls."""

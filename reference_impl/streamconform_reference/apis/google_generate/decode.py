@@ -1,11 +1,11 @@
 """Gemini `streamGenerateContent`: server-sent events or a JSON array in, events and the outcome out.
 
-Source: https://ai.google.dev/api/generate-content, the types of the `google-genai` package, and
+Source: https://ai.google.dev/api/generate-content, the types in the `google-genai` package, and
 recorded streams of the Gemini API and of Vertex AI.
 
 Undocumented behavior, and differences between servers:
 
-- The answer is complete with a `finishReason`, or with a `blockReason` if the prompt was blocked. There is no
+- The answer is complete if it has a `finishReason`, or a `blockReason` if the prompt was blocked. There is no
   `[DONE]`. The reason is not always in the last chunk: gateways send it first, code execution sends one per
   round, and usage may follow without candidates. The answer therefore stays open until the end of the body,
   and the last of several reasons wins.
@@ -16,9 +16,9 @@ Undocumented behavior, and differences between servers:
 - An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
 - Candidates other than 0 are ignored; index 0 is omitted on the wire.
 - Code that the provider ran, its results, images and grounding data are `other` blocks. Grounding and
-  citations are repeated in later chunks: the last one that is not empty wins.
+  citations are repeated in later chunks: the last non-empty one wins.
 - An error may follow content, and even the reason, as a separate payload or in an array.
-- The first id and the first model that are not empty are kept.
+- The first non-empty id and model are kept.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class GoogleGenerateDecoder(Decoder):
             self.calls.close()
 
     def read_feedback(self, feedback: Any) -> None:
-        """Set the reason why the prompt was blocked, if it was; in that case, there are no candidates."""
+        """If the prompt was blocked, set the reason; in that case, there are no candidates."""
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
         if blocked:
             self.finish = read_enum(blocked, "blockReason")

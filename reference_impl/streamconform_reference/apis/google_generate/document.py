@@ -11,7 +11,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the document, which has the form of a chunk.
+    """Yield the document, which has the same form as a chunk.
 
     Raises:
         BrokenPayloadError: the document has neither candidates nor prompt feedback.

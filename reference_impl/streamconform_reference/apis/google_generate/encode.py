@@ -54,7 +54,7 @@ _BLANK: Final = b"\n"
 
 
 class _PartWriter:
-    """Converts pieces of an answer to parts of the content and fields of the candidate."""
+    """Converts an answer's pieces to content parts and candidate fields."""
 
     def __init__(self) -> None:
         """Start with no parts."""
@@ -127,7 +127,7 @@ class GoogleGenerateEncoder:
         return b""
 
     def ping(self) -> bytes:
-        """Return a comment, or white space between two array elements."""
+        """Return a comment, or whitespace between two array elements."""
         return _BLANK if self._array else SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:
@@ -210,7 +210,7 @@ def _write_parts(expressed: Outcome, parts: _PartWriter) -> Iterator[Json]:
 
 
 def _build_ending(stop: Stop, parts: _PartWriter) -> Json:
-    """Return the fields of the last chunk: the finish reason, or the block reason."""
+    """Return the last chunk's fields: the finish reason, or the block reason."""
     if parts.malformed:
         return _build_failure(parts.malformed)
     if is_blocked(stop) and not parts.written:
@@ -219,7 +219,7 @@ def _build_ending(stop: Stop, parts: _PartWriter) -> Json:
 
 
 def _build_failure(error: Error) -> Json:
-    """Return the fields of the last chunk of an answer that failed with a finish reason."""
+    """Return the last chunk's fields for an answer that failed with a finish reason."""
     error_field = {} if error.message is None else {"finishMessage": error.message}
     return {"candidates": [{**_last(error.type or MALFORMED), **error_field}]}
 

@@ -1,4 +1,4 @@
-"""What Gemini's `generateContent` cannot express, and the values that it uses instead.
+"""What Gemini's `generateContent` cannot express, and the values written instead.
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -94,7 +94,7 @@ def is_hosted(call: ToolCall) -> bool:
 
 
 def make_malformed_error(call: ToolCall) -> Error:
-    """Return the error of an answer with such a call."""
+    """Return the error for an answer that contains such a call."""
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
 
 
@@ -175,7 +175,7 @@ def encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReason
 
 
 def is_blocked(stop: Stop) -> bool:
-    """Whether a stop has a block reason, which never ends an answer with content."""
+    """Whether a stop has a block reason, which never ends an answer that has content."""
     return stop.reason == "content_filter" and stop.raw in _BLOCKED
 
 

@@ -1,10 +1,10 @@
 """Arguments that arrive value by value: `partialArgs` in, one object out.
 
-Each entry has a JSON path and a value. Text is appended to the text at that path if the previous piece had
+Each entry has a JSON path and a value. Text is appended to the text at that path if the previous piece set
 `willContinue`; any other value replaces the earlier one. Objects and arrays are created as the paths require.
 
 Source: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling and the JSON
-paths of https://www.rfc-editor.org/rfc/rfc9535, with names and indices only.
+paths of https://www.rfc-editor.org/rfc/rfc9535, limited to names and indices.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def read_enum(value: Any, key: str) -> str:
     """Return an enum value's name, or its number as text.
 
     Raises:
-        BrokenPayloadError: the value is neither; the key is used in the error message.
+        BrokenPayloadError: the value is neither a name nor a number; the key is used in the error message.
     """
     # `type`, because `True` is an `int`.
     if isinstance(value, str) or type(value) is int:

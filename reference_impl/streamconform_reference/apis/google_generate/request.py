@@ -2,7 +2,7 @@
 
 Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/function-calling,
 https://ai.google.dev/gemini-api/docs/thought-signatures, https://ai.google.dev/gemini-api/docs/thinking, and
-the types of the `google-genai` package 3.4.0.
+the types in the `google-genai` package (3.4.0).
 
 - The model is in the path. The method name selects streaming.
 - Tools have full JSON Schemas, which `parameters` does not accept. A tool without parameters has no schema.
@@ -13,9 +13,9 @@ the types of the `google-genai` package 3.4.0.
   response.
 - A signature is sent back on its original part. For `other` blocks, such as images, the signature is in a
   thinking block without text, directly before them.
-- Gemini 3 rejects an answer by another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE` is
-  the value that Google documents for such histories.
-- There is no option for "one call at most", and none to make the schema of an individual tool strict.
+- Gemini 3 rejects an answer from another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE`
+  is the value that Google documents for such histories.
+- There is no option for "one call at most", and no way to make an individual tool's schema strict.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def build_response(result: ToolResult) -> dict[str, Any]:
 
 
 def build_answer(turn: AnswerTurn, *, unsigned: str | None) -> list[dict[str, Any]]:
-    """Return the parts of an answer. `unsigned` is the placeholder signature for other models' calls."""
+    """Return an answer's parts. `unsigned` is the placeholder signature for other models' calls."""
     parts: list[dict[str, Any]] = []
     blocks = [block for block in turn.blocks if block.get("kind") not in _NO_PARTS]
     waiting: str | None = None
@@ -189,7 +189,7 @@ def _sign_first(parts: Iterable[dict[str, Any]], signature: str) -> None:
 
 
 def _build_answer_part(block: Block) -> dict[str, Any]:
-    """Return the part of a block, without its signature."""
+    """Return the part for a block, without its signature."""
     match block["type"]:
         case "thinking":
             return {"text": block.get("text", ""), "thought": True}

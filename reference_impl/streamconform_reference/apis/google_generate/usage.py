@@ -44,14 +44,14 @@ _DETAILS: Final = {
     "cacheTokensDetails": "cache_read",
     "candidatesTokensDetails": "output",
 }
-"""Fields with tokens by modality, and the count that each belongs to. Tool tokens are always text."""
+"""The fields that list tokens by modality, each with its count. Tool tokens are always text."""
 
 PRICED: Final = ("serviceTier", *_DETAILS)
-"""The fields of `usageMetadata` that `read_billing` reads."""
+"""The `usageMetadata` fields that `read_billing` reads."""
 
 
 def read_billing(usage: Payload) -> Billing:
-    """Return the fields of `usageMetadata` that affect the price."""
+    """Return the `usageMetadata` fields that affect the price."""
     tier = usage.get("serviceTier")
     return Billing(
         service_tier=tier if isinstance(tier, str) else None,
@@ -60,7 +60,7 @@ def read_billing(usage: Payload) -> Billing:
 
 
 def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
-    """Return disjoint buckets, keyed by the fields of `Usage`."""
+    """Return disjoint buckets, keyed by `Usage` fields."""
     prompt, tool_use = counts.get("promptTokenCount"), counts.get(TOOL_USE)
     cached = counts.get("cachedContentTokenCount")
     candidates, thoughts = counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount")

@@ -1,6 +1,6 @@
 """Gemini's Interactions API: server-sent events in, events and the outcome out.
 
-Source: https://ai.google.dev/api/interactions-api, the types of the `google-genai` package 3.4.0, and
+Source: https://ai.google.dev/api/interactions-api, the types in the `google-genai` package (3.4.0), and
 recorded streams. `steps` reads the content, and `usage` reads the counts.
 
 Undocumented behavior, and differences between servers:

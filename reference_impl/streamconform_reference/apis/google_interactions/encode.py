@@ -72,7 +72,7 @@ class GoogleInteractionsEncoder:
     """Writes one response of `POST /v1beta/interactions` with `"stream": true`."""
 
     def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start an answer; the API has only one framing, and its events contain no time."""
+        """Start an answer; the API has only one framing, and its events contain no timestamps."""
         del framing, created
         self._head: Json = {"id": response_id, "object": "interaction", "model": model}
         self._steps = BlockSequencer()

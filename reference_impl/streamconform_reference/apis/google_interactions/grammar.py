@@ -64,11 +64,11 @@ class GoogleInteractionsGrammar(Grammar):
         "event-name": Rule("the name of every event must be its payload's `event_type`"),
         "start-first": Rule("`interaction.created` must come first"),
         "one-created": Rule("there must be exactly one `interaction.created`"),
-        "delta-fields": Rule("a delta must have the field of its type"),
-        "call-name": Rule("the start of a function call must have an id and a name"),
+        "delta-fields": Rule("a delta must have its type's field"),
+        "call-name": Rule("a function call's start must have an id and a name"),
         "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
         "unique-ids": Rule("no two calls may have the same id"),
-        "status-final": Rule("the status of the last event must be one that ends an interaction"),
+        "status-final": Rule("the last event's status must be one that ends an interaction"),
         "status-fits-calls": Rule("the status may be `requires_action` only if there is a function call"),
         "usage-present": Rule(
             "the last event must have the token counts, unless the interaction failed", "should"
@@ -116,7 +116,7 @@ class GoogleInteractionsGrammar(Grammar):
         return kind if isinstance(kind, str) else None
 
     def check_name(self, frame: Frame, kind: str | None) -> Violations:
-        """Yield a violation if an event's name is not its type."""
+        """Yield a violation if an event's name differs from its type."""
         name = None if frame.event is None else frame.event.decode("utf-8", "replace")
         if name != kind:
             yield "event-name", f"`{str(name)[:60]}` is of type `{kind}`"

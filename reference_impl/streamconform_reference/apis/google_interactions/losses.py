@@ -1,4 +1,4 @@
-"""What Gemini's Interactions API cannot express, and the values that it uses instead.
+"""What Gemini's Interactions API cannot express, and the values written instead.
 
 Source: https://ai.google.dev/api/interactions-api, https://ai.google.dev/gemini-api/docs/api-errors
 """
@@ -72,7 +72,7 @@ _ERRORS: Final[Mapping[int | None, str]] = {
     503: "service_unavailable",
     504: "deadline_exceeded",
 }
-"""The error code for each HTTP status; any other is `api_error`."""
+"""The error code for each HTTP status; any other status becomes `api_error`."""
 _NO_MESSAGE: Final = "the provider gave no reason"
 MEDIA: Final = frozenset({"image", "audio", "document", "video"})
 _RESULT: Final = "_result"

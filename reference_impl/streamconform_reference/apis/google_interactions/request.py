@@ -1,14 +1,14 @@
 """Build the body of `POST /v1beta/interactions` from a conversation, without storing state at the provider.
 
 Source: https://ai.google.dev/api/interactions-api#CreateInteraction,
-https://ai.google.dev/gemini-api/docs/interactions, and the types of the `google-genai` package 3.4.0.
+https://ai.google.dev/gemini-api/docs/interactions, and the types in the `google-genai` package (3.4.0).
 
 - `store` is true by default, so the request always sets it to false. The history is then in `input`, as
   steps.
 - Thought steps are sent back at their position, with their summary and signature; without them, the API
   rejects a call that is sent back (allenhutchison/obsidian-gemini#1269).
-- A result is a step after the calls. Its value is sent unchanged if it is a single JSON object, as contents
-  if it has images, and otherwise as text.
+- A result is a step after the calls. Its value is sent unchanged if it is a single JSON object, as content
+  items if it contains images, and otherwise as text.
 - Calls to Google's tools, and their results, are sent back as the same steps.
 - There is no option for "one call at most", and thinking cannot be switched off.
 """
@@ -116,7 +116,7 @@ def _build_thinking(options: ThinkingOptions) -> dict[str, Any]:
 
 
 def _build_steps(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Yield the steps of the history, and the user's last message."""
+    """Yield the history's steps, and the user's last message."""
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
             content = [
@@ -137,7 +137,7 @@ def _build_content(part: Block) -> dict[str, Any]:
 
 
 def _build_answer(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """Yield the steps of an answer. Consecutive texts are contents of one step."""
+    """Yield an answer's steps. Consecutive texts become content items of one step."""
     texts: list[dict[str, Any]] = []
     for block in blocks:
         if block["type"] in ("text", "refusal"):

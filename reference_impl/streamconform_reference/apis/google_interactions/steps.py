@@ -2,7 +2,7 @@
 
 - `model_output`: each run of text is a block, whose annotations are its citations. An image or other media
   item is an `other` block of the same type.
-- `thought`: one thinking block, which joins the summaries. Its signature is the last one that is not empty,
+- `thought`: one thinking block, which joins the summaries. Its signature is the last non-empty one,
   because some servers send empty ones first.
 - `function_call`: a call for the client. Its arguments are an empty object in the start and fragments of text
   in the deltas; a complete object replaces everything before it.
@@ -13,8 +13,8 @@
 An event belongs to the step with its `index`; without an index, to the step that started last. A delta that
 does not fit its step is ignored. A delta for an index without a step starts a step of the matching type.
 
-Source: https://ai.google.dev/api/interactions-api#Resource:Step and the types of the `google-genai` package
-3.4.0.
+Source: https://ai.google.dev/api/interactions-api#Resource:Step and the types in the `google-genai` package
+(3.4.0).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Steps:
         self.kinds: set[str] = set()
         """The types of the steps so far."""
         self.error: Any = None
-        """The error of a `model_output`, if one had an error."""
+        """The error of a `model_output` step, if there was one."""
         self._steps: dict[int, Step] = {}
         self._last: Step | None = None
 
@@ -86,7 +86,7 @@ class Steps:
             self.message.add_other(kind, data, slot=step)
 
     def start_content(self, index: int | None, data: Payload) -> None:
-        """Start a content item of the API's first schema as the type of step that replaced it.
+        """Start a content item of the API's first schema as the step type that replaced it.
 
         Raises:
             BrokenPayloadError: the item has no type.
@@ -146,7 +146,7 @@ class Steps:
             add_medium(self, step, content)
 
     def _merge(self, step: Step, delta: Payload) -> None:
-        """Add the data in a delta of one of Google's tools; the delta has the same type as its step."""
+        """Add the data in a delta from one of Google's tools; the delta has the same type as its step."""
         if step.kind.endswith(_CALL):
             if delta.get("arguments") is not None:
                 self.message.settle_arguments(step, delta["arguments"])

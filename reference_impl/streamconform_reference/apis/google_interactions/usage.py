@@ -4,7 +4,7 @@
   the thoughts. In every recorded stream, `total_tokens` is the sum of input, output, thoughts and tools.
 - Tokens that Google's tools read are charged as input, except for content retrieved by Google Search.
 
-Source: the types of the `google-genai` package 3.4.0, https://ai.google.dev/gemini-api/docs/pricing
+Source: the types in the `google-genai` package (3.4.0), https://ai.google.dev/gemini-api/docs/pricing
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MODALITIES: Final = {
 
 
 def read_usage_modalities(usage: Payload) -> dict[str, dict[str, int]]:
-    """Return the tokens by modality, and by field of `Usage`."""
+    """Return the token counts by modality, and by `Usage` field."""
     return read_modalities(usage, _MODALITIES, "tokens")
 
 
@@ -56,7 +56,7 @@ class Totals:
                 self._counts["web_searches"] = searches
 
     def compute_buckets(self, kinds: Collection[str]) -> dict[str, int | None]:
-        """Return disjoint buckets, keyed by the fields of `Usage`; `kinds` are the types of the steps."""
+        """Return disjoint buckets, keyed by `Usage` fields; `kinds` are the step types."""
         counts = self._counts
         ran = {kind for kind in kinds if kind.endswith("_call") and kind != "function_call"}
         billed_tools = 0 if ran == {_SEARCH} else counts.get(_TOOLS, 0)

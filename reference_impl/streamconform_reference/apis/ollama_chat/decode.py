@@ -5,12 +5,12 @@ https://github.com/ollama/ollama/blob/main/api/types.go
 
 Undocumented behavior, and differences between versions:
 
-- The answer is complete with `done: true`; anything after it is ignored. `done_reason` alone does not end the
+- The answer is complete at `done: true`; anything after it is ignored. `done_reason` alone does not end the
   answer; older versions omit it, in which case the reason is `stop`.
 - If thinking and text share a record, thinking comes first. Tags such as `<think>` inside text stay text:
   older versions leave them there, with or without the opening tag.
 - A call is complete in its record, which may be the one with `done: true`; calls may share a record. Each
-  entry is a call, because in some versions `index` is the same for all, and ids are often absent.
+  entry is a call, because in some versions `index` is the same for all calls, and ids are often absent.
 - Arguments are an object. If a server sends them as text, the text is one fragment.
 - `done_reason` is `stop` after calls too.
 - A mid-stream error is a record `{"error": ...}` without a type; one version used the error message as the
@@ -133,7 +133,7 @@ class OllamaChatDecoder(Decoder):
 
     @staticmethod
     def to_buckets(record: Payload) -> dict[str, int | None]:
-        """Return the disjoint buckets of the last record."""
+        """Return the disjoint buckets from the last record."""
         prompt, cached = (
             read_count(record, "prompt_eval_count"),
             read_count(record, "prompt_eval_cached_count"),

@@ -11,7 +11,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield the document, which has the form of a record.
+    """Yield the document, which has the same form as a record.
 
     Raises:
         BrokenPayloadError: the document has no message.

@@ -6,9 +6,9 @@ https://github.com/ollama/ollama/blob/main/api/types.go
 - Every record contains the model and text, possibly empty. The first record contains nothing else, so that a
   client knows the model from the start. Such a record also keeps an idle stream alive, because some clients
   fail on blank lines.
-- A call is written when it ends, because its arguments are an object; calls are therefore in the order in
-  which they end.
-- Durations are omitted, because nothing measures them.
+- A call is written when it ends, because its arguments are an object; calls are therefore written in the
+  order in which they end.
+- Durations are omitted, because they are not measured.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _call(index: int, call: ToolCall) -> Json:
 
 
 def _end(stop: Stop, reported: Usage | None) -> Json:
-    """Return the fields of the last record, without unknown counts."""
+    """Return the last record's fields, without unknown counts."""
     usage = encode_usage(reported) or Usage()
     counts = {
         "prompt_eval_count": None if usage.input is None else usage.input + (usage.cache_read or 0),

@@ -39,7 +39,7 @@ class OllamaChatGrammar(Grammar):
         "one-terminal": Rule("the last record must have `done: true`"),
         "model-constant": Rule("every record must have the same model", "should"),
         "done-reason-present": Rule("the last record must have the done reason", "should", _TYPES),
-        "stop-reason-known": Rule("the reason must be one of Ollama's", "should", _TYPES),
+        "stop-reason-known": Rule("the done reason must be one of Ollama's", "should", _TYPES),
         "unique-ids": Rule("no two calls may have the same id", "should", _TYPES),
     }
     fields: ClassVar[Mapping[str, tuple[Field, ...]]] = {

@@ -1,4 +1,4 @@
-"""What Ollama's chat cannot express, and the values that it uses instead.
+"""What Ollama's chat cannot express, and the values written instead.
 
 Source: https://docs.ollama.com/api/chat and https://github.com/ollama/ollama/blob/main/api/types.go
 """
@@ -77,7 +77,7 @@ def _is_kept(block: Block) -> bool:
 
 LOSSES: Final[tuple[Loss, ...]] = (
     COST,
-    Loss("names", "the id of an answer, and the absence of a model", f"omitted; `{PLACEHOLDER}`", _names),
+    Loss("names", "an answer's id, and the absence of a model", f"omitted; `{PLACEHOLDER}`", _names),
     REFUSALS,
     SIGNATURES,
     make_extras_row(),
@@ -101,8 +101,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "usage",
-        "counts of reasoning, web searches and cache writes; the usage of an answer that failed or was "
-        "cut off",
+        "reasoning, web search and cache write counts; the usage of an answer that failed or was cut off",
         "cache writes count as input; the others are omitted",
         map_usage(encode_usage),
     ),
@@ -110,7 +109,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "the type and HTTP status of an error",
+        "an error's type and HTTP status",
         "only the message, or the type if there is no message",
         map_error(encode_error),
     ),

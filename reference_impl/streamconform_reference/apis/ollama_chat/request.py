@@ -7,7 +7,7 @@ https://github.com/ollama/ollama/blob/main/api/types.go
 - Tools are in OpenAI's format, and `properties` has to be an object (ollama/ollama#10328). There is no tool
   choice: for `none`, no tools are sent; `required` cannot be expressed.
 - Arguments are an object. The server rejects text (neuron-core/neuron-ai#219).
-- A result names its tool and its call; images are in a field of their message.
+- A result names its tool and its call; images are in a separate field of its message.
 - `think` is a boolean or a level. Models with levels accept nothing else: for `off` they get `low`, and if no
   level is requested, the field is omitted (ollama/ollama#11751). The server rejects `think` for models that
   cannot think. There is no level below `low`.
@@ -97,7 +97,7 @@ def _build_images(parts: Sequence[Block]) -> dict[str, Any]:
 
 
 def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
-    """Return the message of an answer, or None if it would be empty."""
+    """Return an answer's message, or None if it would be empty."""
     text = "".join(block["text"] for block in blocks if block["type"] in ("text", "refusal"))
     thoughts = "".join(block.get("text") or "" for block in blocks if block["type"] == "thinking")
     calls = [
@@ -116,7 +116,7 @@ def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
-    """Return the message with a result."""
+    """Return the message for a result."""
     return {
         "role": "tool",
         "content": join_text(result.parts),

@@ -2,7 +2,7 @@
 
 Source: https://platform.openai.com/docs/api-reference/chat/object for annotations, and for the list
 https://docs.perplexity.ai/api-reference/sonar-post and https://docs.x.ai/docs/guides/live-search. Every chunk
-may repeat the list: the last one that is not empty wins.
+may repeat the list: the last non-empty one wins.
 
 A message has only one text, so all citations belong to the first text block.
 """

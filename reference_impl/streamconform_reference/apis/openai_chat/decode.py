@@ -1,11 +1,11 @@
 """OpenAI Chat Completions and its dialects: server-sent events in, events and the outcome out.
 
-Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types of the `openai` package
-3.54.0, and recorded streams from other vendors of this API.
+Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types in the `openai` package
+(3.54.0), and recorded streams from other vendors that use this API.
 
 Undocumented behavior, and differences between servers:
 
-- The answer is complete with a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
+- The answer is complete if it has a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
   incomplete, whether it ends with `[DONE]` or with the end of the body.
 - The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats
   the reason there, and some servers send more content and another reason. The answer therefore stays open
@@ -21,7 +21,7 @@ Undocumented behavior, and differences between servers:
 - `content` is text, null or, from Mistral and Databricks, a list of parts that may include thinking. Tags
   such as `<think>` inside text stay text.
 - Fields may come in any order; reasoning is read before the text of the same chunk.
-- The first id and the first model that are not empty are kept, because Azure's first chunk has neither.
+- The first non-empty id and model are kept, because Azure's first chunk has neither.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ FIELDS: Final[Mapping[str, FieldHandler]] = {
 
 
 def take_text_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append the text of a content part."""
+    """Append a content part's text."""
     _append_part(answer, "text", part.get("text"))
 
 
 def take_refusal_part(answer: OpenaiChatDecoder, part: Payload) -> None:
-    """Append the refusal of a content part."""
+    """Append a content part's refusal."""
     text = part.get("refusal")
     if isinstance(text, str) and text:
         answer.prose.append("refusal", text)
@@ -249,7 +249,7 @@ class OpenaiChatDecoder(Decoder):
             self.message.complete()
 
     def read_usage(self, payload: Payload, choice: Payload) -> None:
-        """Read the usage of a chunk, and the service tier that selects its prices."""
+        """Read a chunk's usage, and the service tier that selects its prices."""
         tier = payload.get("service_tier")
         changed = False
         if tier != self._service_tier and isinstance(tier, str):

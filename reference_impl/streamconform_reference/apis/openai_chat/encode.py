@@ -3,14 +3,14 @@
 Source: https://platform.openai.com/docs/api-reference/chat-streaming and
 https://platform.openai.com/docs/api-reference/chat/object
 
-- The first chunk has the role. The first fragment of a call has its id, type and name, but no arguments.
+- The first chunk contains the role. A call's first fragment contains its id, type and name, but no arguments.
 - There are no blocks, so pieces are written immediately. Calls that the provider ran are omitted, because a
   client would run them. A call that must not run but can be parsed is made unparseable at the end
   (`arguments_text`).
 - Citations are in one chunk before the finish reason, as OpenAI sends them, because clients join the lists in
   deltas by an index, which citations lack.
 - The usage is in a separate chunk after the finish reason, for clients that request it; for others, the
-  caller of the encoder drops the usage events.
+  encoder's caller drops the usage events.
 - Nothing follows an error, not even `[DONE]`.
 """
 
@@ -196,7 +196,7 @@ def _head(model: str, response_id: str, created: int, kind: str) -> Json:
 
 
 def _build_extensions(signature: str | None) -> Json:
-    """Return the field with Gemini's signature of a call; nothing if it has no signature."""
+    """Return the field with Gemini's signature for a call; nothing if it has no signature."""
     return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 

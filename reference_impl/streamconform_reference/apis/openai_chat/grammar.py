@@ -53,7 +53,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         "model-constant": Rule("every chunk must have the same model", "should"),
         "role-first": Rule("the first delta of a choice must have the role `assistant`", "should"),
         "no-delta-after-stop": Rule("no delta may follow the finish reason of its choice"),
-        "finish-reason-known": Rule("the finish reason must be a documented one"),
+        "finish-reason-known": Rule("the finish reason must be documented"),
         "stop-fits-calls": Rule("the finish reason may be `tool_calls` only if the choice has calls"),
         "index-contiguous": Rule("call indices must count up from 0 without gaps", source=_CALLING),
         "call-start": Rule("the first fragment of a call must have its id, type and name", source=_CALLING),

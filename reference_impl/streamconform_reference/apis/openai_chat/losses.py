@@ -1,4 +1,4 @@
-"""What OpenAI Chat Completions cannot express, and the values that it uses instead.
+"""What OpenAI Chat Completions cannot express, and the values written instead.
 
 Source: https://platform.openai.com/docs/api-reference/chat-streaming. The only vendor field is
 `reasoning_content`, which most vendors use; OpenAI's own answers show no reasoning.
@@ -107,7 +107,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     Loss(
         "cited-text",
         "which of several texts a citation belongs to",
-        "the first text that is not empty; if all are empty, the citations are omitted",
+        "the first non-empty text; if all are empty, the citations are omitted",
         _move_citations_to_first_text,
     ),
     EMPTY_PROSE,
@@ -131,7 +131,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     ),
     Loss(
         "usage",
-        "counts of web searches and one-hour cache writes; unknown input and output counts; the usage of "
+        "web search counts; one-hour cache writes; unknown input and output counts; the usage of "
         "an answer that failed or was cut off",
         "0 for unknown input and output counts; the others are omitted",
         map_usage(encode_usage),
@@ -140,7 +140,7 @@ LOSSES: Final[tuple[Loss, ...]] = (
     DOCUMENT_ERROR,
     Loss(
         "error",
-        "the HTTP status of an error, and the absence of a message",
+        "an error's HTTP status, and the absence of a message",
         "omitted",
         map_error(encode_error),
     ),

@@ -28,7 +28,7 @@ OPAQUE_KEY: Final = "reasoning_opaque"
 
 @dataclass(frozen=True, slots=True)
 class DetailForm:
-    """The keys that hold the text and the signature in one type of detail."""
+    """The keys that hold the text and the signature in one detail type."""
 
     text: str | None
     signature: str | None

@@ -1,15 +1,15 @@
 """Build the body of `POST /v1/chat/completions` from a conversation, for OpenAI and compatible hosts.
 
-Source: https://platform.openai.com/docs/api-reference/chat/create, the types of the `openai` package 3.54.0,
-and the documentation of hosts: https://api-docs.deepseek.com/guides/thinking_mode,
+Source: https://platform.openai.com/docs/api-reference/chat/create, the types in the `openai` package
+(3.54.0), and the hosts' documentation: https://api-docs.deepseek.com/guides/thinking_mode,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.z.ai/guides/capabilities/thinking-mode,
 https://docs.mistral.ai/api; badlogic/pi-mono for other fields that they reject.
 
-- An answer is one message: its text, then its calls. The results follow directly, one message each, then the
-  user's text. A result is text that announces its images, which follow in a user message after the last
-  result.
+- An answer is one message: its text, then its calls. The results follow directly, one message per result, and
+  then the user's text. Results are text only: each one mentions its images, which are sent in a user message
+  after the last result.
 - OpenAI has no field for thinking. The hosts in `_HOSTS_WITH_ECHO` require it to be sent back, under the name
-  that they use.
+  that the host uses.
 - Some fields are OpenAI's own, and other hosts reject them: `store`, the cache retention, and the role
   `developer`, which replaces `system` for models that think. If no host is given, none of them is sent.
 - Without tools, no tool choice is sent, because the API would reject it.
@@ -219,7 +219,7 @@ def _build_user_part(part: Block) -> dict[str, Any]:
 
 
 def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | None:
-    """Return the message of an answer, or None if it would be empty."""
+    """Return an answer's message, or None if it would be empty."""
     texts = [block["text"] for block in turn.blocks if block["type"] == "text"]
     refusals = [block["text"] for block in turn.blocks if block["type"] == "refusal"]
     calls = [build_tool_call(block) for block in turn.blocks if is_client_call(block)]
@@ -267,7 +267,7 @@ def build_tool_call(call: Block) -> dict[str, Any]:
 
 
 def build_tool_message(result: ToolResult) -> dict[str, Any]:
-    """Return the message of a result."""
+    """Return the message for a result."""
     content = join_text(result.parts)
     if filter_images(result.parts):
         content = f"{content}\n{IMAGES_FOLLOW}" if content else IMAGES_FOLLOW
@@ -275,7 +275,7 @@ def build_tool_message(result: ToolResult) -> dict[str, Any]:
 
 
 def build_result_images(results: Iterable[ToolResult]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the message that contains the images of results."""
+    """Yield the parts of the message that contains the results' images."""
     for result in results:
         images = filter_images(result.parts)
         if images:

@@ -1,12 +1,12 @@
 """Read the body of `POST /v1/chat/completions` as a conversation.
 
-Source: https://platform.openai.com/docs/api-reference/chat/create and the types of the `openai` package
-3.54.0; `request` names the sources for the fields of other hosts.
+Source: https://platform.openai.com/docs/api-reference/chat/create and the types in the `openai` package
+(3.54.0); `request` names the sources for other hosts' fields.
 
 - `system` and `developer` messages become paragraphs of a single system prompt, wherever they are.
 - Adjacent `tool` messages are the results of one answer.
 - The text of arguments is kept next to their value; text that cannot be parsed stays text.
-- Clients of hosts that show thinking send the thinking back; only OpenRouter's details have a signature.
+- Clients of hosts that show thinking send the thinking back; only OpenRouter's details contain a signature.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def read_tool_choice(body: Json) -> Any:
 
 
 def read_output_schema(body: Json) -> Json:
-    """Return the schema of the answer as a field; `json_object` has none."""
+    """Return the answer's schema as a field; `json_object` has none."""
     form = read_field(body, "response_format", "object")
     # OpenAI rejects `json_object` unless the messages ask for JSON, so in another API, the messages ask for
     # it too.
@@ -169,7 +169,7 @@ def read_messages(body: Json) -> tuple[str, list[Json]]:
 
 
 def read_user_message(message: Json, parent: str) -> Any:
-    """Return the content of a user's message: text, or parts."""
+    """Return a user message's content: text, or parts."""
     if isinstance(message.get("content"), str):
         return message["content"]
     require_field(message, "content", "list", parent)
@@ -180,7 +180,7 @@ def read_user_message(message: Json, parent: str) -> Any:
 
 
 def read_part(part: Json, parent: str) -> Json:
-    """Return a part of a user's message."""
+    """Return a part of a user message."""
     kind = require_field(part, "type", "text", parent)
     if kind == "text":
         return {"type": "text", "text": require_field(part, "text", "text", parent)}
@@ -205,7 +205,7 @@ def _read_texts(message: Json, parent: str) -> list[Json]:
 
 
 def read_result(message: Json, parent: str, names: Mapping[str, str]) -> Json:
-    """Return the result of a call."""
+    """Return a call's result."""
     call = require_field(message, "tool_call_id", "text", parent)
     if call not in names:
         raise invalid_request(
@@ -217,7 +217,7 @@ def read_result(message: Json, parent: str, names: Mapping[str, str]) -> Json:
 
 
 def read_answer(message: Json, parent: str) -> Iterator[Json]:
-    """Yield the blocks of an earlier answer, in the form of an outcome: thinking, text, refusal, calls."""
+    """Yield an earlier answer's blocks, in the same form as in an outcome: thinking, text, refusal, calls."""
     yield from _read_thoughts(message, parent)
     content = message.get("content")
     if isinstance(content, str):
@@ -268,7 +268,7 @@ def read_call(call: Json, parent: str) -> Json:
 
 
 def parse_arguments(text: str) -> Any:
-    """Parse the text of arguments: an empty object for blank text, None for invalid JSON."""
+    """Parse a call's arguments: blank text gives an empty object, and invalid JSON gives None."""
     if not text.strip():
         return {}
     try:

@@ -86,7 +86,7 @@ class Fragment:
 
 
 class ToolCalls:
-    """The tool calls of one answer; `before_call` runs before each call starts."""
+    """The tool calls in one answer; `before_call` runs before each call starts."""
 
     def __init__(self, message: Assembler, before_call: Callable[[], None]) -> None:
         """Start with no calls."""
@@ -141,7 +141,7 @@ class ToolCalls:
         self._open = [cut] if cut and not cut.ended else []
 
     def resolve(self, fragment: Fragment) -> WireCall | None:
-        """Return the call of a fragment; None if the fragment is a repetition or empty."""
+        """Return the call that a fragment belongs to; None if the fragment is a repetition or empty."""
         known = self._by_id.get(fragment.id)
         if fragment.index is None:
             named = fragment.id or fragment.name
@@ -163,7 +163,7 @@ class ToolCalls:
         return call
 
     def describe(self, call: WireCall, fragment: Fragment) -> None:
-        """Set the id and name of a fragment, if they are new."""
+        """Set the call's id and name from a fragment, if they are new."""
         if fragment.id and not call.id:
             call.id = fragment.id
             self._by_id[call.id] = call

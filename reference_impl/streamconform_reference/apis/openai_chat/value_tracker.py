@@ -1,4 +1,4 @@
-"""Detect in linear time whether the arguments of a call are a complete JSON value.
+"""Detect in linear time whether a call's arguments are a complete JSON value.
 
 Parsing the text again at each fragment would take quadratic time. Instead, brackets and quotes are counted as
 the text grows, and the text is parsed only when none of them is open, which happens once.
@@ -29,7 +29,7 @@ class ValueTracker:
         self._broken = False
 
     def is_whole(self, text: str) -> bool:
-        """Return whether the text so far is one JSON value; `text` must extend the text of the last call."""
+        """Return whether the text so far is one JSON value; `text` must extend the text passed before."""
         self._follow(text)
         if self._broken or self._quoted or self._depth > 0:
             return False

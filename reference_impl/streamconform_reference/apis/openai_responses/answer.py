@@ -1,15 +1,15 @@
 """Turn output items into blocks: how each family of items starts, grows and gets its final value.
 
-- message: each part of the content is a text or refusal block. Its annotations are the citations of the text.
+- message: each content part is a text or refusal block. Its annotations are the text's citations.
   Every text block of the message has the message's phase.
-- reasoning: one block. Its parts, in the summary and the content, are joined by empty lines. The signature is
-  the `encrypted_content` of the finished item; the start has a different one, which the API does not accept.
-  Text that is in both the summary and the content counts once.
+- reasoning: one block. The parts of its summary and content are joined by empty lines. The signature is the
+  `encrypted_content` of the finished item; its start event has a different one, which the API does not
+  accept. Text that is in both the summary and the content counts once.
 - call: one block; see `calls`.
 - Any other item is an `other` block, whose kind is the item's type and whose data is the finished item.
 
-Source: https://platform.openai.com/docs/api-reference/responses/object, the types of the `openai`
-package 3.54.0.
+Source: https://platform.openai.com/docs/api-reference/responses/object, and the types in the `openai` package
+(3.54.0).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def finish_message(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Read all parts of the content."""
+    """Read all content parts."""
     content = fields.read_objects(data, "content")
     item.phase = fields.read_text(data, "phase") or item.phase
     for index, part in zip(_list_part_indexes(item, len(content)), content, strict=True):
@@ -161,7 +161,7 @@ _FINISHERS: Final[Mapping[Family, Callable[[ResponseState, Item, Payload], None]
 
 
 def settle_part(answer: ResponseState, item: Item, index: int, part: Payload) -> None:
-    """Read a complete part of the content."""
+    """Read a complete content part."""
     kind = fields.read_text(part, "type")
     slot = (item, index)
     if kind in PROSE:
@@ -230,7 +230,7 @@ def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def settle_call(answer: ResponseState, item: Item, arguments: Any) -> None:
-    """Read the complete arguments; null and empty text do not change the earlier ones."""
+    """Read the complete arguments; null and empty text do not replace earlier arguments."""
     if arguments not in (None, ""):
         answer.message.settle_arguments(item, arguments)
 
@@ -244,6 +244,6 @@ def _whole_or_fragment(text: str) -> tuple[str, Any]:
 
 
 def use_part(item: Item, index: int) -> Hashable:
-    """Return the slot of a part of a message, and remember that the part had an event."""
+    """Return the slot of a message part, and remember that the part had an event."""
     item.parts[index] = None
     return (item, index)

@@ -1,11 +1,12 @@
 """The output items that are tool calls, by type, with their executor, name and arguments.
 
 The client runs a call if the API waits for an item with its output. Tools hosted by OpenAI have neither a
-name nor arguments in a common form, so their name is the type without `_call`, and their arguments are the
-field with the query. Their results are in the finished item, which becomes an `other` block of the same type.
+name nor arguments in a common form, so the name is the type without `_call`, and the arguments are the field
+that contains the query. Their results are in the finished item, which becomes an `other` block of the same
+type.
 
 Source: https://platform.openai.com/docs/guides/tools and the guides below it (function calling,
-shell, apply patch, computer use, tool search), and the types of the `openai` package 3.54.0.
+shell, apply patch, computer use, tool search), and the types in the `openai` package (3.54.0).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def by_provider(_item: Payload, _tools: Tools) -> Executor:
 
 
 def find_custom_executor(item: Payload, tools: Tools) -> Executor:
-    """Return the executor of a custom call; xAI sends the steps of its own `x_search` as such calls.
+    """Return a custom call's executor; xAI sends the steps of its own `x_search` as such calls.
 
     Source: https://docs.x.ai/docs/guides/tools/overview
     """
@@ -58,14 +59,14 @@ def find_custom_executor(item: Payload, tools: Tools) -> Executor:
 
 
 def find_shell_executor(item: Payload, _tools: Tools) -> Executor:
-    """Return the executor of a shell call: OpenAI if it has a container, otherwise the client."""
+    """Return a shell call's executor: OpenAI if it has a container, otherwise the client."""
     environment = item.get("environment")
     kind = environment.get("type") if isinstance(environment, dict) else None
     return "provider" if isinstance(kind, str) and kind.startswith("container") else "client"
 
 
 def find_search_executor(item: Payload, _tools: Tools) -> Executor:
-    """Return the executor of a tool search, which the item names."""
+    """Return a tool search's executor, which the item names."""
     return "client" if item.get("execution") == "client" else "provider"
 
 

@@ -1,14 +1,14 @@
 """OpenAI Responses: server-sent events in, events and the outcome out.
 
-Source: https://platform.openai.com/docs/api-reference/responses-streaming and the types of the
-`openai` package 3.54.0.
+Source: https://platform.openai.com/docs/api-reference/responses-streaming and the types in the `openai`
+package (3.54.0).
 
 Undocumented behavior, and differences between servers:
 
 - The payload's `type` decides. Some servers append `[DONE]`; llama.cpp repeats `response.created`.
 - Items are found by `output_index`; see `items`. Text for an unknown item or part starts it; arguments for an
   unknown call wait for an event that names the call.
-- Text that is repeated in `*.done` events and finished items only adds the part that the deltas omitted,
+- Text repeated in `*.done` events and finished items adds only the part that the deltas omitted,
   which is everything if a server sends no deltas. Text that contradicts its deltas stays as streamed, because
   emitted events cannot be retracted, but arguments are taken from `done`. GitHub Copilot streams arguments as
   ciphertext deltas and sends the plain text in `done`.
@@ -81,7 +81,7 @@ def on_item_added(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_item_done(answer: ResponseState, payload: Payload) -> None:
-    """Read a finished item, which may be its only event."""
+    """Read a finished item; this may be the item's only event."""
     data, index = _item(payload), fields.read_index(payload, "output_index")
     item = answer.items.find_for_end(index, data) or begin_item(answer, index, data)
     finish_item(answer, item, data)
@@ -151,7 +151,7 @@ def on_annotation(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_thinking_delta(answer: ResponseState, payload: Payload, part: str, number: str) -> None:
-    """Append to a part of the reasoning."""
+    """Append to a reasoning part."""
     item = _find(answer, payload, "reasoning")
     delta: Any = payload.get("delta")
     fragment = fields.read_text(delta if isinstance(delta, dict) else {"text": delta}, "text")
@@ -159,7 +159,7 @@ def on_thinking_delta(answer: ResponseState, payload: Payload, part: str, number
 
 
 def on_thinking_done(answer: ResponseState, payload: Payload, part: str, number: str) -> None:
-    """Read the complete text of a part of the reasoning."""
+    """Read the complete text of a reasoning part."""
     item = _find(answer, payload, "reasoning")
     settle_thinking(
         answer, item, (part, fields.read_index(payload, number) or 0), fields.read_text(payload, "text")
@@ -167,7 +167,7 @@ def on_thinking_done(answer: ResponseState, payload: Payload, part: str, number:
 
 
 def on_summary_part(answer: ResponseState, payload: Payload) -> None:
-    """Read a complete part of the summary, which is empty at its start."""
+    """Read a complete summary part, which is empty when it starts."""
     on_thinking_done(
         answer, {**payload, **fields.require_object(payload, "part")}, "summary", "summary_index"
     )
@@ -270,6 +270,6 @@ def _find(answer: ResponseState, payload: Payload, family: Family) -> Item:
 
 
 def _content_index(item: Item, payload: Payload) -> int:
-    """Return the index of the part that the event belongs to, by default the part that started last."""
+    """Return the index of the part that the event belongs to, by default that of the latest part."""
     index = fields.read_index(payload, "content_index")
     return max(item.content_index, 0) if index is None else index

@@ -10,8 +10,8 @@ https://platform.openai.com/docs/api-reference/responses/object
   belongs to a custom tool.
 - A call to a hosted tool waits for its result, because one item contains both, in the API's own form. Other
   complete items wait until no prose is open, because OpenAI's servers never start one inside another.
-- A truncated answer leaves its last call as an incomplete item. In any other answer, a call that never ended
-  has to end with the answer, as `arguments_text` describes.
+- In a truncated answer, the last call is left as an incomplete item. In any other answer, a call that never
+  ended has to end with the answer, as `arguments_text` describes.
 - Usage is written at the end, but not for a failed answer.
 """
 

@@ -1,4 +1,4 @@
-"""Write the events of output items, from an item's start to its end.
+"""Write the events for output items, from an item's start to its end.
 
 Each method returns events as pairs of type and fields, without sequence numbers. `end` stores in `done` the
 item that the finished response repeats.
@@ -23,7 +23,7 @@ _NAMES: Final = frozenset({"id", "type", "call_id", "name", "server_label", "exe
 
 @dataclass(slots=True, kw_only=True)
 class _Item:
-    """The state of any item: its id, its index in the output, and the pieces of its text."""
+    """The state of an item: its id, its index in the output, and the pieces of its text."""
 
     id: str
     index: int
@@ -63,7 +63,7 @@ class MessageItem(_Item):
         ]
 
     def add(self, delta: str) -> list[EventFields]:
-        """Return the event for a delta of the text."""
+        """Return the event for a text delta."""
         self.pieces.append(delta)
         return [(f"response.{self._name}.delta", {**self._part_at, "delta": delta, **self._extras})]
 
@@ -107,14 +107,14 @@ class MessageItem(_Item):
 
 @dataclass(slots=True, kw_only=True)
 class ReasoningItem(_Item):
-    """Reasoning, with its text as one part of the summary. Without text, it has no part."""
+    """Reasoning, with its text as one part of the summary. Without text, the summary has no parts."""
 
     def begin(self) -> list[EventFields]:
         """Return the event that starts the item."""
         return [self._added({"type": "reasoning", "summary": []})]
 
     def add(self, delta: str) -> list[EventFields]:
-        """Return the event for a delta of the summary; the first one starts its part."""
+        """Return the events for a summary delta; the first delta also starts the part."""
         kind = "response.reasoning_summary_part.added"
         start_events: list[EventFields] = (
             [] if self.pieces else [(kind, {**self._part_at, "part": self._part("")})]
@@ -148,7 +148,7 @@ class ReasoningItem(_Item):
 
 @dataclass(slots=True, kw_only=True)
 class CallItem(_Item):
-    """A call to a function of the client, or to a tool that takes free text."""
+    """A call to one of the client's functions, or to a tool that takes free text."""
 
     call_id: str
     name: str
@@ -159,7 +159,7 @@ class CallItem(_Item):
         return [self._added(self._item("in_progress"))]
 
     def add(self, delta: str) -> list[EventFields]:
-        """Return the event for a fragment of the arguments."""
+        """Return the event for an arguments fragment."""
         self.pieces.append(delta)
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
@@ -183,7 +183,7 @@ class CallItem(_Item):
 
     @property
     def _form(self) -> tuple[str, str, str]:
-        """The type of the item, the name of its events, and the field with its text."""
+        """The item's type, the name of its events, and the field that contains its text."""
         if self.free_text:
             return "custom_tool_call", "custom_tool_call_input", "input"
         return "function_call", "function_call_arguments", "arguments"

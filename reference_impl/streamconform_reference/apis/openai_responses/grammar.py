@@ -214,7 +214,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         text = payload.get(field)
         joined = "" if block is None else block.text
         if block is not None and isinstance(text, str) and text != joined:
-            yield "text-sums", f"`{field}` has {len(text)} characters, the deltas {len(joined)}"
+            yield "text-sums", f"`{field}` has {len(text)} characters, but the deltas have {len(joined)}"
         if space is None:
             yield from self.items.delta(index, kind, items)
         else:

@@ -43,15 +43,15 @@ class Item:
     parts: dict[int, None] = field(default_factory=dict)
     """The indexes of the content parts that had events, in order."""
     citations: dict[int, int] = field(default_factory=dict)
-    """The number of citations so far, by content part."""
+    """The number of citations so far in each content part."""
     thinking: list[ThinkingPart] = field(default_factory=list)
-    """The parts of the reasoning that have text, in the order in which their text started."""
+    """The reasoning parts that have text, in the order in which their text started."""
     thinking_from: int = 0
     """The position in the block's text, in characters, where the last of these parts starts."""
 
 
 def _find_family(kind: str) -> Family:
-    """Return the family of an item type."""
+    """Return an item type's family."""
     if kind in CALLS:
         return "call"
     return _FAMILIES.get(kind, "other")
@@ -120,7 +120,7 @@ class Items:
         """Yield each item of a finished response with the known item that it repeats (None if it is new).
 
         They match by name, or else by their order among the items of their type, because on some servers the
-        list is not in the order of `output_index`, lacks items or has additional ones.
+        list is not in the order of `output_index`, lacks items, or has extra ones.
         """
         output_items = list(output)
         by_name = [self._find_by_name(data) for data in output_items]

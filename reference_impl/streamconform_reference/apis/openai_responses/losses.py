@@ -1,7 +1,7 @@
-"""What OpenAI Responses cannot express, and the values that it uses instead.
+"""What OpenAI Responses cannot express, and the values written instead.
 
-Source: https://platform.openai.com/docs/api-reference/responses/object and the types of the `openai` package
-3.54.0.
+Source: https://platform.openai.com/docs/api-reference/responses/object and the types in the `openai` package
+(3.54.0).
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def _end_calls_as_answer(outcome: Outcome) -> Outcome:
 def encode_stop(stop: Stop, *, refused: bool) -> tuple[str, StopReason]:
     """Return the status (if incomplete, the reason), and the stop reason that a client reads from it alone.
 
-    The API marks a refusal with a part of its own type, and has no reason for a pause. An unknown reason is
-    written unchanged: a client also treats it as unknown, never as success.
+    The API marks a refusal with a dedicated part type, and has no stop reason for a pause. An unknown reason
+    is written unchanged: a client also treats it as unknown, never as success.
     """
     match stop.reason:
         case "stop" | "tool_use":
@@ -207,7 +207,7 @@ def _set_failed_reason(outcome: Outcome) -> Outcome:
 
 
 def _encode_outcome_usage(outcome: Outcome) -> Outcome:
-    """Return the outcome with the usage of a complete answer, whose totals are required."""
+    """Return the outcome with its totals filled in if it is complete, and without usage otherwise."""
     if outcome.status != "complete":
         return replace(outcome, usage=None)
     usage_counts = outcome.usage or Usage()

@@ -2,13 +2,13 @@
 
 Source: https://platform.openai.com/docs/api-reference/responses/create,
 https://platform.openai.com/docs/guides/reasoning and https://platform.openai.com/docs/guides/function-calling,
-and the types of the `openai` package 3.54.0.
+and the types in the `openai` package (3.54.0).
 
 - `store` is true by default, so the request always sets it to false. The model's thinking is then in the
   encrypted content of its reasoning items, which is requested unless the model is known not to think.
-- In an outcome, the encrypted content is the signature of the thinking, and there are no item ids. The types
-  require an id for a reasoning item. Without stored state there is nothing to look up, and OpenAI responds to
-  an id with 404 (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires it
+- In an outcome, the encrypted content is the thinking's signature, and there are no item ids. The types
+  require an id for a reasoning item. Without stored state, there is nothing to look up, and OpenAI returns a
+  404 for an id (NousResearch/hermes-agent#10217, vercel/ai#7543); one host requires the id
   (dotnet/extensions#7628).
 - A reasoning item must be directly followed by the item that it led to. Without such an item, or without
   encrypted content, it is omitted, because the API rejects it.
@@ -117,7 +117,7 @@ def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:
 
 
 def _build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """Yield the items of the input."""
+    """Yield the input items."""
     for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
             yield {"type": "message", "role": "user", "content": build_content(turn.parts)}
@@ -145,7 +145,7 @@ def _build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
 
 
 def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
-    """Yield the items of an answer. Reasoning waits for the item after it."""
+    """Yield an answer's items. Reasoning waits for the item after it."""
     waiting: list[dict[str, Any]] = []
     for item in _build_answer_items(turn.blocks):
         if item["type"] == "reasoning":
@@ -177,7 +177,7 @@ def _build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
 
 
 def _build_text(block: Block) -> dict[str, Any]:
-    """Return a text as a part of a message, with its annotations."""
+    """Return text as a message part, with its annotations."""
     cited = [citation["data"] for citation in block.get("citations") or () if "data" in citation]
     return {"type": "output_text", "text": block["text"], **({"annotations": cited} if cited else {})}
 

@@ -57,7 +57,7 @@ def finish_response(answer: ResponseState, response: Payload, status: str) -> No
 
 
 def _fail_response(answer: ResponseState, response: Payload, status: str) -> None:
-    """End the answer with the error of the response."""
+    """End the answer with the response's error."""
     error = read_error({"error": response.get("error")}, type_keys=ERROR_TYPES)
     answer.message.stop("error", status)
     answer.message.fail(Error(error.type or status, error.message, error.status))
