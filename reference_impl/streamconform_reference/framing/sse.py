@@ -4,8 +4,8 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-a
 
 - Line ends are LF, CRLF and CR. U+2028, U+2029 and U+0085 are text, so lines are split as bytes, before
   decoding; bytes.splitlines, unlike str.splitlines, splits only at these three line ends.
-- A CR at the end of one chunk and an LF at the start of the next are a single line end. The line is complete
-  at the CR, because waiting for the next chunk would delay the last event of a CR-only stream.
+- A CR at the end of one chunk and an LF at the start of the next are a single line end. Treat the line
+  as complete at the CR: waiting for the next chunk would delay the last event of a CR-only stream.
 - An event whose data is empty is not a frame. According to the standard, `data:` would dispatch it, but
   gateways send that as a heartbeat.
 - Deviation: the standard discards an event at the end of the body if its blank line is missing. Gateways send

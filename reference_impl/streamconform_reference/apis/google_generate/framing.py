@@ -18,7 +18,7 @@ from streamconform_reference.framing.sse import SseFraming
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
-_LONGEST_HEAD: Final = 1024  # white space before the byte that decides
+_LONGEST_HEAD: Final = 1024  # whitespace before the deciding byte
 
 
 class GoogleSseFraming(SseFraming):
