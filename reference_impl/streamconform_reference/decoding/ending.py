@@ -27,13 +27,17 @@ def compute_stop(status: Status | None, reported: Stop, blocks: Sequence[Growing
     """Return the stop reason, or, until the status is final, the reason known so far."""
     match status:
         case "error":
-            return replace(reported, reason="error")
+            return _set_reason(reported, "error")
         case "incomplete":
             return NO_STOP
         case "complete":
-            return replace(reported, reason=_adjust_reason(reported.reason or "other", blocks))
+            return _set_reason(reported, _adjust_reason(reported.reason or "other", blocks))
         case None:
-            return replace(reported, reason=reported.reason and _adjust_reason(reported.reason, blocks))
+            return _set_reason(reported, reported.reason and _adjust_reason(reported.reason, blocks))
+
+
+def _set_reason(stop: Stop, reason: StopReason | None) -> Stop:
+    return stop if stop.reason == reason else replace(stop, reason=reason)
 
 
 def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:

@@ -41,7 +41,7 @@ class Meter:
         the next report with counts.
         """
         known = {name: count for name, count in counts.items() if count is not None}
-        if billing and billing is not self._merged:
+        if self._pricing and billing and billing is not self._merged:
             self._billing, self._merged = self._billing.merge(billing), billing
         if not known:
             return None
