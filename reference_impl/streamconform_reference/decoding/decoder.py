@@ -102,13 +102,17 @@ class Decoder(ABC):
             self._head.clear()
         if self.message.ended:
             return
+        # Most marks have no whitespace around them, and finding out that `[DONE]` is not JSON takes longer than
+        # reading a frame.
+        if frame.data == DONE_MARK:
+            self._read_mark()
+            return
         try:
             payload = codec.loads(frame.data)
         except codec.NotJsonError as error:
             data = frame.data.strip()
             if data == DONE_MARK:
-                if self.mark_ends_body:
-                    self.end_of_body()
+                self._read_mark()
             elif data:
                 self.message.fail(protocol_error(f"payload is not valid JSON: {error}"))
             return
@@ -117,6 +121,10 @@ class Decoder(ABC):
                 self.read(payload)
             except BrokenPayloadError as error:
                 self.message.fail(protocol_error(str(error)))
+
+    def _read_mark(self) -> None:
+        if self.mark_ends_body:
+            self.end_of_body()
 
     def _end(self) -> None:
         if self.failed:
