@@ -146,28 +146,29 @@ METHOD: Final = f"""## Method
 - **Floor**: split the body at blank lines, or at line ends for JSON lines, and call `orjson.loads` on each
   payload; it ignores everything else, even comments and other line endings (`tests/bench/floor.py`). The
   floors of `bedrock-converse` and `bedrock-invoke` also verify both checksums of each message with
-  `zlib.crc32`, because no reader of event streams can omit them; they do not read the headers. The floor of
+  `zlib.crc32`, because no reader of event streams can skip them; they do not read the headers. The floor of
   `bedrock-invoke` also decodes the base64 of each event.
 - **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
 - Streams are generated, not recorded: every delta has {CHARACTERS} characters, some of them multi-byte, in
   the frames that the API documents (`tests/bench/streams.py`).
 - `google-generate` and `ollama-chat` send a call in one payload (only Vertex AI can stream arguments), so
   their tool calls are `whole`, and their time per delta is the time per {CHARACTERS} characters.
-- Chunks: `whole` is one chunk, `frame by frame` one chunk per frame, `1 KiB` chunks of that size.
+- Chunks: `whole` is one chunk, `frame by frame` is one chunk per frame, and `1 KiB` means chunks of that
+  size.
 - Floor and reference run in turn in one process. Each figure is the minimum of several runs, in CPU time, so
-  that waiting for a core does not count. Garbage is collected before each run and not during it.
-- **Recordings** are from other projects, in the folder that `STREAMCONFORM_CORPUS` names, except those that
-  the floor cannot read; they are read in chunks of 4 KiB. Many are short, so starting and ending an answer
-  takes a larger share of the time than in the generated streams.
+  that waiting for a core does not count. Garbage is collected before each run, but not during it.
+- **Recordings** are those from other projects in the folder that `STREAMCONFORM_CORPUS` names, except any
+  that the floor cannot read. They are read in chunks of 4 KiB. Many are short, so starting and ending an
+  answer takes a larger share of the time than in the generated streams.
 - **Peers** read the same generated streams over HTTP, each in its own process (`tests/bench/peers.py`). Their
   time is the processor time of that process: the library, its HTTP client, and what our adapter does with the
   library's objects, minus the time for an answer of two deltas. The floor has no HTTP client, so compare
   peers with each other rather than with the reference.
-- `not read` means that the peer rejected the generated stream, which has only the fields that most clients
-  need. A tool call that takes many times as long as a text points to arguments that are parsed again with
-  every delta.
+- `not read` means that the peer rejected the generated stream, which contains only the fields that most
+  clients need. A tool call that takes many times as long as a text points to arguments that are parsed again
+  with every delta.
 - Limits: a ratio of at most {LIMIT}, and the same time per delta from 50 KB to 3.2 MB, which shows that no
-  text is joined and no JSON parsed repeatedly as it grows.
+  text is joined and no JSON is parsed repeatedly as it grows.
 - The suite runs with the normal command, `conform run --deliver full`, and one worker per core. Its elapsed
   time is only meaningful on an idle machine; its CPU time hardly depends on the load.
 - The profile attributes C code to its caller. Profiling makes calls slower, so the profile shows where to

@@ -49,7 +49,7 @@ def _blocks(findings: Mapping[str, Finding]) -> Iterator[str]:
         "These are the failures in the [matrix](README.md), by cause, worst harm first. For each one, we"
         " read the stream, the provider's documentation and the library's source, and ran the library on its"
         " own, in the way its documentation describes. Each stream is the shortest that shows the failure;"
-        " `…` stands for fields that do not matter. Faults of our own adapters are fixed and not listed;"
+        " `…` stands for fields that do not matter. Bugs in our own adapters are fixed and not listed;"
         " [values that libraries do not expose](not-exposed.md) are not failures."
     )
     groups: dict[str, list[Finding]] = {harm: [] for harm in (*HARMS, UNRANKED)}

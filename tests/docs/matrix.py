@@ -61,7 +61,7 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     yield "# Matrix: which clients read streamed answers correctly"
     yield (
         f"{len(clients)} clients of {len(apis)} APIs. A cell shows the percentage of cases that a client"
-        " reads correctly in the delivery `as-is`, and below it the number of cases. Of the cases that it"
+        " reads correctly in the `as-is` delivery, and below it the number of cases. Of the cases that it"
         " reads correctly, **cut** is the percentage that it also reports correctly when the stream is cut,"
         " reset or ended by an error, and **framed** is the percentage that it also reads correctly when the"
         " same stream arrives in other ways: in one piece, byte by byte, or with comments."

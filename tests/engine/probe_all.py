@@ -29,10 +29,10 @@ DEVIATIONS = Path(__file__).parent / "deviations.json"
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 HEAD = """# What engines and gateways send
 
-`conform probe` asked these servers its standard questions, with a model of 135 million parameters, and
-compared each stream with the documentation of the API's provider. Each row is a failed check: a documented
-field or order that clients may rely on, and that this server does not provide. A small model answers some
-questions badly, so failures of `answer` checks may be the model's fault.
+`conform probe` asked these servers its standard questions, with a 135-million-parameter model, and
+compared each stream with the API provider's documentation. Each row is a failed check: a documented field or
+order that clients may rely on but that this server does not provide. A small model answers some questions
+badly, so failures of `answer` checks may be the model's fault.
 
 Their streams are in `cassettes/`, recorded with `python -m tests.engine.record_all --server NAME`; this page
 is written by `python -m tests.engine.probe_all`.

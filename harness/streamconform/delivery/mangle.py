@@ -68,7 +68,7 @@ def _add_unknown_fields(body: bytes, api: str) -> bytes:
 
 
 def _add_padding(body: bytes, api: str) -> bytes:
-    """Return `body` with white space between the tokens of every payload."""
+    """Return `body` with whitespace between the tokens of every payload."""
     return _replace_payloads(body, api, lambda text: json_text.pad(text, b" \t"))
 
 

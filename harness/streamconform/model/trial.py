@@ -54,7 +54,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("unknown-field", "must", "an unknown field in every payload"),
         Delivery("bom", "should", "a byte order mark before the first line", SSE),
         Delivery("no-space", "should", "no space after the colon of a field", SSE),
-        Delivery("padding", "should", "white space between the tokens of every payload"),
+        Delivery("padding", "should", "whitespace between the tokens of every payload"),
         Delivery("key-order", "should", "the keys of every object in reverse order"),
         Delivery("multiline-data", "should", "payloads split over several data lines", SSE),
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
