@@ -287,7 +287,7 @@ MISTAKES = [
         "    value = {None: answer, 'anthropic-messages': answer}[message.get('api')](message)\n"
         "    if value: write(value)",
         "unknown-api",
-        'answer `"skipped": {"reason": …}`',
+        'answer with `"skipped": {"reason": …}`',
     ),
     Mistake(
         "mixes-runs",

@@ -70,7 +70,7 @@ def test_payloads_get_the_framing_of_their_api_back():
     made = cassette(lines + "\n\n", "stripped.jsonl")
     assert made.body == BODY
     assert made.suffix == "sse"
-    assert "; framing of" in made.provenance.recipe
+    assert " framing restored" in made.provenance.recipe
 
 
 @pytest.mark.parametrize(

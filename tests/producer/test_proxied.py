@@ -141,7 +141,7 @@ def test_a_proxy_without_http_is_reported(judge_case):
     with serve_bytes(b"SSH-2.0-OpenSSH_9.6\r\n") as url:
         result = judge_case(url, "text/plain-text")
     assert result.verdict == "faulted"
-    assert "gave no HTTP answer" in (result.reason or "")
+    assert "sent no HTTP answer" in (result.reason or "")
 
 
 def test_a_silent_proxy_is_a_hang(judge_case):

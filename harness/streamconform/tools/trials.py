@@ -21,7 +21,7 @@ SETTINGS: Final = Settings(workers=1, timeout=60.0)
 def choose_trial(
     catalog: Catalog, cases: Iterable[str], patterns: Sequence[str], delivery: str = ""
 ) -> AnyTrial | None:
-    """Return a trial of the first case in `cases` that matches one of `patterns`, or None if there is none.
+    """Return a trial of the first case in `cases` that has one matching any of `patterns`, or None.
 
     The unchanged delivery is preferred; `delivery` requests a trial by name.
     """
@@ -43,15 +43,15 @@ def choose_trial(
 
 
 def may_match(pattern: str, case_id: str) -> bool:
-    """Return whether `pattern` may match a trial of a case."""
+    """Return whether `pattern` can match a trial of the case `case_id`."""
     return matches(pattern.partition("@")[0], case_id)
 
 
 async def run_trials(connection: Connection, trials: Sequence[AnyTrial]) -> Mapping[str, TrialResult]:
-    """Return the result of each trial by its id.
+    """Return each trial's result, keyed by trial id.
 
     Raises:
-        ImplementationError: the program does not start.
+        ImplementationError: the program cannot be started.
     """
     runner = SingleRunner(connection, SETTINGS, Blame(load_snapshots()))
     try:

@@ -25,10 +25,10 @@ class Comparison:
     found: Part
     complete: bool
     minimised: Mapping[Finding, str]
-    """Maps each example to the cassette with its minimised form."""
+    """Maps each example to the cassette that contains its minimised form."""
 
     def name(self, index: int) -> str:
-        """Return the name of an implementation as given on the command line."""
+        """Return an implementation's name as given on the command line."""
         return self.implementations[index].impl
 
     def who(self, cause: Cause) -> str:
@@ -36,7 +36,7 @@ class Comparison:
         return " -> ".join(self.name(index) for index in cause.who)
 
     def list_endings(self) -> Iterator[tuple[str, str, str, tuple[int, ...]]]:
-        """Yield (API, status, stop reason) with the number of such recordings per implementation."""
+        """Yield each (API, status, stop reason), with the number of such recordings per implementation."""
         endings = self.found.endings
         for api, status, reason in sorted({key[:3] for key in endings}):
             counts = (endings.get((api, status, reason, i), 0) for i in range(len(self.implementations)))
@@ -53,7 +53,7 @@ assert SHORT.keys() == ABOUT.keys(), "every finding is counted"
 
 
 def format_summary(comparison: Comparison) -> str:
-    """Return the summary line, with the numbers of recordings, trials and causes."""
+    """Return the summary line, with the number of recordings, trials and causes."""
     found = comparison.found
     counts = Counter(cause.about for cause in found.causes)
     parts = [f"{counts[about]} of {name}" for about, name in SHORT.items() if counts[about]]

@@ -22,7 +22,7 @@ HIDDEN: Final = frozenset(
         *("error.message", "error.status", "arguments_text", "phase"),
     ]
 )
-"""Leaves that an implementation may omit, by the end of their path."""
+"""Leaves that an implementation may omit, identified by the end of their path."""
 
 
 def find_differences(
@@ -44,7 +44,7 @@ def find_differences(
 
 
 def build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Expectation:
-    """Return the expectation that only `outcome` meets; `others` says whether `other` blocks count."""
+    """Return the expectation that only `outcome` meets; `others` is whether blocks of type `other` count."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
         "stop.reason": Literally(outcome.stop.reason),

@@ -18,11 +18,11 @@ from streamconform.tools.compare.part import Part, add_parts
 from streamconform.tools.compare.sample import SampleRequest, merge_samples
 
 MAX_DEATHS: Final = 2
-"""After this number of worker deaths on a partition, the recording that kills the worker is searched for."""
+"""The number of worker deaths on a partition that starts a search for the recording that kills the worker."""
 MAX_DEADLY: Final = 10
-"""The maximum number of recordings that kill their worker before the partition is given up."""
+"""The maximum number of recordings that may kill their worker before the partition is given up."""
 MAX_LOSSES: Final = 20
-"""The maximum number of times that a partition may be lost because the connection was lost."""
+"""The maximum number of times that a partition may be lost with the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def examine_inputs(
 ) -> Part:
     """Return the sum of the results of all `partitions`; the caller gets the sum so far after each one.
 
-    With `resume`, partitions with results stored by an earlier run are not examined again.
+    With `resume`, partitions whose results an earlier run has stored are not examined again.
     """
     found = Part()
     done = 0
@@ -99,7 +99,7 @@ def _run(
 
     If a worker dies, its partition is given to another worker. If that worker dies too, the recordings that
     kill it are searched for, and the partition is examined without them. Raises `WorkerError` if workers
-    still die.
+    still die after that.
     """
     losses: Counter[str] = Counter()
     deaths: Counter[str] = Counter()
@@ -146,10 +146,10 @@ class _Search:
     request: Any
     partition: Partition
     arrived: deque[tuple[Partition, Any]]
-    """Receives the results of other partitions that arrive during the search."""
+    """Collects the results of other partitions that arrive during the search."""
 
     def exclude_deadly(self, death: Death) -> Partition:
-        """Return the partition without the recordings that kill their worker; those get a reason."""
+        """Return the partition without recordings that kill their worker; each is listed with a reason."""
         names = self._ask(work.list_recordings, None, self.partition)
         if isinstance(names, Death):
             # Merely reading the recordings kills the worker, so the partition cannot be examined.
@@ -200,6 +200,6 @@ class _Search:
 
 
 def _halve(names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the halves of `names`, the second one first; no half is empty."""
+    """Return the two halves of `names`, the second one first; an empty half is omitted."""
     middle = len(names) // 2
     return [part for part in (names[middle:], names[:middle]) if part]

@@ -34,7 +34,7 @@ class Stopped(Exception):
 
 
 class Examiner:
-    """The started implementations of a job."""
+    """A job's running implementations."""
 
     def __init__(self, job: Job) -> None:
         """Store `job` without starting anything."""
@@ -224,7 +224,7 @@ class _Running:
     tally: Tally
 
     async def restart(self, seconds: float) -> None:
-        """Start a new program if the last one ended. Raises `ImplementationError`."""
+        """Start a new program if the last one has exited. Raises `ImplementationError`."""
         if self.program.dead:
             await self.program.stop()
             self.program = Program(self.plan.connection)

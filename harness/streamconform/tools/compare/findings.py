@@ -32,9 +32,9 @@ ABOUT: Final[Mapping[About, str]] = {
 DELIVERY_ORDER: Final = {name: number for number, name in enumerate(DELIVERIES)}
 NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 MAX_KIND: Final = 80
-"""The maximum length of the reason for a missing answer, which is text from the adapter."""
+"""The maximum length of the adapter's own text in the reason for a missing answer."""
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
-"""Matches the error types that may be shown: identifiers, rather than sentences from a recording."""
+"""Matches error types that may be shown: identifiers, as opposed to sentences from a recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Finding:
 
     about: About
     who: tuple[int, ...]
-    """The positions of the implementations; if there are two, the second differs from the first."""
+    """The implementations' positions; if there are two, the second differs from the first."""
     what: str
     """The headline, without recorded text; findings with the same headline have the same cause."""
     harm: str | None
@@ -64,7 +64,7 @@ class Answers:
     claims: Claims
     results: tuple[TrialResult, ...]
     outcomes: Mapping[str, Outcome]
-    """Outcomes by delivery, in the order of `DELIVERIES`; only those in the normal form."""
+    """Outcomes keyed by delivery, in the order of `DELIVERIES`; only those in the normal form."""
     answered: int
     """The number of trials with an answer of any kind."""
     skipped: Counter[str]
@@ -79,8 +79,8 @@ class Answers:
 def find_findings(case: Case, answers: Sequence[Answers], names: Sequence[str]) -> Iterator[Finding]:
     """Yield the findings in the answers to one recording; `names` are the implementations' names.
 
-    Each implementation is compared with the first one, on the first delivery that it answered. Each delivery
-    is compared with the first delivery that the same implementation answered.
+    Each implementation is compared with the first one, by the first delivery that each of the two answered.
+    Each delivery is compared with the first delivery that the same implementation answered.
     """
     yield from _compare_implementations(case, answers, names)
     for index, each in enumerate(answers):

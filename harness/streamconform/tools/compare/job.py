@@ -27,6 +27,6 @@ class Job:
 
     @property
     def digest(self) -> str:
-        """Return a digest, which is equal for runs whose results can be added up."""
+        """Return a digest that is the same for all runs whose results can be added up."""
         fields = asdict(self) | {"apis": sorted(self.apis), "results": None}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

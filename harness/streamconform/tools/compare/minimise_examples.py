@@ -24,7 +24,7 @@ from streamconform.tools.record.importers.exchange import make_slug
 
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
-"""Limits for one example; when a limit is reached, the smallest stream so far is kept."""
+"""The limits for one example; when one is reached, the smallest stream so far is kept."""
 
 
 def list_examples(found: Part) -> frozenset[str]:
@@ -37,8 +37,8 @@ def minimise_examples(
 ) -> Mapping[Finding, str]:
     """Write the smallest streams that still fail to `folder`; return the cassette of each example.
 
-    An example is left out if the implementation reads it as the reference does, or does not read it the same
-    way twice.
+    An example is omitted if the implementation reads it as the reference does, or reads it differently the
+    second time.
     """
     written: dict[Finding, str] = {}
     for cause in found.causes:
@@ -67,7 +67,7 @@ def minimise_examples(
 
 
 def _make_trial(case: Case, delivery: str, seed: int) -> Trial:
-    """Return the trial of an example, with the reference's outcome as the expectation."""
+    """Return an example's trial, with the reference's outcome as the expectation."""
     reading = decode_by_reference(case.cassette, case)
     expect = build_expectation(reading.outcome, OF_STREAMS, others=False)
     # The id becomes a file name, and a recording may have any name.

@@ -69,7 +69,10 @@ class Part:
 
 
 def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, ...]:
-    """Return the causes of `findings`, each with at most `examples`; pass a recording's findings together."""
+    """Return the causes of `findings`, each with at most `examples` examples.
+
+    All of a recording's findings must be passed in one call.
+    """
     groups: dict[tuple[About, tuple[int, ...], str], list[Finding]] = {}
     for each in findings:
         groups.setdefault((each.about, each.who, each.what), []).append(each)
@@ -88,7 +91,7 @@ def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, .
 
 
 def add_parts(parts: Iterable[Part], examples: int) -> Part:
-    """Return the sum of `parts`, which have no recording in common; causes are sorted."""
+    """Return the sum of `parts`, which must have no recording in common; causes are sorted."""
     read: Counter[str] = Counter()
     skipped: Counter[tuple[int, str]] = Counter()
     endings: Counter[tuple[str, str, str, int]] = Counter()
@@ -142,7 +145,7 @@ def to_json(part: Part) -> dict[str, Any]:
 
 
 def from_json(document: Mapping[str, Any]) -> Part:
-    """Return the part with the given `to_json` form. Raises `KeyError`, `TypeError` or `ValueError`."""
+    """Return the part whose `to_json` form is `document`. Raises `KeyError`, `TypeError` or `ValueError`."""
     causes = (
         Cause(**{**each, "who": tuple(each["who"]), "examples": tuple(map(_make_finding, each["examples"]))})
         for each in document["causes"]
@@ -174,7 +177,7 @@ def _add_causes(one: Cause, other: Cause, examples: int) -> Cause:
 
 
 def _select_examples(findings: Iterable[Finding], count: int) -> tuple[Finding, ...]:
-    """Return the first finding of each of the `count` smallest recordings."""
+    """Return the first finding in each of the `count` smallest recordings."""
     chosen: dict[str, Finding] = {}
     for each in sorted(findings, key=_rank):
         chosen.setdefault(each.file, each)

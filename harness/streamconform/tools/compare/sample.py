@@ -1,6 +1,6 @@
 """Choose a sample of recordings, at random or with as many different shapes as possible. Pure.
 
-The choice depends on the recordings alone, not on the order or the division of the inputs.
+The choice depends on the recordings alone, not on the inputs' order or how they are divided.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def take_sample(request: SampleRequest, cases: Iterable[Case]) -> Sample:
 
 
 def merge_samples(request: SampleRequest, samples: Iterable[Sample]) -> Sample:
-    """Return the sample of all recordings, computed from the samples of the partitions.
+    """Return the sample of all recordings, computed from the partitions' samples.
 
     The groups take turns: one recording from each group, then a second from each, until there are enough.
     """

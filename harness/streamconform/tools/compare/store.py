@@ -1,7 +1,7 @@
 """The results folder: one Parquet file per partition, with every finding, and the part as metadata.
 
 A file gets its final name only when it is complete, so its presence shows that the partition is done. A
-partition that two workers examine is written twice under one name, with the same contents.
+partition that two workers examine is written twice under the same name, with the same contents.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from streamconform.tools.compare.sample import Sample, SampleRequest, take_sampl
 from streamconform.tools.compare.store import PartWriter
 
 EXAMINERS: Final[dict[tuple[str, int], Examiner]] = {}
-"""The started implementations of this process, by job and thread; a worker may use several threads."""
+"""The implementations that this process has started, by job and thread; a worker may use several threads."""
 
 
 def examine_partition(job: Job, partition: Partition, stop_file: str | None = None) -> Part:
@@ -43,7 +43,7 @@ def examine_partition(job: Job, partition: Partition, stop_file: str | None = No
 
 
 def sample_partition(request: SampleRequest, partition: Partition, stop_file: str | None = None) -> Sample:
-    """Return the recordings of `partition` that may be in the sample."""
+    """Return the recordings in `partition` that may be in the sample."""
     del stop_file  # reading takes only a moment
     recordings = (each for each in read_partition(partition) if isinstance(each, Case))
     return take_sample(request, recordings)
@@ -52,7 +52,7 @@ def sample_partition(request: SampleRequest, partition: Partition, stop_file: st
 def fetch_recordings(
     names: frozenset[str], partition: Partition, stop_file: str | None = None
 ) -> tuple[Case, ...]:
-    """Return the recordings in `partition` that have one of `names`."""
+    """Return the recordings in `partition` whose name is in `names`."""
     del stop_file
     wanted = read_partition(replace(partition, only=names))
     return tuple(each for each in wanted if isinstance(each, Case))

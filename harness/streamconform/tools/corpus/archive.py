@@ -31,13 +31,13 @@ class Member:
     """A selected file; if it was not read, `data` is None and `why` gives the reason."""
 
     path: PurePosixPath
-    """The path, relative to the archive's own folder."""
+    """The path, relative to the archive's top-level folder."""
     data: bytes | None
     why: str | None = None
 
 
 def compute_digest(path: Path) -> str:
-    """Return the SHA-256 of the file at `path`; raise `SourceError` if it exceeds `MAX_ARCHIVE`."""
+    """Return the SHA-256 of the file at `path`. Raises `SourceError` if it exceeds `MAX_ARCHIVE`."""
     if path.stat().st_size > MAX_ARCHIVE:
         raise _make_error(path, f"larger than {MAX_ARCHIVE} bytes")
     with path.open("rb") as file:
@@ -48,7 +48,7 @@ def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
     """Return the files in the archive whose paths match a glob in `select`, sorted by path.
 
     Links and devices are never followed, and files that are too large are not read. Raises `SourceError`
-    if the file is not an archive, contains a path outside its own folder, or exceeds a limit.
+    if the file is not an archive, contains a path that leads outside it, or exceeds a limit.
     """
     try:
         with gzip.open(path) as file, tarfile.open(fileobj=_LimitedFile(file), mode="r|") as archive:
@@ -60,7 +60,7 @@ def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
 
 
 class _LimitedFile(io.BufferedIOBase):
-    """A decompressed file that raises an error after `MAX_UNPACKED` bytes, to stop decompression bombs."""
+    """A decompressing reader that raises an error after `MAX_UNPACKED` bytes, to stop decompression bombs."""
 
     def __init__(self, file: gzip.GzipFile) -> None:
         self._file, self._left = file, MAX_UNPACKED
@@ -86,16 +86,16 @@ def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str])
         if info.isdir() or not any(fnmatchcase(str(inside), each) for each in select):
             continue
         if not info.isreg() or info.issparse():
-            yield Member(inside, None, "not a plain file (a link, a device or sparse)")
+            yield Member(inside, None, "not a regular file (it is a link, a device or a sparse file)")
             continue
         if info.size > MAX_MEMBER:
             yield Member(inside, None, f"larger than {MAX_MEMBER} bytes")
             continue
         room -= info.size
         if room < 0:
-            raise _make_error(path, f"the files to read are larger than {MAX_SELECTED} bytes")
+            raise _make_error(path, f"the files to read total more than {MAX_SELECTED} bytes")
         file = archive.extractfile(info)
-        assert file is not None, "a plain file has content"
+        assert file is not None, "a regular file has content"
         yield Member(inside, file.read())
 
 

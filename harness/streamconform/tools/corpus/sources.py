@@ -18,10 +18,10 @@ class Source:
     sha256: str
     """The SHA-256 of the archive; an archive with a different digest is not read."""
     backend: str
-    """Its build backend, as in `pyproject.toml`: pip asks that module for metadata, and we replace it."""
+    """Its build backend, from `pyproject.toml`; pip asks that module for metadata, so we replace it."""
     licence: str
     select: tuple[str, ...]
-    """Globs for its cassettes (vcrpy), below the archive's own folder; `*` also matches `/`."""
+    """Globs for its vcrpy cassettes, relative to the archive's top-level folder; `*` also matches `/`."""
     apis: tuple[str, ...]
     """The APIs whose streams were found in it."""
     note: str
@@ -33,10 +33,10 @@ class Source:
         return f"{self.name}-{self.version}"
 
 
-OPENLLMETRY: Final = "OpenLLMetry's tests of its instrumentations, recorded by pytest-recording"
-OPENTELEMETRY: Final = "OpenTelemetry's tests of its instrumentations for model libraries, recorded by vcrpy"
-OPENINFERENCE: Final = "OpenInference's tests of its instrumentations, recorded by pytest-recording"
-LANGCHAIN: Final = "LangChain's tests of its integrations, recorded by vcrpy with a custom serializer"
+OPENLLMETRY: Final = "OpenLLMetry's tests for its instrumentations, recorded by pytest-recording"
+OPENTELEMETRY: Final = "OpenTelemetry's tests for its model-library instrumentations, recorded by vcrpy"
+OPENINFERENCE: Final = "OpenInference's tests for its instrumentations, recorded by pytest-recording"
+LANGCHAIN: Final = "LangChain's tests for its integrations, recorded by vcrpy with a custom serializer"
 
 _ALL: Final = (
     Source(
@@ -114,7 +114,7 @@ _ALL: Final = (
         licence="Apache-2.0",
         select=("tests/cassettes/*.yaml",),
         apis=("bedrock-converse", "bedrock-invoke"),
-        note="OpenTelemetry's tests of its instrumentation for botocore, recorded by vcrpy",
+        note="OpenTelemetry's tests for its botocore instrumentation, recorded by vcrpy",
     ),
     Source(
         name="magentic",
@@ -456,4 +456,4 @@ _ALL: Final = (
 )
 
 SOURCES: Final[Mapping[str, Source]] = {each.name: each for each in _ALL}
-"""Every source by its name, in listing order."""
+"""All sources, keyed by name, in the order in which they are listed."""

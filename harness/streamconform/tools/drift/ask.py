@@ -1,4 +1,4 @@
-"""Ask a live server a probe's questions, and return the streams it answers with."""
+"""Ask a live server a probe's questions, and return the streams that it answers with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamconform.tools.record.scenario_request import RequestSettings, build_r
 
 
 def ask(base_url: str, settings: RequestSettings, timeout: float) -> Iterator[Stream | tuple[str, str]]:
-    """Yield the stream that answers each question, or the question and the reason why there is none.
+    """For each question, yield the stream that answers it, or the question and why there is no stream.
 
     Raises:
         ImplementationError: the server cannot be reached.

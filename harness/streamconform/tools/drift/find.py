@@ -24,14 +24,14 @@ class Stream:
 
     @property
     def date(self) -> str | None:
-        """Return the day of the recording, as YYYY-MM-DD, if it is known."""
+        """Return the date of the recording, as YYYY-MM-DD, if it is known."""
         origin = self.cassette.provenance
         return origin.date if isinstance(origin, Recorded) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """A shape that is new, and the streams that have it."""
+    """A new shape, and the streams that contain it."""
 
     api: str
     shape: Shape
@@ -39,7 +39,7 @@ class Novelty:
     example: str
     """The name of the first stream with this shape."""
     first: str | None
-    """The days of the first and the last stream with this shape, as YYYY-MM-DD, if known."""
+    """The dates of the first and last streams with this shape, as YYYY-MM-DD, if known."""
     last: str | None
 
 
@@ -48,7 +48,7 @@ class Drift:
     """The examined streams and their new shapes; the members of a new event or object are not listed."""
 
     streams: Mapping[str, int]
-    """The number of streams of each API."""
+    """The number of streams per API."""
     novelties: tuple[Novelty, ...]
     """Sorted by API, then by shape."""
     unread: tuple[tuple[str, str], ...] = ()
@@ -60,7 +60,7 @@ def find_drift(
     known: Mapping[str, frozenset[Shape]],
     unread: Iterable[tuple[str, str]] = (),
 ) -> Drift:
-    """Return the shapes of `streams` that are not in `known`, the known shapes of each API."""
+    """Return the shapes in `streams` that are not in `known`, each API's known shapes."""
     counts: Counter[str] = Counter()
     found: dict[tuple[str, Shape], list[Stream]] = {}
     for stream in streams:
@@ -79,7 +79,7 @@ def find_drift(
 
 
 def _name_event(shape: Shape, events: Collection[str]) -> Shape:
-    """Return the shape of the entire new event that contains or follows `shape`; otherwise `shape` itself."""
+    """Return the shape of the entire new event that contains or follows `shape`, or else `shape` itself."""
     if shape.type == ORDER:
         return shape if shape.path in events else Shape(shape.path, "*", NEW_EVENT)
     return shape if shape.event in events else Shape(shape.event, "*", NEW_EVENT)

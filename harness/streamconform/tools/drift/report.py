@@ -49,7 +49,7 @@ def _format_row(novelty: Novelty) -> str:
 
 
 def format_json(drift: Drift) -> str:
-    """Return the full result: `streams` by API, each `new` shape, and the `unread` streams."""
+    """Return the full result: the number of `streams` per API, each `new` shape, and the `unread` streams."""
     document = {
         "drift": 1,
         "streams": dict(sorted(drift.streams.items())),

@@ -1,4 +1,4 @@
-"""Find the finding for a peer's failure in a case, and all the information for its issue."""
+"""Look up the finding behind a peer's failure in a case, and everything needed for its issue."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_issue(
     `run` adds the result of the trial. The peer need not be installed; if it is not, the issue has no result.
 
     Raises:
-        SelectionError: the known failures of `peer` name no such finding, or name several for `case`.
+        SelectionError: `peer`'s known failures name no such finding, or name several for `case`.
     """
     trials = find_findings(peer, catalog, case, slug)
     if len(trials) > 1:
@@ -54,7 +54,7 @@ def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, ru
     """Return the issue about a finding that `trial` shows; `run` adds the result of the trial.
 
     Raises:
-        UsageError: `peer` has no snippet for the API of the trial.
+        UsageError: `peer` has no snippet for the trial's API.
     """
     packages = list_packages(peer)
     package = finding.find_package(peer, packages) or peer.distribution
@@ -115,8 +115,8 @@ def select_checks(
 ) -> tuple[Check, ...]:
     """Return the failed checks of a trial that belong to the finding `slug`.
 
-    A known failure that names a check claims it. One that names none claims the checks that no other
-    finding claims by name.
+    A known failure that names a check claims it. One that names no check claims those that no other finding
+    claims by name.
     """
     claims = [
         (name, pattern)
@@ -134,7 +134,7 @@ def select_checks(
 
 
 def _run_trial(peer: Peer, finding: Finding, trial: AnyTrial) -> TrialResult | None:
-    """Return the result of the trial with the checks that belong to the finding."""
+    """Return the trial's result, reduced to the checks that belong to the finding."""
     if environments.read_environment(environments.get_environments_folder(), peer) is None:
         return None
     try:

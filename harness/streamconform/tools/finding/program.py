@@ -1,4 +1,4 @@
-"""Write the program that shows a finding: a server with the stream, and the library that reads it."""
+"""Write a program that demonstrates a finding: a server that sends the stream, and a client that reads it."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def write_program(peer: Peer, trial: AnyTrial, *, timed: bool = False) -> str:
     """Return the program for a trial, in the language of `peer`; if `timed`, it prints times.
 
     Raises:
-        SelectionError: a program of a few lines cannot reproduce the trial.
-        UsageError: the peer has no snippet for the API of the trial.
+        SelectionError: a short program cannot reproduce the trial.
+        UsageError: the peer has no snippet for the trial's API.
     """
     api = trial.id.partition("/")[0]
     snippet = read_snippet(peer.name, api)
@@ -222,7 +222,7 @@ def _format_pieces(pieces: Sequence[bytes], language: str) -> str:
 
 
 def _describe_tools(request: Any, language: str) -> dict[str, str]:
-    """Return a request's tools in several forms; empty if it declares none that a client runs."""
+    """Return a request's tools in several forms; empty if it declares no tools that a client runs."""
     tools = request_reader.read_tools(request)
     if not tools:
         return {}

@@ -25,7 +25,7 @@ MAX_CHECKS: Final = 8
 FAULT_NOTES: Final[Mapping[str, str]] = {
     "cut-after-frame": "the stream ends after frame {}",
     "cut-inside-json": "the stream ends inside the payload of frame {}",
-    "cut-inside-utf8": "the stream ends inside a character of frame {}",
+    "cut-inside-utf8": "the stream ends inside a character in frame {}",
     "error-frame": "an error follows frame {}, and ends the stream",
 }
 """Descriptions of the faults that a program can reproduce; frames are counted from 0."""
@@ -35,7 +35,7 @@ FENCES: Final = re.compile(r"^`{3,}", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """The information about a finding in one library."""
+    """What an issue says about a finding in one library."""
 
     finding: Finding
     peer: Peer
@@ -87,7 +87,7 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
 
 
 def _describe_delivery(trial: AnyTrial) -> str:
-    """Return a sentence about what the trial changes in the case's stream; empty if it changes nothing."""
+    """Return a sentence about the trial's changes to the case's stream; empty if it changes nothing."""
     name, _, frame = (trial.delivery or AS_IS).partition(".")
     if name in FAULT_NOTES:
         return f" Here, {FAULT_NOTES[name].format(frame)}."
@@ -95,7 +95,7 @@ def _describe_delivery(trial: AnyTrial) -> str:
 
 
 def _describe_expected_request(issue: Issue) -> Iterator[str]:
-    """Yield the expected part of the request; only the fields that differ, if those are known."""
+    """Yield the expected part of the request, limited to the fields that differ if those are known."""
     expect = _find_request_expectation(issue.trial)
     if expect is None:
         return
@@ -109,7 +109,7 @@ def _describe_expected_request(issue: Issue) -> Iterator[str]:
     }
     if fields:
         text = json.dumps(fields, indent=1, ensure_ascii=False)
-        yield "The request contains at least the following, or an equivalent spelling of it:"
+        yield "The request must contain at least the following, or an equivalent form of it:"
         yield _fence("json", text)
     if expect.must_not:
         yield f"It does not contain {', '.join(f'`{path}`' for path in expect.must_not)}."

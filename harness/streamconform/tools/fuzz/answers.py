@@ -1,8 +1,8 @@
 """Strategies for legal answers, and for how a server streams them in pieces.
 
 Only answers that a provider may send are generated: the arguments of complete calls are JSON objects, and
-only the last call of an answer that ended with `length` may be cut. A client that reads an answer differently
-is therefore wrong.
+only the last call of an answer that ended with `length` may be truncated. A client that reads an answer
+differently is therefore wrong.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _KEYS: Final = ("city", "text", "", "a b", "Größe", "x.y", 'quo"te')
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, and the pieces that stream it, in order."""
+    """An answer, and the pieces in which it is streamed, in order."""
 
     outcome: Outcome
     pieces: tuple[Piece, ...]
@@ -158,7 +158,7 @@ def answers(draw: st.DrawFn, *, model: str, call_name: str) -> Answer:
 
 @st.composite
 def _pieces(draw: st.DrawFn, outcome: Outcome) -> Sequence[Piece]:
-    """Draw the pieces of an answer: texts cut anywhere, and parallel calls in sequence or interleaved."""
+    """Draw an answer's pieces: texts split anywhere, and parallel calls in sequence or interleaved."""
     parts = [[*_stream_block(draw, index, block)] for index, block in enumerate(outcome.content)]
     pieces: list[Piece] = []
     calls = [part for part, block in zip(parts, outcome.content, strict=True) if isinstance(block, ToolCall)]

@@ -34,13 +34,13 @@ from streamconform.tools.record import draft
 TOPIC: Final = "fuzz"
 _DELIVERIES: Final = 2
 """The number of deliveries per answer, in addition to one fault. More answers find more bugs than more
-deliveries.
+deliveries do.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """Makes the trials of one API; the same seed gives the same trials."""
+    """Makes the trials for one API; the same seed gives the same trials."""
 
     api: str
     seed: int
@@ -53,7 +53,7 @@ class Generator:
             yield from self._choose_trials(case)
 
     def _choose_trials(self, case: Case) -> Sequence[Trial]:
-        """Return the trials of a case: a few of its deliveries, and one of its faults."""
+        """Return a case's trials: a few of its deliveries, and one of its faults."""
         choice = random.Random(f"{self.seed}:{case.id}")  # noqa: S311 - a repeatable choice, not a secret
         of_case = partial(expand, (case,), input_mode="http", seed=self.seed)
         whole = [trial for trial in of_case(DELIVERY_SETS["standard"]) if isinstance(trial, Trial)]

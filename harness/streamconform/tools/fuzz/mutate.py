@@ -1,7 +1,7 @@
 """Change recorded streams in ways that no provider documents: frames and JSON values, never the framing.
 
-Two implementations that read such a stream differently need not both be wrong, but one that crashes, hangs or
-reports it as complete should be examined.
+If two implementations read such a stream differently, neither is necessarily wrong, but one that crashes,
+hangs or reports it as complete should be examined.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Install one release of a library into a separate environment, with dependencies as of its release day."""
+"""Install one release of a library into a separate environment, with dependencies as of its release date."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ NPM_INSTALL: Final = ("install", "--ignore-scripts", "--no-audit", "--no-fund", 
 
 @contextmanager
 def install_release(root: Path, peer: Peer, package: Package, version: str, *, keep: bool) -> Iterator[Path]:
-    """Install `peer` with the release `version` of `package`; on exit, remove it unless `keep`.
+    """Install `peer` with the release `version` of `package`; on exit, remove it unless `keep` is set.
 
-    Other distributions are not pinned: the newest releases as of that day are installed, or simply the newest
-    if the index does not report release days.
+    Other distributions are not pinned: the newest releases as of that date are installed, or simply the
+    newest if the index does not report release dates.
 
     Raises:
         ImplementationError: it cannot be installed.
@@ -53,14 +53,14 @@ def install_release(root: Path, peer: Peer, package: Package, version: str, *, k
 
 
 def build_command(root: Path, peer: Peer, folder: Path) -> tuple[str, ...]:
-    """Return the command that runs the adapter of `peer` in an environment made by `install_release`."""
+    """Return the command that runs `peer`'s adapter in an environment made by `install_release`."""
     if peer.language == "javascript":
         return node_package.build_command(node_runtime.install_runtime(root), folder, peer)
     return environments.build_python_command(_find_python(folder), peer)
 
 
 def _list_requirements(peer: Peer, package: Package, version: str) -> Iterator[str]:
-    """Yield the requirements of `peer`, with `package` pinned to `version` and the others unpinned."""
+    """Yield `peer`'s requirements, with `package` pinned to `version` and the others unpinned."""
     exactly = "@" if peer.language == "javascript" else "=="
     for requirement in peer.requirements:
         match = NAME_AND_VERSION.match(requirement)

@@ -1,4 +1,4 @@
-"""Run one trial per finding with a release, and compare its failure with that of the pinned release."""
+"""Run one trial per finding against a release, and compare each failure with the pinned release's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streamconform.tools import trials
 from streamconform.tools.history.search import State
 
 CONTROLS: Final = ("text", "tool")
-"""Parts of topic names; for each part, the first case that the pinned release passes serves as a control."""
+"""Parts of topic names; for each one, the first case that the pinned release passes serves as a control."""
 MAX_CONTROLS_TRIED: Final = 6
 
 
@@ -39,12 +39,12 @@ class Target:
 
     @property
     def api(self) -> str:
-        """Return the API of the trial."""
+        """Return the trial's API."""
         return self.trial.id.partition("/")[0]
 
 
 def choose_trial(catalog: Catalog, finding: Finding, patterns: Sequence[str]) -> AnyTrial | None:
-    """Return a trial that matches one of `patterns`, preferably in a case that the finding names."""
+    """Return a trial that matches one of `patterns`, preferably from a case that the finding names."""
     named = [case for case in finding.cases if case in catalog.ids]
     others = [
         id_
@@ -55,7 +55,7 @@ def choose_trial(catalog: Catalog, finding: Finding, patterns: Sequence[str]) ->
 
 
 def list_controls(catalog: Catalog, api: str) -> tuple[tuple[AnyTrial, ...], ...]:
-    """Return, for each control of an API, the candidate trials; the first one that passes is used."""
+    """For each of an API's controls, return the candidate trials; the first one that passes is used."""
     topics = [id_ for id_ in catalog.ids if id_.startswith(f"{api}/") and "request" not in id_]
     groups = [[id_ for id_ in topics if word in id_.split("/")[1]][:MAX_CONTROLS_TRIED] for word in CONTROLS]
     return tuple(tuple(_make_trials(catalog, group)) for group in groups if group)

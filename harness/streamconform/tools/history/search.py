@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 State = Literal["present", "absent", "unclear"]
-"""Whether a release has a finding; `unclear` if it cannot be installed, or the adapter cannot use it."""
+"""Whether a release has the bug; `unclear` if it cannot be installed or the adapter cannot use it."""
 States = Sequence[State | None]
-"""One state per release, in the order of versions; None for a release that was not tested."""
+"""One state per release, in version order; None for a release that was not tested."""
 
 MAX_UNCLEAR: Final = 4
 """The number of unclear releases at a boundary after which the search gives up."""

@@ -29,7 +29,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits on testing; it stops at the first limit that it reaches, even if untested releases remain."""
+    """Limits on testing, which stops as soon as one is reached, even if untested releases remain."""
 
     releases: int
     """The maximum number of installations."""
@@ -80,7 +80,7 @@ class Tracer:
         return count
 
     def list_releases(self) -> tuple[str, ...]:
-        """Return the releases on the index, and the pinned one."""
+        """Return the releases listed by the index, and the pinned one."""
         pinned = list_packages(self.peer)[self.package.name]
         return tuple(sorted({*list_releases(self.package), pinned}, key=get_sort_key))
 
@@ -157,7 +157,7 @@ class Tracer:
         return state if works or state == "absent" else "unclear"
 
     def _list_candidates(self) -> list[AnyTrial]:
-        """Return the targets' trials, and the trials that may become controls."""
+        """Return the targets' trials, and the trials that could serve as controls."""
         groups = [
             group
             for api in dict.fromkeys(target.api for target in self.targets)
@@ -234,9 +234,9 @@ def trace_peer(
 def find_targets(
     peer: Peer, catalog: Catalog, findings: Mapping[str, Finding], patterns: Mapping[str, Sequence[str]]
 ) -> dict[str, list[observe.Target]]:
-    """Return, by library, the findings that are bugs in the peer's libraries, each with its trial.
+    """Return the findings that are bugs in the peer's libraries, grouped by library, each with its trial.
 
-    `patterns` contains the patterns of the peer's known failures by finding.
+    `patterns` maps each finding to the patterns in the peer's known failures.
     """
     targets: dict[str, list[observe.Target]] = {}
     packages = list_packages(peer)

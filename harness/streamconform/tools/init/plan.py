@@ -37,15 +37,15 @@ RAISING: Final[Mapping[Language, str]] = {
 OTHER_FOLDERS: Final = frozenset(
     {"benchmarks", "build", "dist", "docs", "examples", "scripts", "test", "tests", "tools"}
 )
-"""Folders with Python files that are not the project's package."""
+"""Folders that may contain Python files but are not the project's package."""
 PACKAGE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _SECTION: Final = re.compile(r"^@(bytes|http)@\n(.*?)^@end@\n", re.MULTILINE | re.DOTALL)
-"""A part of a template for one input mode."""
+"""A part of a template that applies to one input mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterTarget:
-    """The library to test, and the location for its adapter."""
+    """The library to test, and where its adapter goes."""
 
     name: str
     language: Language
@@ -55,7 +55,7 @@ class AdapterTarget:
     """Path of the adapter in the project."""
     template: str
     extra_files: Mapping[str, str]
-    """Maps paths of files that the adapter needs to their templates."""
+    """Maps the path of each file that the adapter needs to its template."""
     install: tuple[str, ...] = ()
     """The lines of the workflow that install the project."""
     first: str | None = None
@@ -63,13 +63,13 @@ class AdapterTarget:
 
     @property
     def arguments(self) -> str:
-        """The implementation as arguments to `smoke`."""
+        """The arguments that name the implementation in a `smoke` command."""
         return f"-- {self.impl.removeprefix('cmd:')}" if self.impl.startswith("cmd:") else self.impl
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """One file: its path in the project and its text, which is appended to an existing file if `appends`."""
+    """A file: its path in the project, and its text, appended to an existing file if `appends` is set."""
 
     path: str
     text: str
@@ -85,7 +85,7 @@ class Kept:
 
 
 def detect_language(folder: Path) -> Language:
-    """Return the language of the project in `folder`; Python if nothing indicates another one."""
+    """Return the language of the project in `folder`, or Python if nothing indicates another one."""
     manifests: tuple[tuple[Language, str], ...] = (
         ("python", "pyproject.toml"),
         ("python", "setup.py"),
@@ -233,7 +233,7 @@ def _clean_name(name: str) -> str:
 
 
 def _find_packages(folder: Path) -> dict[str, str]:
-    """Return the packages of a project, by name, with their folders."""
+    """Return a project's packages, as a mapping from name to folder."""
     packages: dict[str, str] = {}
     for base in ("", "src/"):
         for path in sorted((folder / base).glob("*/__init__.py")):
@@ -244,7 +244,7 @@ def _find_packages(folder: Path) -> dict[str, str]:
 
 
 def _find_main_package(folder: Path, packages: Mapping[str, str]) -> str | None:
-    """Return the package with the project's name, or else the only package; None in all other cases."""
+    """Return the package with the project's name, or else the only package, or else None."""
     name = _read_project_name(folder)
     module = None if name is None else re.sub(r"[-.]+", "_", name).lower()
     same = next((package for package in packages if package.lower() == module), None)

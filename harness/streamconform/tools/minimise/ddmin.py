@@ -34,7 +34,7 @@ async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) 
 
 
 async def _drop_part(kept: tuple[T, ...], parts: int, holds: Holds[T], least: int) -> tuple[T, ...] | None:
-    """Divide `kept` into `parts` equal parts, and return it without one of them; None if each is needed."""
+    """Divide `kept` into `parts` equal parts; return it without one of them, or None if each is needed."""
     edges = [len(kept) * i // parts for i in range(parts + 1)]
     for start, end in reversed([*pairwise(edges)]):  # the last items are rarely needed
         rest = kept[:start] + kept[end:]

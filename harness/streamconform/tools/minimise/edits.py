@@ -1,4 +1,4 @@
-"""Drop members from JSON text or replace values; all other bytes stay the same. Pure."""
+"""Drop members or replace values in JSON text; all other bytes stay the same. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHARACTER: Final = re.compile(
 
 @lru_cache(maxsize=1024)
 def find_nodes(text: bytes) -> Mapping[Path, Node]:
-    """Return every value below the root by path, in order; empty if `text` is not an object or array.
+    """Return every value below the root, keyed by path, in order; empty if `text` is not an object or array.
 
     If several members have the same name, only the last is included.
     """
@@ -45,7 +45,7 @@ def edit_members(text: bytes, changes: Mapping[Path, bytes | None]) -> bytes:
 
 
 def split_characters(text: bytes, node: Node) -> tuple[bytes, ...]:
-    """Return the source of each character of the string `node`."""
+    """Return the source of each character in the string `node`."""
     return tuple(CHARACTER.findall(text, node.start + 1, node.end - 1))
 
 
@@ -66,7 +66,7 @@ def read_string(text: bytes, node: Node) -> str:
 
 
 def write_string(value: str, like: bytes) -> bytes:
-    """Return `value` as a JSON string, escaped like the string `like`."""
+    """Return `value` as a JSON string, escaped in the same way as the string `like`."""
     try:
         return json.dumps(value, ensure_ascii=like.isascii()).encode()
     except UnicodeEncodeError:  # only an escape can represent half a surrogate pair

@@ -68,7 +68,7 @@ def decode_by_reference(cassette: Cassette, case: Case) -> ReferenceReading:
 
 
 def build_expectation(reading: ReferenceReading, body: bytes, case: Case, path: str) -> dict[str, Any]:
-    """Return the `expect` of a spec: a draft's fields, and every other field that `case` checks.
+    """Return a spec's `expect`: a draft's fields, and every other field that `case` checks.
 
     `path` is the failing check; its field is added to blocks if a draft leaves it out.
     """
@@ -101,5 +101,5 @@ def _add_block_field(entries: list[Mapping[str, Any]], outcome: Outcome, type_: 
 
 
 def _convert_to_plain(value: Any) -> Any:
-    """Return money as text, as specs write it."""
+    """Return an amount of money as text, the way specs write it."""
     return value if isinstance(value, int | str | bool) or value is None else str(value)

@@ -14,7 +14,7 @@ from streamconform.model.verdict import Check
 
 WORST_FIRST: Final = ("fail", "warn", "may")
 ENUMERATED: Final = ("status", "stop.reason", "stop.raw", "error.type")
-"""Fields with few possible values; each wrong value is a separate failure."""
+"""Fields with few possible values; each wrong value counts as a separate failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Check streams against their API's grammar: which rules they violate, which members they need. Pure.
+"""Check streams against their API's grammar: which rules they violate, and which members they need. Pure.
 
 A reduced stream must not violate a rule that the original follows, because a failure on an invalid stream
 proves nothing. The grammars belong to the reference, which tools may import.
@@ -18,7 +18,7 @@ from streamconform.apis import APIS
 def find_broken_rules(api: str, body: bytes, request: Mapping[str, Any]) -> frozenset[str]:
     """Return the rules that `body`, the answer to `request`, violates; empty for a valid stream.
 
-    Rules are listed without frame numbers, which change while a stream gets smaller.
+    Rules are listed without frame numbers, which change as a stream gets smaller.
     """
     return frozenset(deviation.rule for deviation in GRAMMARS[api].of_body([body], request))
 

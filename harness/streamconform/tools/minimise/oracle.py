@@ -30,7 +30,7 @@ MAX_BODY = 4 * 1024 * 1024
 """The maximum size of a body to minimise; hundreds of candidates are nearly as large as the body."""
 
 MAX_CACHED: Final = 32 * 1024 * 1024
-"""After candidates of this total size, the caches of parsed payloads are cleared."""
+"""Whenever candidates have reached this total size, the caches of parsed payloads are cleared."""
 
 
 class BudgetSpent(Exception):

@@ -1,4 +1,4 @@
-"""The passes that reduce a stream: frames, then members of payloads, then strings."""
+"""The passes that reduce a stream: first frames, then payload members, then strings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reducer:
         return self.best.stream
 
     async def accepts(self, base: SplitStream, stream: SplitStream) -> bool:
-        """Return whether `stream`, derived from `base`, fails too; the smallest one becomes the best."""
+        """Return whether `stream`, derived from `base`, also fails; keep it if it is the smallest so far."""
         await asyncio.sleep(0)  # lets Ctrl-C interrupt the search
         after = fix_up(self.oracle.original.case.api, base, stream)
         candidate = self.oracle.make_candidate(after)
@@ -88,7 +88,7 @@ async def _keep_only(reducer: Reducer, base: SplitStream, kept: Sequence[list[in
 
 
 async def _drop_members(reducer: Reducer) -> None:
-    """Drop members of payloads: first the same path in all payloads, then single members."""
+    """Drop payload members: first the same path in all payloads, then single members."""
     kept = list_required_members(reducer.oracle.original.case.api)
     base = reducer.stream
     members = [(i, path) for i, path in base.list_places() if _is_droppable(path, kept)]

@@ -110,7 +110,7 @@ def _describe_chunks(candidate: Candidate) -> str:
     for chunk in chunks[:-1]:
         starts.append(starts[-1] + len(chunk))
     offsets = ", ".join(map(str, starts[1:9])) + (", …" if len(starts) > 9 else "")
-    return f"in {len(chunks)} chunks, cut before byte {offsets}"
+    return f"in {len(chunks)} chunks, split before byte {offsets}"
 
 
 def _iter_sent_lines(candidate: Candidate) -> Iterator[str]:

@@ -45,7 +45,7 @@ class MinimiseJob:
     trials: tuple[Trial, ...]
     """The trials of one case; the first failing trial is minimised."""
     check: str | None = None
-    """The check that must keep failing, with or without numbers; None means the first one with the worst
+    """The check that must keep failing, with or without indices; None means the first one with the worst
     verdict.
     """
     input: Input | None = None
@@ -70,7 +70,7 @@ class Search:
     reason: str | None = None
     """The reason for that run's verdict, if there are no checks."""
     finished: bool = False
-    """Whether every pass is exhausted; false if the budget was spent or the search was interrupted."""
+    """Whether every pass has been exhausted; false if the budget was spent or the search was interrupted."""
 
     @property
     def best(self) -> Candidate | None:
@@ -164,7 +164,7 @@ class Search:
         return candidate
 
     async def _choose_simplest_cuts(self, oracle: Oracle) -> None:
-        """Cut the stream into chunks in the simplest way that still makes it fail."""
+        """Split the stream into chunks in the simplest way that still makes it fail."""
         assert self.reducer is not None, "the reducer holds the original stream"
         stream = self.reducer.stream
         for cuts in CUT_POLICIES:
@@ -176,18 +176,18 @@ class Search:
 
 
 def judge_reference(candidate: Candidate) -> Judgement:
-    """Return the judgement on the reference's own answer to `candidate`, which must pass."""
+    """Judge the reference's own answer to `candidate`, which must pass."""
     claims = Greeting(name="reference").claims(candidate.trial.case.api)
     return judge(candidate.trial, candidate.reading.observation, claims, lambda _: None)
 
 
 def select_reducible(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the trials that a cassette can reproduce, which excludes connection faults."""
+    """Return the trials that a cassette can reproduce, that is, all except connection faults."""
     return tuple(trial for trial in trials if trial.delivery.partition(".")[0] not in FAULTS_OVER_HTTP)
 
 
 def _list_failed_paths(judgement: Judgement) -> list[str]:
-    """Return the paths of failed checks, worst first; the verdict if there are no checks."""
+    """Return the paths of failed checks, worst first, or the verdict if there are no checks."""
     return [
         signature.what if check is None else check.path
         for signature, check in collect_signatures(judgement).items()

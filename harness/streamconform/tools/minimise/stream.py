@@ -15,9 +15,9 @@ from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]
 CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("as-is", "whole", "utf8-split", "bytewise", "kept")
-"""Ways to cut chunks, simplest first. `kept` cuts at the original boundaries that still exist; each of the
-others cuts as the delivery of that name does for a body without chunk marks (`as-is` gives one chunk per
-frame).
+"""Ways to split a body into chunks, simplest first. `kept` splits at the original boundaries that still
+exist; each of the others splits like the delivery of that name for a body without chunk marks (`as-is` gives
+one chunk per frame).
 """
 
 
@@ -30,7 +30,7 @@ class Piece:
     payload: bytes | None = None
     tail: bytes = b""
     cuts: tuple[int, ...] = ()
-    """Offsets in the piece where chunks begin."""
+    """Offsets within the piece at which chunks begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class SplitStream:
         return replace(self, pieces=tuple(pieces))
 
     def list_chunk_offsets(self) -> tuple[int, ...]:
-        """Return the offsets in the body where chunks begin."""
+        """Return the offsets within the body at which chunks begin."""
         offsets: list[int] = []
         start = 0
         for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
@@ -89,7 +89,7 @@ class SplitStream:
         return [(i, path) for i, payload in payloads for path in find_nodes(payload)]
 
     def with_changes(self, changes: Mapping[int, Mapping[Path, bytes | None]]) -> SplitStream:
-        """Return the stream with some values replaced, or dropped if None, by piece and path."""
+        """Return the stream with values replaced, or dropped if None, by piece index and path."""
         return self.with_payloads(
             {i: edit_members(self.pieces[i].payload or b"", edits) for i, edits in changes.items() if edits}
         )
@@ -115,7 +115,7 @@ class SplitStream:
 
 
 def split_stream(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> SplitStream:
-    """Split `body`, which was delivered as `chunks`, into pieces that join to the same bytes.
+    """Split `body`, which was delivered as `chunks`, into pieces that concatenate to the same bytes.
 
     A document is one piece, with a payload if it is JSON.
     """

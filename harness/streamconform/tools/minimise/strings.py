@@ -58,7 +58,7 @@ class ArgumentsSlot:
 
 
 def find_call_arguments(stream: SplitStream) -> tuple[ArgumentsSlot, ...]:
-    """Return the arguments of the calls in `stream`, each value once, longest first."""
+    """Return the arguments of the calls in `stream`, without duplicates, longest first."""
     objects: dict[bytes, list[Place]] = {}
     groups: dict[object, list[Place]] = {}
     for i, payload, path, start, end in _iter_values(stream):
@@ -80,7 +80,7 @@ def find_call_arguments(stream: SplitStream) -> tuple[ArgumentsSlot, ...]:
 
 
 def find_free_texts(stream: SplitStream) -> tuple[bytes, ...]:
-    """Return the source of each free text of more than one character, once, longest first."""
+    """Return the source of every free text longer than one character, without duplicates, longest first."""
     arguments = {
         place for slot in find_call_arguments(stream) for places in slot.fragments for place in places
     }
@@ -115,9 +115,9 @@ def replace_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> Spl
 
 
 def find_joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the next piece that differs from the piece `first` in only one text, with their joined payload.
+    """Yield the next piece that differs from piece `first` in only one text, with their joined payload.
 
-    It may lack some members of the first piece: the start of a call has a name, but its fragments do not.
+    It may lack some of the first piece's members: the start of a call has a name, but its fragments do not.
     """
     payload = stream.pieces[first].payload
     if payload is None or not (document := read_payload(payload)):

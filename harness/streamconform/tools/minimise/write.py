@@ -40,7 +40,7 @@ class WrittenFiles:
 
 
 def scan_result(search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()) -> Scanned:
-    """Return the cassette and spec of `candidate` in a form that may be printed and written.
+    """Return `candidate`'s cassette and spec in a form that may be printed and written.
 
     `allowed` contains the fields, and the fingerprints of possible secrets, that the scan ignores.
 
@@ -66,7 +66,7 @@ def scan_result(search: Search, candidate: Candidate, command: str, allowed: Col
 def write_result(
     folder: Path, search: Search, candidate: Candidate, command: str, allowed: Collection[str] = ()
 ) -> WrittenFiles:
-    """Write the cassette and spec of `candidate` to `folder`, replacing the files of an earlier search.
+    """Write `candidate`'s cassette and spec to `folder`, replacing files from an earlier search.
 
     Raises the errors of `scan_result` before anything is written.
     """
@@ -123,7 +123,7 @@ def _format_spec(candidate: Candidate, cassette: Cassette, command: str, what: s
 
 
 def _make_cassette(candidate: Candidate, name: str, command: str) -> Cassette:
-    """Return the cassette of `candidate`, without chunk marks if one chunk per frame is enough to fail."""
+    """Return `candidate`'s cassette, without chunk marks if one chunk per frame is enough to fail."""
     original = candidate.trial.case.cassette
     chunks = candidate.trial.chunks
     marks: list[ChunkMark] = []

@@ -26,7 +26,7 @@ class RefusedRequest:
     broken: Literal["json", "messages", "model", "tool", "tool-type", "key"]
     level: Literal["must", "should"] = "must"
     possible: Callable[[Probing], bool] = applies_to_every_api
-    """Whether this mistake is possible in a request of the API."""
+    """Whether a request to the API can contain this mistake."""
 
 
 INVALID: Final = frozenset({400, 422})
@@ -57,4 +57,4 @@ BAD_REQUESTS: Final = (
     ),
     RefusedRequest(name="wrong-key", title="A wrong key", statuses=frozenset({401, 403}), broken="key"),
 )
-"""`wrong-key` is sent only if a key is configured: a server without keys accepts any."""
+"""`wrong-key` is sent only if a key is configured: a server without keys accepts any key."""

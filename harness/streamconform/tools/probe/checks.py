@@ -42,7 +42,7 @@ def check_stream(
 ) -> tuple[list[Check], Json | None]:
     """Return the checks on a streamed answer, and its outcome from the reference decoder.
 
-    An answer with an error status has only the check `http.status`, and no outcome.
+    An answer with an error status gets only the check `http.status`, and has no outcome.
     """
     checks = [_check_success(recording)]
     if not _is_success(recording):
@@ -135,7 +135,7 @@ def quote_body(body: bytes, length: int = 200) -> str:
 
 
 def _check_grammar(grammar: type[Grammar], deviations: Sequence[Deviation]) -> Iterator[Check]:
-    """Yield a check for every rule and every field of the grammar, violated or not."""
+    """Yield a check for every rule and every field in the grammar, whether violated or not."""
     by_rule: dict[str, list[Deviation]] = {}
     for deviation in deviations:
         by_rule.setdefault(deviation.rule, []).append(deviation)
@@ -145,7 +145,7 @@ def _check_grammar(grammar: type[Grammar], deviations: Sequence[Deviation]) -> I
 
 
 def list_rules(grammar: type[Grammar]) -> dict[str, Level]:
-    """Return every rule of a grammar, including the rules of fields, with its level."""
+    """Return every rule in a grammar, including the rules for fields, with its level."""
     all_rules = {**COMMON, **grammar.rules}
     rules: dict[str, Level] = {name: rule.level for name, rule in all_rules.items()}
     for kind, fields in grammar.fields.items():
@@ -171,7 +171,7 @@ def _fail_rule(rule: str, level: Level, deviations: Sequence[Deviation]) -> Chec
 
 
 def format_frame(deviation: Deviation) -> str:
-    """Return the position of a deviation in the body."""
+    """Return a deviation's position in the body."""
     return "end of the body" if deviation.frame is None else f"frame {deviation.frame}"
 
 

@@ -1,4 +1,4 @@
-"""The questions of a probe, with their ids and the paths of their checks."""
+"""A probe's questions, with their ids and the paths of their checks."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class ProbeCase:
 
 
 def list_cases(api: str, patterns: Sequence[str], *, has_key: bool) -> tuple[ProbeCase, ...]:
-    """Return the questions for a server of `api`; if there are `patterns`, only those that match one.
+    """Return the questions for an `api` server; if there are `patterns`, only those that match one.
 
-    `has_key` adds the question with a wrong key. Raises `SelectionError` for a pattern without a match.
+    `has_key` adds the question with a wrong key. Raises `SelectionError` if a pattern matches no question.
     """
     cases = tuple(_iter_cases(api, has_key=has_key))
     for pattern in patterns:
@@ -72,7 +72,7 @@ def _iter_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
 
 
 def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = None) -> CheckedPaths:
-    """Return the paths of a question's checks: those certainly made, given `result`, and those possible."""
+    """Return the paths of a question's checks: those that `result` shows were made, and all possible ones."""
     possible = frozenset(check.path for check in _check_empty_answer(api, case))
     failed = {check.path for check in result.checks if check.verdict == "fail"} if result else set()
     # After these failures there is nothing left to check.
@@ -82,7 +82,7 @@ def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = N
 
 
 def find_unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
-    """Return the indices of the entries that match no check of any question for a server of `api`."""
+    """Return the indices of the entries that match no check of any question for an `api` server."""
     cases = [(case.id, list_checked_paths(api, case).possible) for case in _iter_cases(api, has_key=True)]
     return frozenset(
         index

@@ -1,4 +1,4 @@
-"""Run a probe: send one question after another to a live server, check the answers, write the results."""
+"""Run a probe: send questions to a live server one by one, check the answers, and write the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of an answer; every scenario asks for a short one."""
 MAX_UNANSWERED: Final = 2
-"""The probe stops if this many initial questions get no answer."""
+"""The probe stops if the first questions, up to this many, all go unanswered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +251,6 @@ def _make_info(plan: ProbePlan) -> ImplementationInfo:
 
 
 def _make_observation(recording: RawRecording) -> dict[str, Any]:
-    """Return a failed answer in the form that results use, with a readable body."""
+    """Return a failed answer in the form used in results, with a readable body."""
     body = recording.body[:65536].decode("utf-8", "backslashreplace")
     return {"status": recording.status, "headers": dict(recording.headers), "body": body}

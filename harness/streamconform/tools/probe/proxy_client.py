@@ -1,4 +1,4 @@
-"""The client of a proxy: it sends a trial's prompt and tools in another API, and receives the answer."""
+"""A proxy's client: it sends a trial's prompt and tools in a different API, and receives the answer."""
 
 from __future__ import annotations
 

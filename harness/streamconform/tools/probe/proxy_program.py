@@ -1,6 +1,6 @@
 """`--impl proxy:…`: the program that plays both the client and the upstream of a proxy.
 
-Like every HTTP adapter, it gets the base URL where the server replays a trial. As the client, it sends the
+Like every HTTP adapter, it gets the base URL at which the server replays a trial. As the client, it sends the
 trial's prompt and tools in the API that the proxy offers, decodes the answer with the reference and checks it
 against the grammar. As the upstream, it forwards the proxy's requests to the trial's base URL.
 """
@@ -35,12 +35,12 @@ CAPABILITIES: Final = (
     "events",
     "refusals",
 )
-"""The capabilities that are judged in a proxy; the others depend on its upstream or never pass through it."""
+"""The capabilities that a proxy is judged on; the others depend on its upstream or never pass through it."""
 CONNECT_SECONDS: Final = 3.0
 
 
 class UnreadableProxyError(Exception):
-    """The proxy gave no HTTP answer."""
+    """The proxy sent no HTTP answer."""
 
 
 def make_adapter(address: ProxyAddress, relay: UpstreamRelay) -> Callable[[HttpInput], Iterator[Json]]:
@@ -55,7 +55,7 @@ def make_adapter(address: ProxyAddress, relay: UpstreamRelay) -> Callable[[HttpI
             for chunk in send_request(client, address, request, answer):
                 yield from stream.receive(chunk, answer)
         except NoHttpAnswerError as error:
-            raise UnreadableProxyError(f"{address.url} gave no HTTP answer: {error}") from error
+            raise UnreadableProxyError(f"{address.url} sent no HTTP answer: {error}") from error
         finally:
             relay.upstream = None
         yield from stream.finish(answer, request.body)

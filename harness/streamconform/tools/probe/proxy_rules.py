@@ -25,7 +25,7 @@ from streamconform.tools.probe.proxy_upstream import UpstreamRequest
 from streamconform.wire.framings import MEDIA_TYPES
 
 MAX_PLACES: Final = 3
-"""The maximum number of deviations quoted per broken rule; the others are counted."""
+"""The maximum number of deviations quoted per broken rule; the others are only counted."""
 UPSTREAM_RULES: Final[Mapping[str, Level]] = {
     "upstream.body": "must",
     "upstream.prompt": "must",
@@ -92,11 +92,13 @@ def check_upstream_request(
         names = tuple(name for name, _, _ in request_reader.read_tools(body))
         if names != request.tools:
             sent, received = _format_names(request.tools), _format_names(names)
-            yield _break("upstream.tools", f"the client sent the tools {sent}, the upstream got {received}")
+            yield _break(
+                "upstream.tools", f"the client sent the tools {sent}, but the upstream got {received}"
+            )
 
 
 def _join_texts(value: Any) -> str:
-    """Return all texts in a JSON value, one per line."""
+    """Return all strings in a JSON value, one per line."""
     if isinstance(value, str):
         return value
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()

@@ -1,8 +1,8 @@
 """The upstream of a proxy: a port on this machine that forwards to the replay of the current trial.
 
-A proxy has one upstream address, while each trial has its own base URL. The relay therefore prefixes the path
-of each request with the trial's path, and forwards everything else as it arrives, including half-closes and
-resets, with one write per read.
+A proxy has only one upstream address, but each trial has its own base URL. The relay therefore prefixes the
+path of each request with the trial's path, and forwards everything else as it arrives, including half-closes
+and resets, with one write per read.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _reset(connection: socket.socket) -> None:
 
 
 def _decode_chunked(body: bytes) -> bytes:
-    """Return the data of a possibly truncated body in chunked transfer encoding."""
+    """Decode a body in chunked transfer encoding, which may be truncated."""
     data, rest = b"", body
     while rest:
         size, _, rest = rest.partition(b"\r\n")

@@ -1,4 +1,4 @@
-"""Build the requests of a probe that are not scenarios: bad requests, and token counts."""
+"""Build a probe's requests other than scenarios: bad requests and token counts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def build_bad_request(settings: RequestSettings, bad_request: RefusedRequest) ->
 def build_count_requests(
     settings: RequestSettings, counting: TokenCounting
 ) -> tuple[LiveRequest, LiveRequest]:
-    """Return two requests for token counts, the second with a system prompt and tools."""
+    """Return two token-count requests; the second adds a system prompt and tools."""
     short: dict[str, Any] = {
         "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
         "max_tokens": 16,

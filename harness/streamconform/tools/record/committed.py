@@ -27,13 +27,13 @@ from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
 BEHIND: Final = 200
-"""Up to this number of files, a separate process is not worthwhile."""
+"""For this number of files or fewer, a separate process is not worthwhile."""
 MAX_DIGESTS: Final = 50_000
 """The maximum number of digests to keep; each takes 33 bytes."""
 
 
 def list_files(paths: Sequence[Path], sources: Sources) -> list[Path]:
-    """Return the files that `lint` reads for `paths`, or all of `sources`; a cassette has several files."""
+    """Return the files that `lint` reads for `paths`, or all of `sources`; a cassette is several files."""
     if not paths:
         return [*_list_folder(sources.specs), *_list_folder(sources.cassettes)]
     files: list[Path] = []
@@ -50,9 +50,9 @@ def list_files(paths: Sequence[Path], sources: Sources) -> list[Path]:
 
 
 def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], list[Problem]]:
-    """Begin to scan `files`, and return a function that waits for the problems and returns them in order.
+    """Start scanning `files`, and return a function that waits for the problems and returns them in order.
 
-    A problem is a key, address or account that is found in a file and not `allowed`.
+    A problem is a key, address or account that is found in a file and is not in `allowed`.
     """
     digests = dict(_iter_digests(files))
     known = _read_clean()
@@ -103,7 +103,7 @@ def _scan_files(files: Sequence[Path], allowed: Collection[str]) -> list[Problem
 
 
 def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each readable file, and the digest of its bytes and of everything that affects their parsing."""
+    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing."""
     for path in files:
         with suppress(OSError):  # loading reports it
             digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
@@ -112,7 +112,7 @@ def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def _find_cache() -> Path:
-    """Return the file of digests, whose name depends on the version of the scan."""
+    """Return the path of the digest file, whose name depends on the scan's version."""
     modules = (scanner, decoded_forms, joined, placeholders)
     rules = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
     name = hashlib.blake2b(rules, digest_size=8).hexdigest()

@@ -1,8 +1,8 @@
 r"""Decode text that may be hidden in escapes, percent encoding, base64, hexadecimal or compressed data. Pure.
 
 A key written as `sk\u002dant…`, `sk%2Dant…` or base64 is as readable as plain text, so scans cover every form
-that this module returns. Decoded forms are decoded again, since encodings are nested in practice: the
-arguments of a tool call are JSON in JSON, and data URLs are percent-encoded base64.
+that this module returns. Decoded forms are decoded again, since encodings are nested in practice: a tool
+call's arguments are JSON within JSON, and data URLs are percent-encoded base64.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A text, and the encodings removed to get it, outermost first; none for the text itself."""
+    """A text, and the encodings removed to obtain it, outermost first; empty for the original text."""
 
     data: bytes
     removed: tuple[str, ...] = ()
 
     @property
     def is_binary(self) -> bool:
-        """Return whether the text was found in encoded binary data, most of which is noise."""
+        """Return whether the text was found in encoded binary data; most such text is noise."""
         return any(name in ("base64", "hexadecimal", "compression") for name in self.removed)
 
 
@@ -77,7 +77,7 @@ def iter_forms(data: bytes) -> Iterator[Form]:
 
 
 def _decode_escapes(data: bytes) -> bytes | None:
-    """Return `data` without the escapes of JSON, programming languages and HTML; None if it has none."""
+    """Decode the escapes of JSON, programming languages and HTML in `data`; None if it contains none."""
     if b"\\" not in data and b"&" not in data:
         return None
     decoded, count = _ESCAPE.subn(_read_escape, data)
@@ -103,7 +103,7 @@ def _decode_percent(data: bytes) -> bytes | None:
 
 
 def _decode_base64(data: bytes) -> bytes | None:
-    """Return the printable text in the base64 of `data`, one run per line.
+    """Return the printable text that is encoded as base64 in `data`, one run per line.
 
     A run of characters may begin before the base64 does, so decoding starts at each of its first four
     characters.
@@ -147,7 +147,7 @@ def _decompress(data: bytes) -> bytes | None:
 
 
 def _inflate(data: bytes) -> bytes | None:
-    """Return the beginning of gzip or zlib data, at most `MAX_INFLATED` bytes; None if it is neither."""
+    """Decompress gzip or zlib data, up to `MAX_INFLATED` bytes; None if it is neither."""
     try:
         return zlib.decompressobj(wbits=47).decompress(data, MAX_INFLATED)  # 47: either header
     except zlib.error:

@@ -28,7 +28,7 @@ REMARK: Final = """\
 """
 TITLE_MAX: Final = 160
 DOCUMENTS: Final = "documents-"
-"""The topic prefix of specs for non-streaming answers, since a spec has cases of only one kind."""
+"""The topic prefix of specs for non-streaming answers, since a spec contains only one kind of case."""
 
 
 class DraftRefused(ConformError):
@@ -36,7 +36,7 @@ class DraftRefused(ConformError):
 
 
 def compose_spec(specs: Path, cassette: Cassette, topic: str, title: str) -> str:
-    """Return the spec's validated text with a draft of `cassette` appended; nothing is written."""
+    """Return the spec's validated text with a draft case for `cassette` appended; nothing is written."""
     return add_case(specs, cassette, topic, format_case(cassette, title))
 
 
@@ -75,7 +75,7 @@ def find_spec(specs: Path, cassette: Cassette, topic: str) -> Path:
 
 
 def list_cases(path: Path) -> list[str]:
-    """Return the ids of a spec's cases; none if the file does not exist."""
+    """Return the ids of a spec's cases; empty if the file does not exist."""
     return _read_spec(path)[1]
 
 
@@ -98,7 +98,7 @@ def format_case(cassette: Cassette, title: str) -> str:
 
 
 def decode_cassette(cassette: Cassette) -> Outcome:
-    """Return the reference's outcome for `cassette`; raise `DraftRefused` if it does not support the API."""
+    """Return the reference's outcome for `cassette`. Raises `DraftRefused` if it does not support the API."""
     return decode.decode_outcome(_run_reference(cassette)[-1]["outcome"])
 
 
@@ -126,7 +126,7 @@ def collect_usage_seen(events: Iterable[dict[str, Any]], outcome: Outcome) -> li
 
 
 def build_expect(outcome: Outcome, body: bytes) -> dict[str, Any]:
-    """Return `outcome` as the `expect` of a spec, without null values.
+    """Return `outcome` as a spec's `expect`, without null values.
 
     A tool call id that is not in `body` is left out: the parser generated it, and another parser may
     generate a different one.
@@ -148,7 +148,7 @@ def build_expect(outcome: Outcome, body: bytes) -> dict[str, Any]:
 
 
 def _read_spec(path: Path) -> tuple[str, list[str]]:
-    """Return the text of a spec and the ids of its cases; both empty if the file does not exist."""
+    """Return a spec's text and the ids of its cases; both are empty if the file does not exist."""
     if not path.exists():
         return "", []
     document = reader.read(path)

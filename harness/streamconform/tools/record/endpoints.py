@@ -34,7 +34,7 @@ class Endpoint:
     model: str | None = None
     """The model that is requested by default; a server with one model accepts any name."""
     source: str
-    """A link to the documentation of the address."""
+    """A link to the documentation for the address."""
 
     @property
     def is_local(self) -> bool:
@@ -193,7 +193,7 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
 
 
 def fill_in(text: str, endpoint: Endpoint) -> str:
-    """Return `text` with environment variables filled in; raise `UsageError` if one is missing."""
+    """Return `text` with environment variables filled in. Raises `UsageError` if one is missing."""
 
     def read(match: re.Match[str]) -> str:
         value = os.environ.get(match[1], "")

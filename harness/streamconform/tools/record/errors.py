@@ -5,7 +5,7 @@ Each step of a recording and the errors it raises:
 * parse the address and headers: `BadAddress`, `BadHeader`
 * connect: `CannotConnect`
 * send the request and receive the head: `NoResponse`, on a timeout or a response that is not HTTP
-* receive the body: none; a partial body is kept, and `RawRecording.cut` says why it ends
+* receive the body: none; a partial body is kept, and `RawRecording.cut` says why it is incomplete
 * build the cassette: `UnsuitableExchange`
 """
 
@@ -23,7 +23,7 @@ class RecordError(ConformError):
     advice: ClassVar[str] = ""
 
     def __init__(self, where: str, why: str) -> None:
-        """Store the requested address, without user and password, and the reason."""
+        """Store the reason and the requested address, without its user and password."""
         super().__init__(where, why)
         self.where = where
         self.why = why

@@ -22,7 +22,7 @@ from streamconform.tools.record.providers import RECORDINGS, build_streaming_bod
 from streamconform.tools.record.scan import redact
 
 MAX_EXCERPTED = 100_000
-"""The number of bytes at the beginning of a body from which an excerpt is made."""
+"""The number of bytes at the beginning of a body from which an excerpt is taken."""
 
 
 def get_today() -> str:
@@ -40,14 +40,14 @@ class RecordJob:
     name: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers to send in addition to the API's own. Those not on the allow-list are treated as secrets."""
+    """Headers to send in addition to the API's own. Any not on the allow-list are treated as secret."""
     key: str | None = None
     twin: bool = False
     """Whether to repeat the request with `stream: false` and keep that response too."""
     allow_error: bool = False
     timeout: float = 300.0
     server: str = "unnamed server"
-    """Name and version of the server, for the provenance."""
+    """The server's name and version, for the provenance."""
     note: str | None = None
     names: tuple[str, ...] = ()
     """The names to replace everywhere."""
@@ -63,7 +63,7 @@ class RecordJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The origin of recordings, for their provenance."""
+    """The recordings' origin, for their provenance."""
 
     server: str = "unnamed server"
     """Name and version."""
@@ -84,8 +84,8 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     """Record `job` and return the scrubbed cassette.
 
     Raises:
-        RecordError: the connection failed, the response is not HTTP, not a stream or has a status other
-            than 2xx (unless `allow_error` is set), or the recorder's own limits ended it.
+        RecordError: the connection failed; the response is not HTTP, is not a stream, or has a status other
+        than 2xx (unless `allow_error` is set); or the recorder's own limits ended the exchange.
 
     """
     body = build_streaming_body(job.body, job.model)
@@ -119,10 +119,10 @@ def scrub_exchange(
     names: tuple[str, ...] = (),
     twin: RawRecording | None = None,
 ) -> ScrubbedExchange:
-    """Return the cassette of a recording, with all identifying values replaced.
+    """Return a recording as a cassette, with all identifying values replaced.
 
     Raises:
-        UnsuitableExchange: a cassette cannot represent it.
+        UnsuitableExchange: a cassette cannot represent the recording.
 
     """
     placeholders = _learn_names(body, [part for part in (recording, twin) if part is not None], names)

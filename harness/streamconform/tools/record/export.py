@@ -16,7 +16,7 @@ from streamconform.wire.framings import split
 DEFAULT_HOST: Final = "localhost"
 """The host for an API whose providers all have different addresses."""
 EMPTY_DATE: Final = "1970-01-01T00:00:00.000Z"
-"""The start time of an exchange, which HAR requires; cassettes contain only the day."""
+"""The start time of an exchange, which HAR requires; cassettes contain only the date."""
 
 
 def find_base_url(cassette: Cassette) -> str:
@@ -32,7 +32,7 @@ def export_raw(cassette: Cassette, base_url: str) -> bytes:
 
 
 def export_jsonl(cassette: Cassette, base_url: str) -> bytes:
-    """Return the payloads, one per line. Raises `UsageError` if one is not a line of text."""
+    """Return the payloads, one per line. Raises `UsageError` if one is not a single line of text."""
     del base_url
     framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
     payloads = [frame.payload for frame in split(framed, cassette.body)]
@@ -83,7 +83,7 @@ def export_har(cassette: Cassette, base_url: str) -> bytes:
 
 
 def export_vcr(cassette: Cassette, base_url: str) -> bytes:
-    """Return a vcrpy cassette in YAML with one interaction."""
+    """Return a vcrpy cassette, in YAML, with one interaction."""
     from vcr.serialize import serialize
     from vcr.serializers import yamlserializer
 
@@ -113,7 +113,7 @@ FORMATS: Final[Mapping[str, tuple[Callable[[Cassette, str], bytes], str | None]]
     "har": (export_har, "har"),
     "vcr": (export_vcr, "yaml"),
 }
-"""Each format with its function and file suffix; None stands for the suffix of the cassette's body."""
+"""Each format with its function and file suffix; None stands for the cassette body's suffix."""
 
 
 def _list_headers(headers: Mapping[str, str]) -> list[dict[str, str]]:

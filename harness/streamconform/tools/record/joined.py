@@ -17,7 +17,7 @@ import orjson
 Place = tuple[str | int, ...]
 
 MAX_LEAVES: Final = 2_000_000
-"""The maximum number of strings joined per body; a body of 16 MB with one-character pieces has fewer."""
+"""The maximum number of strings joined per body; even a 16 MB body of one-character pieces has fewer."""
 MAX_DEPTH: Final = 200
 """The maximum nesting depth; deeper values are not joined."""
 SELECTORS: Final = ("index", "output_index", "content_index", "contentBlockIndex", "item_id")
@@ -51,7 +51,7 @@ STRUCTURE: Final = frozenset(
         for name in ("event", "id", "item_id", "kind", "object", "response_id", "role", "status", "type")
     }
 )
-"""The last path component of strings that occur between pieces of content but are not content themselves."""
+"""The last path components of strings that occur between content pieces but are not content themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ END: Final = b" \n\n"
 
 
 def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
-    """Return every way to join the strings in `values`, the parsed payloads of a body in order.
+    """Return every way to join the strings in `values`, a body's parsed payloads in order.
 
     Across all values, it joins the strings at the same path, those at the same path in any block, and all
     strings that change. Within each value, it joins all strings.

@@ -1,4 +1,4 @@
-"""Match a key in every form that a server may echo: verbatim, in another case, escaped, in hex or base64."""
+"""Match a key in every form that a server may echo: verbatim, in a different case, escaped, hex or base64."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from streamconform.tools.record.live import MAX_BYTES, Cut
 
 MAX_HEAD: Final = 64 * 1024
 MAX_REQUEST: Final = 64 * 1024 * 1024
-"""The maximum size of a request's body; requests with images are large."""
+"""The maximum size of a request body; requests with images are large."""
 MAX_CONNECTIONS: Final = 500
 READ_SIZE: Final = 64 * 1024
 HOP_BY_HOP: Final = frozenset({
@@ -39,7 +39,7 @@ RESET: Final = struct.pack("ii", 1, 0)
 
 Headers = list[tuple[bytes, bytes]]
 Sign = Callable[[str, str, Headers, bytes], Headers]
-"""Takes the method, the URL, the headers and the body of a request; returns the headers to send."""
+"""Takes a request's method, URL, headers and body; returns the headers to send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Upstream:
 
     @property
     def prefix(self) -> str:
-        """Return the path that precedes each request's own path."""
+        """Return the path to put in front of each request's own path."""
         return urlsplit(self.url).path
 
 
@@ -80,7 +80,7 @@ class Overheard:
     """One exchange, complete or not. Header names are lower-case."""
 
     number: int
-    """Number of the request, from 1, in the order of arrival."""
+    """The request's number, counted from 1 in order of arrival."""
     method: str
     target: str
     """The path and query of the client's request."""
@@ -157,7 +157,7 @@ class RecordingProxy:
                     if request[0].target.startswith(b"/"):
                         await self._forward(client, *request)
                     else:
-                        await client.answer(400, "the request's target has to be a path")
+                        await client.answer(400, "the request target must be a path")
                     if not client.is_reusable:
                         break
                     client.connection.start_next_cycle()
@@ -165,7 +165,7 @@ class RecordingProxy:
             client.writer.close()
 
     async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
-        """Forward one request and its answer; the exchange is saved in every case."""
+        """Forward one request and its answer; the exchange is always saved."""
         self._count += 1
         exchange = Overheard(
             number=self._count,
@@ -246,7 +246,7 @@ class _Client:
             elif isinstance(event, h11.Data):
                 body += event.data
                 if len(body) > MAX_REQUEST:
-                    await self.answer(413, f"the request's body has more than {MAX_REQUEST:,} bytes")
+                    await self.answer(413, f"the request body is larger than {MAX_REQUEST:,} bytes")
                     return None
             elif isinstance(event, h11.EndOfMessage):
                 assert head is not None, "h11 gives the head first"

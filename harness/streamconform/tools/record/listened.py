@@ -22,7 +22,7 @@ from streamconform.tools.record.live import MAX_BYTES, RawRecording
 from streamconform.tools.record.scan import SecretFinding
 
 Streams = dict[str, str]
-"""The cassette names of streams without a twin, by the key of their request."""
+"""The cassette names of streams without a twin, keyed by request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ def _is_whole(exchange: Overheard) -> bool:
 
 
 def _identify_request(cassette: Cassette) -> str:
-    """Return a key that is equal for a streaming request and the same request without streaming."""
+    """Return a key that is the same for a request with and without streaming."""
     api, request = APIS[cassette.api], cassette.request
     body = api.write_document_body(request.body)
     path = api.endpoints.document_path(request.path)
@@ -166,7 +166,7 @@ def _make_cassette(
 
 
 def _choose_name(cassette: Cassette, settings: ListenSettings) -> str:
-    """Return the first numbered name that is not used by a cassette or a case."""
+    """Return the first numbered name that no cassette or case uses."""
     taken = {path.name.partition(".")[0] for path in (settings.folder / cassette.api).glob("*.*")}
     taken.update(draft.list_cases(draft.find_spec(settings.specs, cassette, settings.topic)))
     number = 1

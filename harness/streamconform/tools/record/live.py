@@ -29,7 +29,7 @@ Cut = Literal["closed", "reset", "timeout", "too_large", "client left"]
 """Why a body is incomplete.
 
 `closed`: before the announced end of the body, the connection ended or its data was no longer HTTP; `reset`:
-the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client that was
+the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client being
 recorded closed its connection.
 """
 
@@ -52,13 +52,13 @@ class RawRecording:
     """One exchange, byte for byte except for known secrets."""
 
     path: str
-    """Path and query as sent; the method is POST."""
+    """The path and query as sent; the method is always POST."""
     request_headers: Mapping[str, str]
-    """Headers on the allow-list, names in lower case."""
+    """Headers on the allow-list, with lower-case names."""
     request_body: bytes
     status: int
     headers: Mapping[str, str]
-    """Headers on the allow-list, names in lower case."""
+    """Headers on the allow-list, with lower-case names."""
     body: bytes
     """The bytes on the wire, without HTTP's transfer encoding."""
     marks: tuple[ChunkMark, ...]
@@ -80,13 +80,13 @@ def record(
 ) -> RawRecording:
     """POST `body` to `base_url` + `path` and return the recorded exchange.
 
-    Blocks until the body ends or a limit is reached: `timeout` seconds in total, `max_bytes` of body.
+    Blocks until the body ends or a limit is reached: `timeout` seconds in total, or a body of `max_bytes`.
     `on_chunk` receives each chunk before secrets are blanked; an exception it raises ends the recording.
     A mapping is sent as compact JSON. Proxy settings in the environment are ignored, and redirects are
     not followed, so that the key reaches only the given host.
 
     Raises:
-        BadAddress: not an http or https address, or a key in the query.
+        BadAddress: the address is not http or https, or the query contains a key.
         BadHeader: a header contains a newline or another character that HTTP forbids.
         CannotConnect: the connection failed.
         NoResponse: no HTTP response head arrived within `timeout`.
@@ -116,7 +116,7 @@ async def record_async(
     max_bytes: int = MAX_BYTES,
     on_chunk: Callable[[bytes], None] | None = None,
 ) -> RawRecording:
-    """Do the same as `record`, inside a running event loop."""
+    """Do the same as `record`, but inside a running event loop."""
     url, where = _parse_address(base_url, path)
     hidden = _check_headers(secret_headers or {}, where)
     sent = {"content-type": "application/json"} | _check_headers(headers, where) | hidden
@@ -236,7 +236,7 @@ async def _receive(request: httpx.Request, tape: _Tape, seconds: float, where: s
 
 
 def _parse_address(base_url: str, path: str) -> tuple[httpx.URL, str]:
-    """Return the request URL and a printable form without user, password and query."""
+    """Return the request URL, and a printable form of it without user, password and query."""
     try:
         url = httpx.URL(base_url.rstrip("/") + path)
     except httpx.InvalidURL as error:
@@ -245,14 +245,14 @@ def _parse_address(base_url: str, path: str) -> tuple[httpx.URL, str]:
     if url.scheme not in {"http", "https"} or not url.host or not path.startswith("/"):
         raise BadAddress(where, "not an http or https address")
     if keys := sorted(scrub.KEY_PARAMETERS & {name.lower() for name in url.params}):
-        raise BadAddress(where, f"the query contains a key, `{keys[0]}`, and the path would be recorded")
+        raise BadAddress(where, f"the query contains a key, `{keys[0]}`, and it would be recorded")
     return url, where
 
 
 def _check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
     """Return the headers with lower-case names, or raise `BadHeader`.
 
-    An HTTP library would quote the value, perhaps a key, in its own error.
+    An HTTP library would quote the value, which may be a key, in its own error.
     """
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable() and value == value.strip()):

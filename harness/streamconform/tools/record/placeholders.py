@@ -1,11 +1,11 @@
-"""Replace values that identify a person or an account, consistently in request and response.
+"""Replace values that identify a person or an account, consistently across request and response.
 
 It replaces e-mail addresses; ids of organisations, projects, workspaces, users, sessions, AWS accounts and
 Azure subscriptions; names of Vertex projects, Azure resources and deployments; keys and signatures in URLs;
 request ids, which let the provider find the account; names of home directories; request fields that describe
 the user; and the names that the caller passes. Message ids, call ids and system fingerprints are kept: they
-identify a response and a build, not a person. Placeholders have the same length as the value, so chunk
-offsets stay valid.
+identify a response and a build, not a person. A placeholder is as long as the value that it replaces, so
+chunk offsets stay valid.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ USER_FIELDS: Final = (
     ("metadata", "user_id"),
     ("metadata", "user"),
 )
-"""Fields of request bodies whose value identifies the user or the session."""
+"""Request body fields whose value identifies the user or the session."""
 
 
 class Placeholders:
@@ -186,7 +186,7 @@ def _is_distinctive(value: bytes) -> bool:
 def _make_placeholder(value: bytes, number: int) -> bytes:
     """Return `value` with letters and digits replaced by `x`, except the last ones, which become `number`.
 
-    A number stays a number: `1` followed by zeros, with `number` as the last digits.
+    A number stays a number: it becomes `1` followed by zeros, with `number` as the last digits.
 
     A known prefix and punctuation are kept. Each byte of a multi-byte character becomes one `x`, so the
     length in bytes does not change.

@@ -21,13 +21,13 @@ class NoPrice(Exception):
 
 
 def estimate(provider: str | None, model: str, body: Mapping[str, Any], max_tokens: int) -> Decimal:
-    """Return the maximum cost of an answer of `max_tokens` tokens, in USD; raise `NoPrice`."""
+    """Return the maximum cost, in USD, of an answer with `max_tokens` tokens. Raises `NoPrice`."""
     tokens = len(json.dumps(body, ensure_ascii=False).encode()) // BYTES_PER_TOKEN + 1
     return calculate(provider, model, Usage(input=tokens, output=max_tokens))
 
 
 def calculate(provider: str | None, model: str, usage: Usage) -> Decimal:
-    """Return the cost of an answer in USD (0 if there is no provider); raise `NoPrice`."""
+    """Return an answer's cost in USD (0 if there is no provider). Raises `NoPrice`."""
     if provider is None:
         return Decimal()
     try:

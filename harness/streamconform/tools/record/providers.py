@@ -13,7 +13,7 @@ Json = dict[str, Any]
 RECORDINGS: Final[Mapping[str, Recording]] = {
     name: api.recording for name, api in APIS.items() if api.recording is not None
 }
-"""The APIs that can be recorded; the others have the model in the path and a separate streaming path."""
+"""The APIs that can be recorded; the others put the model in the path and use another path for streaming."""
 
 HOSTS: Final = frozenset(recording.host for recording in RECORDINGS.values() if recording.host is not None)
 """Public provider hosts, which the provenance may name. Other hosts may be private."""
@@ -28,8 +28,8 @@ CREDENTIALS: Final = frozenset(
         *(api.key.header for api in APIS.values()),
     }
 )
-"""Headers that contain keys. `--header` rejects them, because other users of the machine can read a command
-line.
+"""Headers that contain keys. `--header` rejects them, because other users of the machine can read command
+lines.
 """
 
 

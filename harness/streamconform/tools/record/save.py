@@ -125,7 +125,9 @@ def _check_destination(job: RecordJob, specs: Path, folder: Path, topic: str) ->
         )
     taken = sorted((folder / job.api).glob(f"{job.name}.*"))
     if taken:
-        raise UsageError(f"`{taken[0]}` exists; pass another --name, or delete it first. Nothing was sent")
+        raise UsageError(
+            f"`{taken[0]}` already exists; pass another --name, or delete it first. Nothing was sent"
+        )
     path = specs / job.api / f"{topic}.yaml"
     if not path.exists():
         return

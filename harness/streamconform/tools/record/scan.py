@@ -29,12 +29,12 @@ class SecretKind:
     pattern: str
     """Matches the value."""
     hints: tuple[bytes, ...]
-    """Lower-case texts; every match contains one of them, and searching for them first is 50 times faster."""
+    """Lower-case texts, one of which every match contains; searching for these first is 50 times faster."""
     word: bool = True
     """Whether matches must start at the start of a word or of a joined piece: `task-…` is not a key."""
     personal: bool = False
-    """Whether the value identifies a person and is not a key. Such values are searched for only in unencoded
-    text.
+    """Whether the value identifies a person, rather than being a key. Such values are searched for only in
+    unencoded text.
     """
 
     def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
@@ -121,11 +121,11 @@ class SecretFinding:
     part: str
     """`request body`, `response body`, …"""
     offset: int
-    """Byte offset in the part, or in its decoded or joined form."""
+    """The byte offset in the part, or in its decoded or joined form."""
     looks_like: str
     size: int
     field: str | None
-    """Name of the JSON field whose text contains it."""
+    """The name of the JSON field whose text contains it."""
     fingerprint: str
     """The first 8 digits of its SHA-256."""
     how: str = ""
@@ -191,7 +191,7 @@ def redact(text: str) -> str:
         if not kind.personal:
             data = pattern.sub(partial(_blank_secret, kind), data)
     if any(not kind.personal for form in iter_forms(data) for kind, _ in _find_keys(form)):
-        return "(not shown, since it may hold a secret)"
+        return "(not shown, since it may contain a secret)"
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -281,7 +281,7 @@ def _make_finding(
 
 
 def _is_secret(kind: SecretKind, value: bytes) -> bool:
-    """Return whether a match of `kind` may be secret, which excludes placeholders and example addresses."""
+    """Return whether a match of `kind` may be secret; placeholders and example addresses are not."""
     if _is_placeholder(value) or PLAIN.search(value):
         return False
     if kind.looks_like == "Basic credentials":

@@ -41,12 +41,12 @@ class Unscanned:
     where: str
     """The endpoint or file that the exchange comes from, for messages."""
     secrets: tuple[bytes, ...] = ()
-    """The keys and passwords of the exchange. They are never allowed."""
+    """The keys and passwords in the exchange. They are never allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A cassette and its draft without secrets."""
+    """A cassette and its draft, both free of secrets."""
 
     cassette: Cassette
     text: str
@@ -71,7 +71,7 @@ def scan_for_writing(
     whether they are rejected or only noted.
 
     Raises:
-        SecretsLeft: a secret is left in one of the drafts, so nothing may be written.
+        SecretsLeft: one of the drafts still contains a secret, so nothing may be written.
 
     """
     scanned = []
@@ -120,13 +120,13 @@ def check_known(
     if part is not None:
         raise SecretsLeft(
             where,
-            f"the {part} contains the key or the value of a secret header, and it cannot be replaced "
+            f"the {part} contains the key or the value of a secret header, which cannot be replaced "
             "there. Remove it from the request",
         )
 
 
 def collect_parts(cassette: Cassette) -> dict[str, bytes]:
-    """Return the parts of a cassette that are written to files, by the names used in findings."""
+    """Return the parts of a cassette that are written to files, keyed by the names used in findings."""
     request: Request = cassette.request
     parts = {
         "request path": request.path.encode(),

@@ -26,7 +26,7 @@ from streamconform.tools.record.scrub import extract_secrets
 Mode = Literal["once", "new", "all"]
 """The recording modes: only if the API has no recordings yet, only missing recordings, or everything.
 
-These are like the record modes of vcrpy: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
+They are like vcrpy's record modes: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
 """
 AGAIN = "-again"
 """The name suffix of the second answer to the same request."""
@@ -75,19 +75,19 @@ class RecordedScenario:
 
 @dataclass(frozen=True, slots=True)
 class ShapeChange:
-    """A shape that appeared in the streams of an API, or disappeared from them."""
+    """A shape that appeared in an API's streams, or disappeared from them."""
 
     api: str
     shape: Shape
     is_new: bool
     example: str
-    """The first recording that has or had the shape."""
+    """The first recording that contains, or contained, the shape."""
 
 
 def plan_requests(
     settings: ScenarioSettings, apis: Sequence[str], scenarios: Sequence[Scenario]
 ) -> Iterator[PlannedRequest]:
-    """Yield the requests, API by API, leaving out scenarios that an API cannot express."""
+    """Yield the requests, API by API, omitting scenarios that an API cannot express."""
     for api in apis:
         for scenario in scenarios:
             if scenario.possible(APIS[api].probing):
@@ -170,7 +170,7 @@ def load_recorded(planned: PlannedRequest, settings: ScenarioSettings) -> Casset
 
 
 def compare_shapes(before: Sequence[Cassette], now: Sequence[Cassette]) -> Iterator[ShapeChange]:
-    """Yield the shapes that only one of the two sets of recordings has, API by API."""
+    """Yield the shapes that occur in only one of the two sets of recordings, API by API."""
     for api in dict.fromkeys(cassette.api for cassette in (*before, *now)):
         old, new = (_find_shapes(each for each in side if each.api == api) for side in (before, now))
         for shape in sorted(new.keys() ^ old.keys()):
@@ -179,7 +179,7 @@ def compare_shapes(before: Sequence[Cassette], now: Sequence[Cassette]) -> Itera
 
 
 def _find_shapes(recordings: Iterator[Cassette]) -> dict[Shape, str]:
-    """Map each shape to the first recording that has it."""
+    """Map each shape to the first recording that contains it."""
     found: dict[Shape, str] = {}
     for cassette in recordings:
         for shape in read_shapes(cassette):

@@ -24,7 +24,7 @@ RESPONSE_HEADERS = frozenset({
     "x-request-id",
     "x-should-retry",
 })  # fmt: skip
-"""Response headers to keep: those that a client reads. No date, cookie or host name."""
+"""Response headers to keep: those that a client reads. Dates, cookies and host names are dropped."""
 
 KEY_PARAMETERS: Final = frozenset({
     "access_token", "api-key", "api_key", "apikey", "auth", "authorization", "client_secret", "code",
@@ -37,9 +37,9 @@ KEY_PARAMETERS: Final = frozenset({
 CREDENTIAL_WORDS: Final = (
     "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
 )  # fmt: skip
-"""Words in the names of request headers whose values are secret."""
+"""Words that mark a request header's value as secret when they occur in its name."""
 PUBLIC_HEADERS: Final = frozenset({":authority", "authority", "x-amz-target"})
-"""Headers whose values are public although their names contain one of these words."""
+"""Headers whose values are public even though their names contain one of these words."""
 
 STAND_INS: Final = frozenset({
     "a", "api", "auth", "bearer", "dummy", "example", "fake", "filtered", "foo", "hidden", "key", "mock",
@@ -49,7 +49,7 @@ STAND_INS: Final = frozenset({
 """The words that tools write in place of a key."""
 
 NOT_SECRET: Final = re.compile(r"\bAWS4-HMAC-SHA256\b|\bSignedHeaders=[^,\s]*")
-"""The parts of an AWS signature that describe how it was made, and are not secret."""
+"""The parts of an AWS signature that describe how it was made and are not secret."""
 
 SHORTEST_SECRET = 8
 """The minimum length of a secret, in bytes. Shorter values are placeholders (`none`, `x`) or common words;
@@ -81,7 +81,7 @@ def find_credentials(
     """Return the secrets in an exchange recorded by others; its bodies may repeat them.
 
     Header names are lower-case. Secrets are the values of headers with secret names, cookies that were sent
-    or set, user and password, and query parameters. Stand-ins such as `REDACTED` are not secrets.
+    or set, the user and password, and secret query parameters. Stand-ins such as `REDACTED` are not secrets.
     """
     named = {
         name: value

@@ -21,7 +21,7 @@ def sign_again(method: str, url: str, headers: Headers, body: bytes) -> Headers:
     Only the client's own key is used, so that a client gains no additional access.
 
     Raises:
-        CannotForward: botocore is not installed, or does not find that key.
+        CannotForward: botocore is not installed, or cannot find that key.
 
     """
     fields = {name.lower(): value for name, value in headers}
@@ -44,7 +44,7 @@ def sign_again(method: str, url: str, headers: Headers, body: bytes) -> Headers:
 
 
 def _find_credentials(key: str) -> Any:
-    """Return the credentials of `key`, from the places where AWS tools look for them."""
+    """Return the credentials for `key`, from the places where AWS tools look for them."""
     try:
         from botocore.session import Session
     except ModuleNotFoundError as error:
@@ -56,7 +56,7 @@ def _find_credentials(key: str) -> Any:
     credentials = Session().get_credentials()
     if credentials is None or credentials.access_key != key:
         raise CannotForward(
-            "the client signs its requests for this address, and the key that it uses is not in this "
+            "the client signs its requests for this address, but the key that it uses is not in this "
             "environment; give `conform record` the same AWS variables or profile"
         )
     return credentials.get_frozen_credentials()

@@ -1,7 +1,7 @@
 """Run mutants in forked workers, and judge each distinct answer to a trial once.
 
 Most mutants answer most trials in the same way, because they have one bug each. Judging is pure, so equal
-answers to one trial have equal verdicts. An answer is the line that a program would send in protocol v1.
+answers to the same trial get equal verdicts. An answer is the line that a program would send in protocol v1.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class TimedOut(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Mutants that make the same claims, and the plan of their trials."""
+    """Mutants that make the same claims, and the plan for their trials."""
 
     adapters: Mapping[str, Adapter]
     plan: ImplementationPlan
 
     @property
     def case_ids(self) -> tuple[str, ...]:
-        """Return the case ids of these trials, in the order of results."""
+        """Return the case ids of these trials, in result order."""
         trials = (*self.plan.trials, *(trial for trial, _ in self.plan.skipped))
         return tuple(sorted({trial.case.id for trial in trials}, key=_split_id))
 
@@ -66,9 +66,9 @@ def _split_id(case_id: str) -> list[str]:
 
 
 def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[list[TrialResult]]:
-    """Return each group's results other than passes; in these, `implementation` is an index into `adapters`.
+    """Return each group's results, without passes; their `implementation` is an index into `adapters`.
 
-    A mutant has `seconds` for each trial.
+    Each mutant gets `seconds` per trial.
     """
     tasks = [(index, trials) for index, group in enumerate(groups) for trials in _divide(group.plan.trials)]
     results: list[list[TrialResult]] = [[] for _ in groups]

@@ -1,4 +1,4 @@
-"""The kill matrix: which cases catch which mutant, based on the results of one run. Pure."""
+"""The kill matrix: which cases catch which mutants, based on one run's results. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from streamconform.suite.select import compile_glob
 
 @dataclass(frozen=True, slots=True)
 class MutantResult:
-    """The result of one mutant: the cases that caught it, and unrelated failures."""
+    """One mutant's result: the cases that caught it, and any unrelated failures."""
 
     name: str
     cases: tuple[str, ...]
     unexpected: tuple[str, ...]
     """Ids of failed checks that match none of the mutant's patterns."""
     faulted: int
-    """The number of trials without an answer; a mutant must answer wrongly, not crash."""
+    """The number of trials without an answer; a mutant must give wrong answers, not crash."""
     guarded: bool
     """Whether a case that caught the mutant guards against its bug, if that bug has been reported."""
 
@@ -35,7 +35,7 @@ def make_matrix(
 ) -> tuple[MutantResult, ...]:
     """Return one row per mutant; `mutants` maps names to patterns and bugs, in the order of the run.
 
-    `results` may leave out trials that pass.
+    `results` may omit passing trials.
     """
     rows = []
     by_mutant: dict[int, list[TrialResult]] = defaultdict(list)
@@ -62,7 +62,7 @@ def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tupl
     """Return the `cases` that no mutant fails on an unbroken stream.
 
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
-    every case with faults.
+    every case that has faults.
     """
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
     return tuple(dict.fromkeys(case for case in cases if case not in catching))

@@ -15,7 +15,7 @@ builders that each have one real bug. A mutant must fail, and only because of th
 use `conform run --impl mutant:NAME`.
 """
 MAX_CASES = 3
-"""The maximum number of cases listed per row; the others are counted."""
+"""The maximum number of cases listed per row; the others are only counted."""
 
 
 def format_table(

@@ -1,4 +1,4 @@
-"""Check the answers: they have the normal form, are correct for small streams, and never vary."""
+"""Check the answers: they are in the normal form, correct for small streams, and always the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunAnswer:
 
 
 def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:
-    """Yield every outcome that the adapter returned for a stream; a bare exception implies one."""
+    """Yield every outcome that the adapter returned for a stream; an exception on its own implies one."""
     for record in transcript.steps:
         for id_, result in record.results.items():
             stream, raised = record.streams[id_], parse_raised(result.get("raised"))
@@ -77,7 +77,7 @@ def check_outcome_form(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_content(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield one problem if no stream produced any content, as with an adapter that is still a template."""
+    """Yield one problem if no stream produced any content, as happens if the adapter is still a template."""
     if _has_no_content(transcript):
         yield SmokeProblem(
             "the outcome of every stream is empty; pass the stream to your library, and return its result"
@@ -185,7 +185,7 @@ def _is_whole(answer: RunAnswer) -> bool:
 
 
 def _has_no_content(transcript: Transcript) -> bool:
-    """Return whether all answers to complete streams have no content, and no error that explains why."""
+    """Return whether no answer to a complete stream has content or an error that explains its absence."""
     whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
     return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
 
@@ -196,7 +196,7 @@ def _is_empty(answer: RunAnswer) -> bool:
 
 
 def _describe_error(answer: RunAnswer) -> str:
-    """Return the exception or the error of an answer, or an empty string."""
+    """Return an answer's exception or error, or an empty string."""
     if answer.raised is not None:
         return f"the library raised {format_raised(answer.raised)}"
     error = answer.outcome.get("error") if isinstance(answer.outcome, Mapping) else None
@@ -245,7 +245,7 @@ def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str
 
 
 def _parse_arguments(arguments: Any) -> Any:
-    """Return arguments as a value even if they are still text, because that mistake has its own check."""
+    """Return arguments parsed, even if they are still text, because that mistake has its own check."""
     return _parse_json(arguments) or arguments if isinstance(arguments, str) else arguments
 
 
@@ -262,7 +262,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _describe_difference(first: Any, later: Any) -> str:
-    """Return the path of the first difference between two JSON values, with both values."""
+    """Return the path of the first difference between two JSON values, and the value at that path in each."""
     if isinstance(first, Mapping) and isinstance(later, Mapping):
         key = next(key for key in sorted({*first, *later}) if first.get(key) != later.get(key))
         return f"`{key}` {_describe_difference(first.get(key), later.get(key))}"

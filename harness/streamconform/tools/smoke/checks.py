@@ -12,9 +12,9 @@ from streamconform.tools.smoke.transcript import Transcript
 
 Mark = Literal["ok", "FIX", "skip"]
 MAX_MESSAGES: Final = 8
-"""The maximum number of messages listed per check; the others are counted."""
+"""The maximum number of messages listed per check; the others are only counted."""
 MAX_STEPS: Final = 3
-"""The maximum number of steps named per message; the others are counted."""
+"""The maximum number of steps named per message; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
     ),
     "content": SmokeCheck("returns content", answers.check_content, answers.skip_without_whole_streams),
     "reading": SmokeCheck(
-        "reads a text answer, a tool call and a cut stream",
+        "reads a text answer, a tool call and a truncated stream",
         answers.check_reading,
         answers.skip_without_content,
     ),
@@ -68,7 +68,9 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
         "events are in the normal form", answers.check_event_form, answers.skip_without_events
     ),
     "event-order": SmokeCheck(
-        "events agree with each other and the outcome", answers.check_event_order, answers.skip_without_events
+        "events agree with each other and with the outcome",
+        answers.check_event_order,
+        answers.skip_without_events,
     ),
     "determinism": SmokeCheck(
         "the same run gives the same outcome", answers.check_determinism, protocol.skip_without_step(" again")

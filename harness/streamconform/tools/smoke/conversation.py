@@ -1,4 +1,4 @@
-"""Hold a conversation with an adapter: start and greet the program, send each step, stop it."""
+"""Hold a conversation with an adapter: start and greet the program, send each step, and stop it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ MAX_STARTS: Final = 3
 DRAIN_SECONDS: Final = 0.3
 """How long stdout is read after the program has exited."""
 STOP_SECONDS: Final = 6.0
-"""How long to wait for the exit: large libraries need more than a second on a busy machine."""
+"""How long to wait for the program to exit; large libraries need more than a second on a busy machine."""
 UNKNOWN_API: Final = "telegraph"
 UNKNOWN_NAME: Final = "future"
-"""A field and an op that exist in no version of the protocol."""
+"""The name of a field and an op that do not exist in any version of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

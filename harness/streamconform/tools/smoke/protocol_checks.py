@@ -1,4 +1,4 @@
-"""Check the adapter's protocol behavior: greeting, claims, stdout, timely answers, unknown messages, exit."""
+"""Check how the adapter uses the protocol: greeting, claims, stdout, timeliness, unknown messages, exit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamconform.tools.smoke.schema_messages import find_closest, find_mismatc
 from streamconform.tools.smoke.transcript import Message, StepRecord, Transcript, filter_texts, find_input
 
 MAX_TEXT: Final = 500
-"""The number of characters of the adapter's own text that a message quotes."""
+"""The maximum number of characters that a message quotes from the adapter's own text."""
 TRACEBACK_LINES: Final = 6
 STEPS_WITH_OWN_CHECK: Final = frozenset({"unknown op", "unknown api"})
 VALID_PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "events": None}
@@ -55,7 +55,7 @@ def skip_without_answers(transcript: Transcript) -> str | None:
 
 
 def skip_without_http(transcript: Transcript) -> str | None:
-    """Return the reason to skip a check of HTTP requests, or None."""
+    """Return the reason to skip a check that needs HTTP requests, or None."""
     over_http = find_input(transcript.hello) == "http"
     return skip_without_runs(transcript) or (None if over_http else "the adapter does not use HTTP")
 
@@ -91,7 +91,7 @@ def check_greeting(transcript: Transcript) -> Iterator[SmokeProblem]:
     for message in find_mismatches("protocol.v1", rest, "hello", "hello"):
         yield SmokeProblem(message)
     if hello.get("protocol") != VERSION:
-        yield SmokeProblem(f"answer with `protocol` {VERSION}; adapters of another version get no runs")
+        yield SmokeProblem(f"answer with `protocol` {VERSION}; adapters with another version get no runs")
 
 
 def check_apis(transcript: Transcript) -> Iterator[SmokeProblem]:
@@ -101,7 +101,7 @@ def check_apis(transcript: Transcript) -> Iterator[SmokeProblem]:
         yield SmokeProblem('hello.apis is not a list of names, such as ["anthropic-messages"]')
     if names == []:
         yield SmokeProblem(
-            "hello.apis is empty, so the adapter gets no runs; list the APIs it reads, or leave `apis` out"
+            "hello.apis is empty, so the adapter gets no runs; list the APIs it reads, or omit `apis`"
         )
     for name in filter_texts(names):
         if name not in APIS:
@@ -127,7 +127,7 @@ def check_capabilities(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield every line on stdout that is not a message, or whose id belongs to no run."""
+    """Yield every line on stdout that is not a message, or whose id does not belong to any run."""
     run_ids = _list_run_ids(transcript)
     for step, message in _iter_lines(transcript):
         fields, error = message.parsed
@@ -150,7 +150,7 @@ def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_answers(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield runs without an answer, runs with two answers, and early exits of the program."""
+    """Yield runs without an answer, runs with more than one, and premature exits of the program."""
     for record in transcript.steps:
         if record.step in STEPS_WITH_OWN_CHECK:
             continue
@@ -221,7 +221,7 @@ def check_unknown_api(transcript: Transcript) -> Iterator[SmokeProblem]:
     for record in _filter_steps(transcript, "unknown api"):
         if record.exit is not None or record.timed_out:
             yield SmokeProblem(
-                'stopped answering after a run for an unknown API; answer `"skipped": {"reason": …}`'
+                'stopped answering after a run for an unknown API; answer with `"skipped": {"reason": …}`'
             )
 
 
@@ -243,7 +243,7 @@ def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid outcome and valid events for a message; the real ones have separate checks."""
+    """Return valid content for a message, because its real outcome and events have their own checks."""
     if fields.get("op") == "event":
         return {"event": {"type": "usage"}} if "event" in fields else {}
     return {key: value for key, value in VALID_PAYLOAD.items() if key in fields}

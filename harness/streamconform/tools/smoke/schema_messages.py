@@ -12,7 +12,7 @@ from typing import Any, Final
 from streamconform.schemas import find_problems
 
 MAX_VALUE: Final = 80
-"""The number of characters of a value that a message quotes."""
+"""The maximum number of characters of a value that a message quotes."""
 ALIASES: Final[Mapping[str, str]] = {
     "completed": "complete",
     "done": "complete",
@@ -45,10 +45,10 @@ ALIASES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Advice for a wrong value at certain paths."""
+    """Advice on a wrong value at certain paths."""
 
     path_pattern: str
-    """A regular expression, searched in the path."""
+    """A regular expression to search for in the path."""
     applies: Callable[[Any], bool]
     advice: str
 
@@ -70,7 +70,7 @@ HINTS: Final = (
         lambda value: value is None,
         "return the outcome; a function without `return` gives None",
     ),
-    Hint(r"delta$", lambda value: value is None, 'leave the event out, or send ""'),
+    Hint(r"delta$", lambda value: value is None, 'omit the event, or send ""'),
 )
 
 
@@ -89,7 +89,7 @@ def find_closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def format_value(value: Any) -> str:
-    """Return `value` as JSON, cut to `MAX_VALUE` characters."""
+    """Return `value` as JSON, truncated to `MAX_VALUE` characters."""
     text = json.dumps(value, ensure_ascii=True, default=str)
     return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
 

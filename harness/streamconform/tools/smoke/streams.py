@@ -24,7 +24,7 @@ PRICING: Final = {"input": "3.00", "output": "15.00"}
 
 @cache
 def load_streams(api: str) -> tuple[SampleStream, SampleStream, SampleStream]:
-    """Return the text, the tool call and the truncated text of `api`. Raises `SourceError` if damaged."""
+    """Return the text, the tool call and the truncated text for `api`. Raises `SourceError` if damaged."""
     smoke = APIS[api].smoke
     text, call = _make_case(api, smoke.text_cassette), _make_case(api, smoke.call_cassette)
     expected_call = {"name": smoke.call_name, "arguments": smoke.call_arguments}
@@ -39,7 +39,7 @@ def load_streams(api: str) -> tuple[SampleStream, SampleStream, SampleStream]:
 
 @cache
 def load_document(api: str) -> SampleStream:
-    """Return the shortest non-streaming answer of `api`. Raises the same errors as `load_streams`."""
+    """Return the shortest non-streaming answer in `api`. Raises the same errors as `load_streams`."""
     text = _make_case(api, APIS[api].smoke.text_cassette)
     reply = APIS[api].choose_reply(read_target(text.cassette.request.path))
     twin = json.dumps(reply.document(text.cassette.model or "m")).encode()

@@ -1,4 +1,4 @@
-"""The record of a conversation with an adapter, as frozen values that are not judged yet."""
+"""The record of a conversation with an adapter, as frozen values that have not been judged yet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SampleStream:
 
     @property
     def api(self) -> str:
-        """Return the API of the recording."""
+        """Return the recording's API."""
         return self.trial.case.api
 
 
@@ -48,7 +48,7 @@ class Message:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """Return the object in the line, empty if the line is invalid."""
+        """Return the object in the line; empty if the line is invalid."""
         return self.parsed[0] or {}
 
 
@@ -64,13 +64,13 @@ class StepRecord:
     """How the program exited during the step, if it did."""
     timed_out: bool = False
     complaints: tuple[str, ...] = ()
-    """The replay server's complaints about the requests, over HTTP."""
+    """The replay server's complaints about the HTTP requests."""
     mismatches: tuple[str, ...] = ()
-    """Why requests got no stream: they asked for a different kind of answer from the one recorded."""
+    """Why requests got no stream: they asked for a different kind of answer than the one recorded."""
 
     @property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the first result of each run, by id."""
+        """Return the first result of each run, keyed by run id."""
         results: dict[str, Mapping[str, Any]] = {}
         for message in self.output:
             id_ = message.fields.get("id")
@@ -100,13 +100,13 @@ class Transcript:
     """Whether the program exited by itself after `stop`; None if it exited earlier."""
     exit_code: int | None = None
     timeout: float = 0.0
-    """Seconds that each answer may take."""
+    """The number of seconds that each answer may take."""
     untried: tuple[str, ...] = ()
     """The steps that were skipped because the program exited or timed out too often."""
 
     @property
     def hello(self) -> Mapping[str, Any]:
-        """Return the greeting, empty if it is invalid."""
+        """Return the greeting; empty if it is invalid."""
         return self.greeting.fields
 
     @property
@@ -117,7 +117,7 @@ class Transcript:
 
 
 def filter_texts(value: Any) -> tuple[str, ...]:
-    """Return the texts in a list; nothing if `value` is not a list."""
+    """Return the strings in a list; empty if `value` is not a list."""
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 

@@ -1,4 +1,4 @@
-"""Where partitions are examined: in this process, in other local processes, or on a Dask cluster."""
+"""The places where partitions are examined: this process, other local processes, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any, Protocol, Self
 from streamconform.tools.compare.inputs.partition import Partition
 
 Work = Callable[[Any, Partition, str | None], Any]
-"""A function in `work.py` that takes the job, a partition, and a file that stops the work once it exists."""
+"""A function in `work.py` that takes the job, a partition, and the path of a file that, once it exists, stops
+the work.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +43,5 @@ class Engine(Protocol):
     def wait(self) -> Iterator[tuple[Partition, Any]]:
         """Wait for at least one submitted partition; yield those that are done, with a result or a `Death`.
 
-        Raises exceptions that concern the entire run: `ImplementationError`, `UsageError`.
+        Raises exceptions that affect the entire run: `ImplementationError`, `UsageError`.
         """

@@ -1,4 +1,4 @@
-"""The engine on a Dask cluster: a running one, or a new one on this machine.
+"""The engine that uses a Dask cluster: a running one, or a new one on this machine.
 
 Dask retries a partition whose worker died. This module handles one case that Dask cannot detect: it submits a
 partition again if the result was lost because the connection to the scheduler was lost.
@@ -30,7 +30,7 @@ LOCAL_CLUSTER: Final = {
 PER_WORKER: Final = 2
 """Partitions submitted per worker thread, so that the next one is ready when one is done."""
 WAIT_SECONDS: Final = 5.0
-"""The interval between checks of the connection to the scheduler while nothing happens."""
+"""The interval at which the connection to the scheduler is checked while nothing happens."""
 
 
 class DaskEngine:
@@ -66,7 +66,7 @@ class DaskEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the implementations on the workers, and the cluster if it was started here."""
+        """Stop the implementations on the workers, and also the cluster if it was started here."""
         try:
             if self._client.status == "running":
                 self._client.cancel(list(self._pending))

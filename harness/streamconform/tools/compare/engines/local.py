@@ -29,7 +29,7 @@ bytes).
 
 
 class InlineEngine:
-    """Examines partitions in this process, one after the other."""
+    """Examines partitions in this process, one at a time."""
 
     slots = 1
 

@@ -5,7 +5,7 @@ To add a format:
 1. Write a module with `split_NAME(url, size)`, which yields the partitions of a file, and
    `read_NAME(partition)`, which yields cases and unread recordings, one at a time.
 2. Add both to `READERS`, with the suffixes of such files.
-3. Add a file of the format to `tests/compare/test_inputs.py`.
+3. Add a file in the format to `tests/compare/test_inputs.py`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ READERS: Final[Mapping[str, Reader]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordingFolder:
-    """All recordings in an input that fits in memory; every file is in one of the two lists."""
+    """All recordings in an input that fits in memory; every file is in exactly one of the two lists."""
 
     cases: tuple[Case, ...]
     unread: tuple[UnreadRecording, ...]
@@ -106,7 +106,7 @@ def _read_intact(partition: Partition) -> Recordings:
 
 
 def measure_input(url: str) -> int:
-    """Return the size in bytes of the input `url`, as the sum of its partitions."""
+    """Return the size of the input `url` in bytes: the sum of its partitions' sizes."""
     if find_format(url) == "folder":
         return sum(partition.size for partition in split_folder(url, PARTITION_BYTES))
     return measure_file(url)

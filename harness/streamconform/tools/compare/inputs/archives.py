@@ -18,7 +18,7 @@ from streamconform.tools.compare.inputs.recording import Entry, UnreadRecording,
 from streamconform.tools.compare.inputs.storage import measure_file, open_file
 
 BLOCK: Final = 512
-"""The size of a header in a tar archive."""
+"""The size of a tar header."""
 
 
 def split_tar(url: str, size: int) -> Iterator[Partition]:

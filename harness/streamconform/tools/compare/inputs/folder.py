@@ -30,7 +30,7 @@ REQUEST: Final = ".request.json"
 MAX_ENTRIES: Final = 5_000
 """The maximum number of files in a partition, regardless of their size."""
 UNKNOWN_SIZE: Final = 8 * 1024
-"""The assumed size of a file in a manifest; finding the real size would take a request per file."""
+"""The assumed size of a file listed in a manifest; finding the real size would take one request per file."""
 
 
 def split_folder(url: str, size: int) -> Iterator[Partition]:
@@ -59,7 +59,7 @@ def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
 
 
 def parse_manifest_line(line: bytes) -> Entry:
-    """Return the entry in a line of a manifest. Raises `ValueError`, `KeyError` or `TypeError`."""
+    """Return the entry in a manifest line. Raises `ValueError`, `KeyError` or `TypeError`."""
     given = json.loads(line)
     media_type = given.get("content_type")
     file = str(given["file"])

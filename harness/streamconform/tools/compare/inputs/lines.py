@@ -1,7 +1,7 @@
 """JSON lines: one recording per line, plain or compressed with gzip or zstandard.
 
 A line is `{"api", "body"}`, with `body_base64` instead of `body` for binary frames; `status`, `content_type`
-and `request` may follow. A recording's name contains the byte offset of its line.
+and `request` are optional. A recording's name contains the byte offset of its line.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ def _read_line(file: str, line: bytes) -> Case | UnreadRecording:
 
 
 def read_body(given: Mapping[str, Any]) -> bytes:
-    """Return the bytes in `body` or `body_base64`. Raises `ValueError` or `TypeError` if neither is valid."""
+    """Return the bytes that `body` or `body_base64` contains.
+
+    Raises `ValueError` or `TypeError` if neither is valid.
+    """
     body = given.get("body")
     if isinstance(body, bytes):
         return body

@@ -16,7 +16,7 @@ time; it determines how much work is repeated when a worker dies.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The input, and the positions where a worker starts and stops reading."""
+    """The input, and the positions at which a worker starts and stops reading."""
 
     url: str
     """The input: a path, or an fsspec URL."""
@@ -24,9 +24,9 @@ class Partition:
     """A key of `inputs.READERS`."""
     start: int = 0
     stop: int | None = None
-    """Positions in the format's unit (bytes, members, row groups); None is the end."""
+    """Positions in the format's unit (bytes, members, row groups); None stands for the end."""
     size: int = 0
-    """The size in bytes, for showing progress."""
+    """The size in bytes, used to show progress."""
     entries: tuple[Entry, ...] = ()
     """The recordings, if the input is a folder."""
     only: frozenset[str] | None = None

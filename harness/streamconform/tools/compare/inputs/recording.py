@@ -39,7 +39,7 @@ class UnreadRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A recording in an input that has not been read yet, with its metadata."""
+    """A recording that has not been read from its input yet, with its metadata."""
 
     file: str
     """The name in reports: a path, or a file and a position in it."""
@@ -56,7 +56,7 @@ class UnreadableRecordingError(ValueError):
 
 
 def name_api(name: str) -> str:
-    """Return our name of the API that a corpus calls `name`, or `name` itself if it is unknown."""
+    """Return our name for the API that a corpus calls `name`, or `name` itself if it is unknown."""
     api = find_api(name)
     return name if api is None else api.name
 
@@ -91,7 +91,7 @@ def make_case(entry: Entry, body: bytes) -> Case:
 
 
 def wrap_cassette(entry: Entry, cassette: Cassette) -> Case:
-    """Return the case for a cassette of our own format."""
+    """Return the case for a cassette in our own format."""
     return Case(id=entry.file, api=entry.api, title=entry.file, cassette=cassette, expect=NOTHING_EXPECTED)
 
 
@@ -110,5 +110,5 @@ def read_case(entry: Entry, body: bytes) -> Case | UnreadRecording:
 
 
 def read_status(value: object) -> int:
-    """Return an HTTP status; 200 if `value` is not a status."""
+    """Return `value` as an HTTP status, or 200 if it is not one."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 200

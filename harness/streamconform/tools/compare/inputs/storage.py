@@ -15,7 +15,10 @@ BUFFER: Final = 256 * 1024
 
 
 def open_storage(url: str) -> tuple[Any, str]:
-    """Return the file system for `url`, and the path in it. Raises `UsageError` for an unknown protocol."""
+    """Return the file system for `url`, and the path within it.
+
+    Raises `UsageError` for an unknown protocol.
+    """
     try:
         storage, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError, OSError) as error:
@@ -49,7 +52,7 @@ def is_folder(url: str) -> bool:
 
 
 def make_absolute(url: str) -> str:
-    """Return `url` in a form that also works in a different working directory."""
+    """Return `url` in a form that also works from a different working directory."""
     return os.path.abspath(url) if is_local(url) else url  # noqa: PTH100 - links stay as they are
 
 

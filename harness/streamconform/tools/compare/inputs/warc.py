@@ -1,6 +1,6 @@
-"""WARC files; the recordings are the responses from addresses of known APIs.
+"""WARC files; the recordings are the responses from known APIs' addresses.
 
-One worker reads the entire file, because compressed files have no index of their records.
+One worker reads the entire file, because compressed files have no record index.
 """
 
 from __future__ import annotations

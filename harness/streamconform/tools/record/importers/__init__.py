@@ -24,7 +24,7 @@ from streamconform.tools.record.importers.exchange import (
 Exchanges = Iterable[ImportedExchange | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
-"""The maximum size of a file in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
+"""The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
 
     Without `api`, the API is detected from the path of each request. If there are several cassettes, they are
     numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
-    is needed and missing.
+    is needed but missing.
     """
     stem = make_slug(name or path.name.partition(".")[0])
     skipped: list[SkippedExchange] = []

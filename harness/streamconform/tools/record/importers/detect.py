@@ -60,7 +60,7 @@ def is_typical(api: Api, event: str | None, payload: Mapping[str, Any]) -> bool:
 
 
 def _list_names(event: str | None, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return the values that may identify a payload's type; the last is its only member's name, or None."""
+    """Return values that may identify a payload's type; the last is the name of its only member, or None."""
     wrapper = next(iter(payload)) if len(payload) == 1 else None
     return payload.get("type"), payload.get("event_type"), payload.get("object"), event, wrapper
 

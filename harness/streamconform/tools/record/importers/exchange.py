@@ -84,7 +84,7 @@ class ImportedExchange:
 
 
 def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
-    """Return `exchange` as a cassette of `api`, decoded and without known secrets.
+    """Return `exchange` as an `api` cassette, decoded and without known secrets.
 
     Raises `NotImportable` if the response is neither a stream nor an error document.
     """
@@ -128,7 +128,7 @@ def make_slug(text: str) -> str:
 
 
 def find_secrets(exchange: ImportedExchange) -> tuple[bytes, ...]:
-    """Return the keys, passwords and cookies of an exchange, which the server may echo in its body."""
+    """Return the keys, passwords and cookies in an exchange, which the server may echo in its body."""
     return scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.url or "")
 
 

@@ -1,6 +1,6 @@
 """Read HAR 1.2, as browsers, mitmproxy and Charles write it (http://www.softwareishard.com/blog/har-12-spec/).
 
-A HAR has decoded bodies, without content coding; binary bodies are in base64.
+The bodies in a HAR are already decoded, without content coding; binary bodies are in base64.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_har(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges of the HAR in `data`. Raises `SourceError` if it is not a HAR."""
+    """Yield the exchanges in the HAR `data`. Raises `SourceError` if it is not a HAR."""
     try:
         entries = json.loads(data.decode("utf-8-sig"))["log"]["entries"]
         if not isinstance(entries, list):

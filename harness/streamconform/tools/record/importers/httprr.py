@@ -1,7 +1,8 @@
 """Read traces from Go's httprr: a header line, then exchanges (two lengths, a request and a response).
 
-Both are stored as they were on the wire (https://pkg.go.dev/golang.org/x/oscar/internal/httprr), so the
-response may use chunked transfer encoding. Its chunk boundaries differ from those of network reads.
+Requests and responses are stored as they were on the wire
+(https://pkg.go.dev/golang.org/x/oscar/internal/httprr), so a response may use chunked transfer encoding.
+Its chunk boundaries differ from those of network reads.
 """
 
 from __future__ import annotations

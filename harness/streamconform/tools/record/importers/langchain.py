@@ -1,7 +1,7 @@
 """Read the cassettes of LangChain's own vcrpy serializer: gzipped YAML with two lists.
 
-`requests` and `responses` belong together by position. Header values, and in some projects the address, are
-replaced by a marker; if the address is, the request's body shows which of OpenAI's APIs was called.
+`requests` and `responses` are paired by position. Header values, and in some projects the address, are
+replaced by a marker; if the address was replaced, the request body shows which of OpenAI's APIs was called.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANTHROPIC: Final = "https://api.anthropic.com/v1/messages"
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
     """Yield the exchanges in `data`; one that cannot be read becomes a `SkippedExchange`.
 
-    Raises `SourceError` if `data` is not such a cassette, or larger than `MAX_UNPACKED` when decompressed.
+    Raises `SourceError` if `data` is not such a cassette, or is larger than `MAX_UNPACKED` when decompressed.
     """
     text = vcr.decode_utf8(path, _decompress(path, data))
     try:
@@ -62,7 +62,7 @@ def _decompress(path: Path, data: bytes) -> bytes:
 
 
 def _restore_request(request: Mapping[str, Any]) -> Any:
-    """Return the request with the attributes of a vcrpy request, without the removed values."""
+    """Return the request, without the removed values, as an object with a vcrpy request's attributes."""
     uri, body = str(request["uri"]), request.get("body")
     if uri == REMOVED:
         sent = json.loads(body) if isinstance(body, str | bytes) else {}
@@ -72,7 +72,7 @@ def _restore_request(request: Mapping[str, Any]) -> Any:
 
 
 def _guess_address(sent: Mapping[str, Any]) -> str:
-    """Return the address that a client would send this body to; both providers use `messages`."""
+    """Return the address to which a client would send this body; both providers use `messages`."""
     if str(sent.get("model")).startswith("claude"):
         return _ANTHROPIC
     return f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"

@@ -26,7 +26,7 @@ def is_flows(data: bytes) -> bool:
 
 
 def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges of the flows in `data`. Raises `SourceError` if a value is broken."""
+    """Yield the exchanges in `data`'s flows. Raises `SourceError` if a value is malformed."""
     position, number = 0, 0
     while position < len(data):
         number += 1
@@ -61,7 +61,7 @@ def _read_flow(where: str, flow: Mapping[str, Any]) -> ImportedExchange | Skippe
 
 
 def _read_headers(message: Mapping[str, Any]) -> dict[str, str]:
-    """Return headers by lower-case name; repeated values are joined with commas, as in HTTP."""
+    """Return headers keyed by lower-case name; repeated values are joined with commas, as in HTTP."""
     headers: dict[str, str] = {}
     for pair in message["headers"]:
         name, value = _to_text(pair[0]).lower(), _to_text(pair[1])

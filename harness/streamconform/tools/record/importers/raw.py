@@ -22,9 +22,9 @@ MAX_HEADS: Final = 20
 
 
 def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
-    """Return the exchange in `data`; raise `SourceError` if it cannot be parsed.
+    """Return the exchange in `data`. Raises `SourceError` if it cannot be parsed.
 
-    The API of a file of payloads is detected from the first line, unless `api` is given.
+    For a file of payloads, the API is detected from the first line, unless `api` is given.
     """
     first = _read_first_line(data) if path.suffix == PAYLOADS else None
     if isinstance(first, str):
@@ -90,7 +90,7 @@ def _read_payloads(path: Path, data: bytes, api: str) -> ImportedExchange:
         raise _make_error(path, str(error)) from error
     return ImportedExchange(
         origin=path.name,
-        recipe=f"Imported with `conform import` from one payload per line; framing of {api} restored",
+        recipe=f"Imported with `conform import` from one payload per line, with the {api} framing restored",
         body=body,
     )
 

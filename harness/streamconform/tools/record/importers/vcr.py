@@ -53,7 +53,7 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
 
 
 def decode_utf8(path: Path, data: bytes) -> str:
-    """Return the text of a file; raise `SourceError`, with the line, if a byte is not UTF-8."""
+    """Return a file's text. Raises `SourceError`, with the line number, if a byte is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -92,7 +92,7 @@ def _get_event_line(event: yaml.Event) -> int | None:
 
 
 def read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> ImportedExchange:
-    """Return the exchange of a request and its response; raise one of `BROKEN` if they are not vcrpy's."""
+    """Return a request and its response as an exchange. Raises one of `BROKEN` if they are not vcrpy's."""
     old = "status_code" in response  # the format that vcrpy before 6 wrote for httpx
     status = response["status_code"] if old else response["status"]["code"]
     body = _to_bytes(response["content"]) if old else _read_body(response.get("body"))
@@ -114,7 +114,7 @@ def read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> Impo
 
 
 def _read_body(body: Any) -> bytes | None:
-    """Return the bytes of a response: text, `!!binary`, or base64 as betamax and other VCRs write it."""
+    """Return a response's bytes, stored as text, `!!binary`, or base64 as betamax and other VCRs write it."""
     if not isinstance(body, Mapping):
         return _to_bytes(body)
     if isinstance(body.get("base64_string"), str):
@@ -147,13 +147,13 @@ def _read_headers(recorded: Any) -> dict[str, str]:
 
 
 def find_line(error: BaseException) -> int | None:
-    """Return the line of the YAML error, if the error names it."""
+    """Return the line number of the YAML error, if the error gives one."""
     mark = getattr(error, "problem_mark", None)
     return mark.line + 1 if mark is not None else None
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the first line of the error's message; the error is one of `BROKEN`."""
+    """Return the first line of the message of an error, which is one of `BROKEN`."""
     if isinstance(error, KeyError):
         return f"missing {error}"
     return (str(error) or type(error).__name__).partition("\n")[0].strip()[:200]
