@@ -1,4 +1,4 @@
-"""Rewrite a stream in different bytes with the same meaning. Pure: body in, body out."""
+"""Rewrite a stream as different bytes with the same meaning. Pure: body in, body out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _add_unknown_fields(body: bytes, api: str) -> bytes:
 
 
 def _add_padding(body: bytes, api: str) -> bytes:
-    """Return `body` with white space between the tokens of every payload."""
+    """Return `body` with whitespace between the tokens of every payload."""
     return _replace_payloads(body, api, lambda text: json_text.pad(text, b" \t"))
 
 
