@@ -43,15 +43,15 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "input": (_is_text, "bytes, push or http"),
     "known_failures": (_is_text_or_list, "a file or a folder, or a list of them"),
     "report": (_is_text_or_list, "KIND=PATH or a list of them"),
-    "workers": (_is_count, "an integer of 0 or more"),
+    "workers": (_is_count, "a non-negative integer"),
     "timeout": (_is_duration, "a number of seconds"),
-    "seed": (_is_count, "an integer of 0 or more"),
+    "seed": (_is_count, "a non-negative integer"),
     "strict": (lambda value: isinstance(value, bool), "true or false"),
     "allow": (_is_text_or_list, "a fingerprint or a JSON field, or a list of them"),
     "specs": (_is_text, "a folder"),
     "cassettes": (_is_text, "a folder"),
 }
-"""Every key, with the test that its value must pass and a description of that value."""
+"""Every key, with a check for its value and a description of the expected value."""
 
 
 def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
@@ -72,9 +72,9 @@ def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
 
 
 def load_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of the nearest config file, with paths made absolute relative to that file.
+    """Return the settings from the nearest config file, with relative paths resolved against its folder.
 
-    Raises `SourceError` with every unknown key and every value of the wrong type.
+    Raises a `SourceError` that lists every unknown key and every value of the wrong type.
     """
     config = find_config(folder)
     if config is None:

@@ -9,8 +9,8 @@
 * writing reports: `ReportError`
 
 Each class has its own exit code (`exit_code`). Any other exception that escapes is a bug in streamconform and
-ends with exit code 4. A message states the problem, its location, the expected and actual value, and the fix;
-code and file names are in backticks.
+ends with exit code 4. Each message states the problem, its location, the expected and actual values, and the
+fix; code and file names are in backticks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        """Return the problem in the form that editors and CI annotations recognize."""
+        """Return the problem in the format that editors and CI annotations recognize."""
         location = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{location}: {self.message}"
 
@@ -43,7 +43,7 @@ class UsageError(ConformError):
 
 
 class SourceError(ConformError):
-    """Specs, cassettes or other input files are wrong; holds every problem found."""
+    """Specs, cassettes or other input files are invalid; contains every problem found."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         """Store `problems` in file order."""

@@ -37,10 +37,10 @@ __all__ = ["judge_outcome", "load_cases", "run_suite", "write_report"]
 def load_cases(
     select: Sequence[str] = (), *, specs: str | None = None, cassettes: str | None = None
 ) -> tuple[AnyCase, ...]:
-    """Return the cases whose ids match any of the patterns, as for `conform run -k`; by default, all cases.
+    """Return the cases whose ids match any of the patterns (as in `conform run -k`); by default, all cases.
 
     `specs` and `cassettes` are folders, by default the bundled ones. Raises `SourceError` if a spec or a
-    cassette is wrong, and `SelectionError` if a pattern matches nothing.
+    cassette is invalid, and `SelectionError` if a pattern matches nothing.
     """
     settings = {"select": tuple(select), "specs": specs, "cassettes": cassettes, "deliver": "fast"}
     trials = options.select(settings).trials
@@ -56,11 +56,11 @@ def run_suite(
     strict: bool = False,
     path: str | Path | None = None,
 ) -> Results:
-    """Judge implementations, named as for `conform run --impl`, and return the results.
+    """Judge implementations, named as in `conform run --impl`, and return the results.
 
-    The results are written to `path` line by line during the run; by default, `path` is in a new folder below
-    `.conform/runs`, as for `conform run`. Raises `ImplementationError` if an implementation cannot be
-    reached, `SelectionError` if nothing is selected, and `SourceError` for a broken spec.
+    The results are written to `path` line by line during the run; by default, `path` is in a new folder under
+    `.conform/runs`, as with `conform run`. Raises `ImplementationError` if an implementation cannot be
+    reached, `SelectionError` if nothing is selected, and `SourceError` if a spec is invalid.
     """
     selection = options.select({"select": tuple(select), "deliver": deliver})
     request = RunRequest(
@@ -86,8 +86,8 @@ def judge_outcome(
     """Return the checks and the verdict for an outcome that was produced elsewhere.
 
     `outcome` and `events` are in the normal form (docs/outcome.md), as JSON values; for a case that tests a
-    function, `outcome` is the function's output. Raises `SelectionError` for a round trip, which only a run
-    over HTTP can judge.
+    function, `outcome` is the function's output. Raises `SelectionError` for a round trip, which can be
+    judged only in a run over HTTP.
     """
     if isinstance(case, RoundTripCase):
         raise SelectionError(f"`{case.id}` tests requests, which only a server sees; use `run_suite`")
@@ -103,7 +103,7 @@ def judge_outcome(
 
 
 def write_report(kind: str, path: str | Path, results: Results) -> None:
-    """Write a report of `results`: json, junit, markdown, github, badge or html. Raises `ReportError`."""
+    """Write `results` as a json, junit, markdown, github, badge or html report. Raises `ReportError`."""
     if kind == "html":
         reports.write_report(kind, str(path), results, _no_page)
         return

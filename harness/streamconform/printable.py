@@ -1,7 +1,7 @@
 r"""Make untrusted text safe to print: escape non-printable characters, and limit its length. Pure.
 
 Reports contain text from implementations, and messages quote servers and files. Control characters, line
-ends, text direction marks, lone surrogates and characters that XML forbids are written as escapes
+terminators, text direction marks, lone surrogates and characters that XML forbids are written as escapes
 such as `\u202e`, so that this text can neither move a terminal's cursor nor imitate a line in a report.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Final
 
 LINE_WIDTH: Final = 60
-"""How many characters of a value a report shows on one line, by default."""
+"""Default limit for a value shown on one line of a report, in characters."""
 _TAIL_WIDTH: Final = 10
-"""Characters kept from the end of a shortened text, because long texts often differ only there."""
+"""Number of characters kept from the end of a shortened text, because long texts often differ only there."""
 
 
 def escape_unprintable(text: str) -> str:
-    """Escape the characters in `text` that Unicode does not classify as graphic, except spaces."""
+    """Escape every character in `text` that Unicode does not classify as graphic, but keep spaces."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

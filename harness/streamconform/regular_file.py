@@ -1,7 +1,7 @@
 """Read files from an untrusted suite without blocking on a pipe or a device.
 
-Opening a named pipe waits for a writer, and input from a terminal never ends; with `os.O_NONBLOCK`, opening
-never waits.
+Opening a named pipe blocks until there is a writer, and terminal input never ends; with `os.O_NONBLOCK`,
+opening never blocks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class NotRegularError(OSError):
     """The path is a named pipe, a socket, a device or a folder."""
 
     def __init__(self, kind: str) -> None:
-        """Store a description of the kind of file found at the path."""
+        """Store a description of the file type found at the path."""
         super().__init__()
         self.strerror = f"it is {kind}, expected a regular file"
 

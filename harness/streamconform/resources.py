@@ -1,4 +1,4 @@
-"""Find the bundled specs, cassettes and findings in the wheel, or in the checkout of an editable install."""
+"""Find the bundled specs, cassettes and findings in the wheel, or in an editable install's checkout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["specs", "cassettes", "findings", "known", "history"]
 
 
 def find_bundled(kind: Kind) -> Path:
-    """Return the folder with the bundled files of one kind. Raises `UsageError` if it is missing."""
+    """Return the folder with the bundled files of one kind. Raises `UsageError` if that folder is missing."""
     # The checkout comes first: an editable install copies the files only once, so its copy becomes outdated.
     checkout = _PACKAGE.parents[1] / _IN_CHECKOUT[kind]
     if (_PACKAGE.parents[1] / "pyproject.toml").is_file() and checkout.is_dir():

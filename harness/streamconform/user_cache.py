@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 VARIABLE: Final = "CONFORM_CACHE"
-"""The environment variable that names the folder."""
+"""The environment variable that sets the folder's path."""
 
 CORPUS: Final = "corpus"
-"""The name of its subfolder for pulled recordings."""
+"""The name of the subfolder for pulled recordings."""
 
 
 def find_user_cache(folder: str | None) -> Path:

@@ -1,4 +1,4 @@
-"""Let vcrpy and pytest-recording replay our cassettes, with their usual marks.
+"""Let vcrpy and pytest-recording replay our cassettes through their usual APIs and markers.
 
     import vcr
     from streamconform.vcr import Persister
@@ -26,7 +26,7 @@ from streamconform.tools.record.export import build_vcr, find_base_url
 
 
 class Persister:
-    """Reads streamconform's cassettes, bundled or in the user's folder, and vcrpy's cassettes as usual."""
+    """Loads streamconform cassettes, bundled or in the user's folder, and ordinary vcrpy cassettes."""
 
     def __init__(self, base_url: str | None = None) -> None:
         """Match requests to `base_url`, which defaults to the provider's base URL."""

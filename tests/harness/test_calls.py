@@ -303,11 +303,11 @@ cases:
     [
         ("equal", [3, 3, 3], None),
         ("equal", [3, 3, 4], "input 2 has 4 tokens, but input 1, which must have the same number, has 3"),
-        ("equal", [3, 2, 2], "input 1 has 2 tokens, fewer than the 3 of input 0"),
+        ("equal", [3, 2, 2], "input 1 has 2 tokens, fewer than input 0, which has 3"),
         ("increasing", [0, 1, 7], None),
         ("increasing", [1, 2, 2], "input 2 is longer than input 1, but both have 2 tokens"),
         ("non_decreasing", [1, 1, 2], None),
-        ("non_decreasing", [1, 0, 2], "input 1 has 0 tokens, fewer than the 1 of input 0"),
+        ("non_decreasing", [1, 0, 2], "input 1 has 0 tokens, fewer than input 0, which has 1"),
         ("non_decreasing", [1, 1.5, 2], "expected a number of tokens for input 1, got 1.5"),
         ("non_decreasing", [True, 1, 2], "expected a number of tokens for input 0, got true"),
         ("non_decreasing", [-1, 1, 2], "expected a number of tokens for input 0, got -1"),

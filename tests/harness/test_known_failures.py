@@ -222,7 +222,7 @@ def test_an_entry_without_any_match_is_reported():
 def test_a_duplicate_names_the_line_of_the_first_entry():
     known = KnownFailures("known.yaml", (entry(line=3), entry(line=9)))
     (outdated,) = find_outdated(known, [FAILED], every_path, unmatched=frozenset(), today=TODAY)
-    assert outdated.message == "is a duplicate of the entry in line 3: remove one"
+    assert outdated.message == "is a duplicate of the entry on line 3: remove one"
 
 
 def test_each_problem_has_the_line_of_its_entry():

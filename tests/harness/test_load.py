@@ -263,8 +263,8 @@ MISTAKES = [
     ("unknown-cassette", "cassette: small", "cassette: nothing", 7, "cassette `nothing` cannot be used"),
     ("bad-regex", "{text: hello}", "{text: {matches: '('}}", 13, "is not a regular expression"),
     ("huge-regex", "{text: hello}", "{text: {matches: 'a{99999999999}'}}", 13, "is not a regular expression"),
-    ("wrong-topic", "topic: text", "topic: other", 3, "`topic` is `other` but the file is `text.yaml`"),
-    ("wrong-folder", "api: anthropic-messages", "api: ollama-chat", 2, "they must agree"),
+    ("wrong-topic", "topic: text", "topic: other", 3, "`topic` is `other`, but the file is `text.yaml`"),
+    ("wrong-folder", "api: anthropic-messages", "api: ollama-chat", 2, "they must match"),
     ("no-status", "      status: complete\n", "", 10, "key `status` is missing"),
     ("no-title", "    title: A small answer\n", "", 5, "key `title` is missing"),
     ("number-as-text", "{text: hello}", "{text: 12}", 13, "quote it"),
@@ -327,7 +327,7 @@ def test_mistakes_of_several_files_are_reported_together(sources):
 def test_a_duplicate_id_is_reported_with_its_first_line(sources):
     case = GOOD.partition("cases:\n")[2]
     write(sources, GOOD + case)
-    assert read_problems(sources) == [(14, "duplicate case `small`, first defined in line 5")]
+    assert read_problems(sources) == [(14, "duplicate case `small`, first defined on line 5")]
 
 
 def test_an_invalid_cassette_is_reported_once_for_all_its_cases(sources):

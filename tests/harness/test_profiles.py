@@ -78,12 +78,12 @@ def test_an_unknown_profile_is_an_error_that_lists_the_available_ones(specs, nam
 
 WRONG = [
     ("profile: 1", "profile: 2", 1, "`profile`"),
-    ("name: core-1", "name: core-2", 2, "they must agree"),
+    ("name: core-1", "name: core-2", 2, "they must match"),
     ("frozen: true", "frozen: sometimes", 4, "is not a boolean"),
     ("as-is", "pigeon", 5, "is not one of"),
     ("faults: one", "faults: some", 6, "is not one of"),
     ("text/one", "text/oen", 9, "closest cases: `anthropic-messages/text/one`"),
-    ("text/one", "usage/three", 9, "duplicate case `.*`, first listed in line 8"),
+    ("text/one", "usage/three", 9, "duplicate case `.*`, first listed on line 8"),
     ("text/one", "text/*", 9, "does not match"),
 ]
 

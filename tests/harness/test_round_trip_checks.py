@@ -176,7 +176,7 @@ def test_a_client_that_claims_it_may_leave_the_history_to_the_server(claimed, bo
         (kept,) = (check for check in checks if check.path == KEPT)
         assert (kept.got, kept.message) == (
             body["previous_response_id"],
-            "does not name an answer that the server gave",
+            "does not refer to an answer that the server gave",
         )
 
 

@@ -207,8 +207,8 @@ def test_an_address_names_proxy_apis_and_upstream():
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("127.0.0.1:8082", "not an http or https URL"),
-        ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "not an http or https URL"),
+        ("127.0.0.1:8082", "must be an http or https URL"),
+        ("ftp://127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "must be an http or https URL"),
         ("http://127.0.0.1:99999?from=anthropic-messages&to=ollama-chat&upstream=1", "Port out of range"),
         ("http://u:p@127.0.0.1?from=anthropic-messages&to=ollama-chat&upstream=1", "without a user"),
         ("http://127.0.0.1:8082?from=anthropic-messages", "`to` is missing (in a shell"),

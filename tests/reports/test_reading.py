@@ -243,7 +243,7 @@ def test_one_cut_shard_makes_the_whole_cut():
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (WHOLE, "`.*` of `.*` is in both `a` and `b`; shards of a run share no trial"),
+        (WHOLE, "`.*` of `.*` is in both `a` and `b`; shards of a run have no trials in common"),
         (
             replace(WHOLE, header=replace(WHOLE.header, seed=8)),
             r"`a` and `b` differ in seed \(`7`, `8`\)",

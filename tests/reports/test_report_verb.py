@@ -143,7 +143,7 @@ def test_shards_in_two_files_are_one_report(project):
         (("report", "junit=empty/x", "good"), "`empty/x` cannot be written: "),
         (
             ("report", "junit", "good", "good"),
-            "of `mypkg` is twice in `good`; shards of a run share no trial",
+            "of `mypkg` is twice in `good`; shards of a run have no trials in common",
         ),
     ],
 )

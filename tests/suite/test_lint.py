@@ -214,7 +214,7 @@ STRICT = [
         ["a `must` without `evidence`; cite the facts that support it, or lower its level to `should`"],
     ),
     ("tags: []", "", ["no `tags`"]),
-    ("sources: []", "", ["neither `evidence` nor `sources` for the expectation"]),
+    ("sources: []", "", ["the expectation has neither `evidence` nor `sources`"]),
     ("sources: []", "evidence: [a]", []),
     ("level: must", "evidence: [a]", []),
 ]

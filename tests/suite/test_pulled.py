@@ -154,7 +154,7 @@ def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
 
 SOURCE = 'source: {name: some-source, version: "1.0"}\n'
 DISAGREEMENTS = [
-    ("other-topic", "text", (), (3, f"recordings of `some-source` must have the topic `{TOPIC}`")),
+    ("other-topic", "text", (), (3, f"recordings from `some-source` must have the topic `{TOPIC}`")),
     (
         "no-source",
         TOPIC,

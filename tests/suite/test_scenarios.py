@@ -95,7 +95,7 @@ def test_every_question_of_a_probe_says_what_the_server_has_to_do():
 @pytest.mark.parametrize(
     ("before", "after", "line", "message"),
     [
-        ("topic: errors", "topic: other", 2, "expected `errors`, the name of the file"),
+        ("topic: errors", "topic: other", 2, "expected `errors`, as in the file name"),
         ("name: errors", "name: text", 5, "another scenario is called `text`"),
         ("role: user", "role: guest", 6, "messages"),
         ("    name: e", "    errors: true\n    name: e", 5, "unknown key `errors`"),

@@ -1,4 +1,4 @@
-"""The argument that a Python adapter is called with: a response body to read, or a server to call."""
+"""The argument passed to a Python adapter: a response body to read, or a server to call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Chunks:
     """The body, one chunk at a time, for `for` and `async for`; counts the chunks read so far."""
 
     def __init__(self, chunks: list[bytes]) -> None:
-        """Store `chunks`; none has been read yet."""
+        """Store `chunks`, of which none has been read yet."""
         self.taken = 0
         self._chunks = chunks
 
@@ -55,7 +55,7 @@ class HttpInput:
 
     api: str
     base_url: str
-    """The URL to use in place of the provider's base URL, without a trailing slash."""
+    """The URL to use instead of the provider's base URL, without a trailing slash."""
     api_key: str
     request: Mapping[str, Any] | None = None
     model: str | None = None

@@ -13,12 +13,12 @@ from streamconform.errors import UsageError
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The command that hosts a Python callable; the callable's name is its last argument.
 
-A Python adapter never runs in the harness's process: this program speaks protocol v1 like a parser in any
-other language. A hang, `sys.exit`, a crash or a `print` is therefore handled in one place, and our own runs
-always exercise the protocol.
+A Python adapter never runs in the harness process: this program speaks protocol v1, just as a parser in any
+other language does. Hangs, `sys.exit`, crashes and `print` are therefore handled in one place, and our own
+runs always exercise the protocol.
 """
 PROXY_PROGRAM: Final = "streamconform.tools.probe.proxy_program"
-"""The program that acts as client and upstream of a proxy under test."""
+"""The program that acts as the client and the upstream of a proxy under test."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Load TLS certificates when a connection first needs them, not when a client is created.
 
-Over HTTP every trial has its own base URL, so most adapters create one client per trial. HTTP libraries then
-build a TLS context and parse the system's certificates, 50 to 80 ms of CPU time, although the replay server
-speaks plain HTTP on loopback. With this patch, a context remembers which certificates to load and loads them
-at the first handshake. Verification is never weaker: a client that connects elsewhere over HTTPS loads its
-certificates and verifies as usual.
+Over HTTP, every trial has its own base URL, so most adapters create one client per trial. HTTP libraries then
+build a TLS context and parse the system's certificates, which takes 50 to 80 ms of CPU time, although the
+replay server speaks plain HTTP on loopback. With this patch, a context remembers which certificates to load,
+and loads them during the first handshake. Verification is never weakened: a client that connects elsewhere
+over HTTPS loads its certificates and verifies them as usual.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _load_before(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_on_disk(cafile: Any = None, capath: Any = None, cadata: Any = None) -> bool:
-    """Return whether the certificates are existing files; any others are loaded at once, and may raise."""
+    """Return whether the certificates are existing files; others are loaded at once, which may raise."""
     if cadata is not None:
         return False
     try:

@@ -18,13 +18,13 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 MAX_MESSAGE: Final = 500
-"""The maximum number of characters of an exception's message to pass on."""
+"""The maximum number of characters to pass on from an exception's message."""
 TRANSPORTS: Final = frozenset(
     {"aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"}
 )
-"""HTTP libraries. Their frames show only that a read failed, so the caller's nearest frame is reported."""
+"""HTTP libraries. Their frames show only that a read failed, so their caller's nearest frame is reported."""
 NETWORK_ERRORS: Final = (("http.client", "HTTPException"), ("asyncio", "IncompleteReadError"))
-"""Module and name of the standard library's network errors, besides `OSError`."""
+"""The module and name of each network error in the standard library, other than `OSError`."""
 FILE_ERRORS: Final = (
     FileExistsError,
     FileNotFoundError,
@@ -51,12 +51,12 @@ def _list_network_errors() -> tuple[type[BaseException], ...]:
 def find_library_exception(
     error: BaseException, adapter: Callable[..., Any], *, over_http: bool
 ) -> BaseException | None:
-    """Return the exception that the library raised; None if `error` is the adapter's own.
+    """Return the exception that the library raised, or None if `error` is the adapter's own.
 
-    The library raised it if a frame after the last one in the adapter's file is outside the standard library.
-    An exception without such a frame is the library's if the library defines its class, as extension modules
-    do, or if it is a network error of the standard library and the adapter is an HTTP client. An exception
-    that the adapter raised `from` another one is the library's if the other one is.
+    The library raised it if a frame after the last one in the adapter's file lies outside the standard
+    library. An exception without such a frame is the library's if the library defines its class, as extension
+    modules do, or if it is one of the standard library's network errors and the adapter is an HTTP client. An
+    exception that the adapter raised `from` another one is the library's if the other one is.
     """
     current: BaseException | None = _unwrap_group(error)
     own_file = find_own_file(adapter)
@@ -100,7 +100,7 @@ def find_own_file(adapter: Callable[..., Any]) -> str | None:
 
 
 def _unwrap_group(error: BaseException) -> BaseException:
-    """Return the only exception in a group, because task groups wrap the exception of a single task."""
+    """Return the only exception in a group, because task groups wrap even a single task's exception."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

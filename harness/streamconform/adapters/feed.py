@@ -17,13 +17,13 @@ HOLD_SECONDS: Final = 1.0
 class Gate:
     """Holds the last of `chunks` back until the first delta arrives or `seconds` have passed.
 
-    The sender of the chunks awaits `wait_for_turn` before each one; the reader of the events calls
-    `record_event`. A client that parses while it reads emits a delta before the last chunk; a client that
-    buffers the whole body cannot.
+    The code that sends the chunks awaits `wait_for_turn` before each one; the code that reads the events
+    calls `record_event`. A client that parses while it reads emits a delta before the last chunk; a client
+    that buffers the whole body cannot.
     """
 
     def __init__(self, chunks: int, seconds: float | None = None) -> None:
-        """Store the number of chunks; none has been sent yet."""
+        """Store the number of chunks, of which none has been sent yet."""
         self.chunks_passed = 0
         """Chunks let through so far."""
         self.events_seen = 0

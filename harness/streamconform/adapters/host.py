@@ -1,8 +1,8 @@
 """Host a Python adapter as a program: `python -m streamconform.adapters.host TARGET`.
 
 It speaks protocol v1 like any other program, so that an adapter that hangs, exits or crashes affects nothing
-else. TARGET is `package.module:name`, `path/to/file.py:name`, or a package name: the entry point of that name
-in the group `streamconform`, else `package.conform:adapter`.
+else. TARGET is `package.module:name`, `path/to/file.py:name`, or a package name: the entry point with that
+name in the group `streamconform`, or else `package.conform:adapter`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 GROUP: Final = "streamconform"
 INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
-"""The inputs that a callable supports; `push` would need one call per chunk."""
+"""The input modes that a callable supports; `push` would require one call per chunk."""
 UNUSABLE: Final = 3
 """Exit code if the target cannot be imported; the last line of stderr states the reason."""
 TRACEBACK_FRAMES: Final = 12
-"""The number of innermost frames of an adapter's exception to send."""
+"""The number of innermost frames to send from an adapter's exception."""
 MAX_ERRORED: Final = 4000
-"""The maximum number of characters to send of an exception's message, and of its traceback."""
+"""The maximum number of characters to send from an exception's message, and from its traceback."""
 
 
 SendEvent = Callable[[Any], None]
@@ -59,14 +59,14 @@ class AdapterResult:
     raised: Any = None
     """The exception that the adapter caught, or its description."""
     deviations: Any = None
-    """The rules that the stream violates, if the adapter checks rules."""
+    """The rules that the stream violates, if the adapter checks any."""
     finished: bool = False
-    """Whether there is an outcome or an exception."""
+    """Whether there is either an outcome or an exception."""
     send_event: SendEvent | None = None
-    """Receives events immediately; without it, they are collected in `events`."""
+    """Receives events immediately; if not set, events are collected in `events`."""
 
     def add_item(self, item: Any, run: AdapterInput) -> None:
-        """Add one yielded item: an event, or the outcome as the last item."""
+        """Add one yielded item: an event or, as the last item, the outcome."""
         if self.events is None and self.send_event is None:
             self.events = []
         # An event has a `type`, and is still an event if it also has a member called `outcome`.
@@ -149,7 +149,7 @@ def main(target: str) -> None:
 
 
 def redirect_stdout() -> BinaryIO:
-    """Return the stream for protocol messages, and redirect stdout to stderr.
+    """Return a stream for protocol messages, and redirect stdout to stderr.
 
     A `print` in the adapter or its library must not end up among the messages.
     """
@@ -159,7 +159,7 @@ def redirect_stdout() -> BinaryIO:
 
 
 def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
-    """Answer messages from stdin on `out` until `stop` or the end of input."""
+    """Answer messages from stdin by writing to `out`, until `stop` or the end of input."""
     for line in sys.stdin.buffer:
         message = json_line.loads(line)
         match message.get("op"):
@@ -216,7 +216,7 @@ def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
 
 
 def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[str, Any]:
-    """Build the greeting of `adapter` from its attributes."""
+    """Build `adapter`'s greeting from its attributes."""
     info = {"name": _name_implementation(target), "language": "python"} | dict(getattr(adapter, "info", {}))
     attributes = {
         "apis": getattr(adapter, "apis", None),
@@ -235,7 +235,7 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
 
 
 def _name_implementation(target: str) -> str:
-    """Return the name for an implementation whose adapter has none: its module's or file's name."""
+    """Return the name for an implementation whose adapter has none: its module name or file name."""
     module = target.rpartition(":")[0] or target
     return Path(module).stem if module.endswith(".py") else module
 
@@ -243,8 +243,7 @@ def _name_implementation(target: str) -> str:
 def _select_capabilities(adapter: Callable[[BytesInput], Any], claimed: Any) -> dict[str, Any]:
     """Return `capabilities` for the greeting, except any that need a function that the adapter lacks.
 
-    An adapter without `capabilities` claims every capability of streams, plus one for each function that it
-    has.
+    An adapter without `capabilities` claims every stream capability, plus one for each function that it has.
     """
     present = {need for function, need in CALLED.values() if callable(getattr(adapter, function, None))}
     absent = {need for _, need in CALLED.values()} - present
@@ -281,7 +280,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
 
 
 def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
-    """Return the result line of a run; the events of an HTTP run are sent as they occur."""
+    """Return a run's result line; the events of an HTTP run are sent as they occur."""
 
     def send_event(event: Any) -> None:
         _send(out, _encode_line({"op": "event", "id": message["id"], "event": event}))
@@ -292,7 +291,7 @@ def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: 
 def build_run_result(
     adapter: Callable[[Any], Any], message: Mapping[str, Any], send_event: SendEvent
 ) -> dict[str, Any]:
-    """Return the members of a run's result; the events of an HTTP run go to `send_event`."""
+    """Return the members of a run's result; for an HTTP run, events go to `send_event`."""
     run = _build_input(message)
     result = call_adapter(adapter, run, send_event if isinstance(run, HttpInput) else None)
     raised = exception_origin.convert_raised(result.raised, adapter)
@@ -311,7 +310,7 @@ def build_run_result(
 
 
 def build_call_result(adapter: Callable[[Any], Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of the result of a `call` message."""
+    """Return the members of the result for a `call` message."""
     function = message["function"]
     if not callable(getattr(adapter, function, None)):
         return {"skipped": {"reason": f"the adapter has no function `{function}`"}}
@@ -326,7 +325,7 @@ def encode_result(
     let_out: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
     on_exception: Callable[[BaseException], None] = lambda _: None,
 ) -> bytes:
-    """Return the result line of `message` with the members that `build` returns.
+    """Return the result line for `message` with the members that `build` returns.
 
     If `build` raises, the line has `raised` or `errored` instead, depending on whether the library or the
     adapter raised, and `on_exception` receives the exception. Exceptions in `let_out` propagate.

@@ -1,7 +1,7 @@
 """Run a Python adapter in this process, so that a debugger can reach it.
 
 Used only for `pytest --pdb`, because `breakpoint()` works only in pytest's own process. There is no
-protection against an adapter that hangs or exits, and it sees the unfiltered environment.
+protection against an adapter that hangs or exits, and the adapter sees the unfiltered environment.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from streamconform.model.trial import AnyTrial
 REQUEST_ID: Final = "1"
 
 Perform = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Calls a function in a thread that a debugger can attach to; returns its result or raises its exception."""
+"""Calls a function in a thread that can be debugged, and returns its result or raises its exception."""
 
 
 class InProcessAdapter:
-    """Stands in for a `Program`, without a process; calls the adapter through `perform`."""
+    """Stands in for a `Program` without using a process; calls the adapter through `perform`."""
 
     def __init__(
         self, connection: Connection, perform: Perform, let_out: tuple[type[BaseException], ...]
     ) -> None:
-        """Store `connection`, which must be a Python adapter's; exceptions in `let_out` propagate."""
+        """Store `connection`, which must be for a Python adapter; exceptions in `let_out` propagate."""
         self.connection = connection
         self.dead = False
         self.raised: BaseException | None = None

@@ -1,4 +1,4 @@
-"""The values that pass between the harness and an implementation of any kind.
+"""The values passed between the harness and an implementation of any kind.
 
 Whatever an implementation does, the harness does not raise: every run ends with one `Answer`.
 """
@@ -33,7 +33,7 @@ ProtocolFaultKind = Literal[
 class Greeting:
     """An implementation's description of itself.
 
-    `apis` None means every API; `capabilities` None means every capability of streams.
+    If `apis` is None, every API is claimed; if `capabilities` is None, every stream capability is claimed.
     """
 
     name: str
@@ -45,13 +45,14 @@ class Greeting:
     capabilities: Claims | Mapping[str, Claims] | None = None
     concurrency: int = 1
     vendor: str | None = None
-    """The vendor whose servers the client is written for, if several vendors serve the API; None for any."""
+    """The vendor whose servers the client is written for, if several serve the API, or None for any."""
     through: ProxyView | None = None
-    """Set for a proxy: the API of the streams that are read from it. Only one of its programs runs at a
-    time."""
+    """Set for a proxy: the API of the streams that are read from it. Only one of the proxy's programs runs at
+    a time.
+    """
 
     def claims(self, api: str | None) -> Claims:
-        """Return the capabilities claimed for `api`; for None, those claimed for at least one API."""
+        """Return the capabilities claimed for `api`, or for at least one API if `api` is None."""
         if self.capabilities is None:
             return OF_STREAMS
         if isinstance(self.capabilities, Mapping):
@@ -63,7 +64,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The exception that ended a run inside the library; each text is one line of limited length."""
+    """The exception that ended a run inside the library; each text is a single line of limited length."""
 
     type: str
     """The class, such as `openai.APIError`."""
@@ -81,17 +82,17 @@ class Observation:
     taken: tuple[int, ...] | None = None
     """For each event, the number of chunks read before it was emitted, if the adapter reports it."""
     deviations: tuple[tuple[str, str], ...] = ()
-    """Pairs of a rule from the greeting that the stream violates, and a description of the violation."""
+    """Pairs of a violated rule (from the greeting) and a description of the violation."""
     first: Any = None
     """For a round trip: the outcome of the first answer, if the adapter reports it."""
     requests: tuple[Any, ...] = ()
-    """For a round trip: the requests that the server received, each `{"body", "headers", "path"}`."""
+    """For a round trip: the requests that the server received, each as `{"body", "headers", "path"}`."""
     continued: bool = False
-    """Whether the client sent the answer back and got `CANNED_TEXT` as the final answer."""
+    """Whether the client sent the answer back and received `CANNED_TEXT` as the final answer."""
     raised: Raised | None = None
-    """The exception that the library raised, if any; events that it cut short are not reported."""
+    """The exception that the library raised, if any; any events that it cut off are not reported."""
     not_json: tuple[tuple[str, str], ...] = ()
-    """Path and text of each value that JSON cannot represent: `("outcome.content.0.arguments.x", "NaN")`."""
+    """Values that JSON cannot represent, each with its path: `("outcome.content.0.arguments.x", "NaN")`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Parse one line of JSON, using orjson wherever it agrees with the standard library.
 
-orjson rounds integers beyond 64 bits, and rejects lone surrogates, numbers beyond the range of a double and
-nesting beyond 1024 levels. Adapters send all of these, and each has its own verdict or error message.
+orjson rounds integers beyond 64 bits, and rejects lone surrogates, numbers beyond the range of a double, and
+nesting deeper than 1024 levels. Adapters do send all of these, and each has its own verdict or error message.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replace the values in a result that JSON cannot represent, such as NaN, so that they can be reported. Pure.
+"""Replace values in a result that JSON cannot represent, such as NaN, so that they can be reported. Pure.
 
 If a call's arguments or usage contain such a value, the library is at fault, not the adapter.
 """
@@ -33,11 +33,11 @@ class NonJsonError(ValueError):
 
 
 def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
-    """Return `message` with such values replaced, and listed in its `not_json`. Raises `NonJsonError`.
+    """Return `message` with such values replaced and listed in its `not_json` field. Raises `NonJsonError`.
 
     In arguments and in a function's output, the replacement is the value's text; in usage, it is null. An
-    object that is not a JSON type is replaced only inside arguments or an output. Anywhere else, the adapter
-    should have converted it, even if the object is the whole value.
+    object whose type JSON does not have is replaced only inside arguments or an output. Anywhere else, the
+    adapter should have converted it, even if the object is the whole value.
     """
     found: NonJson = []
     replaced = {
@@ -49,7 +49,7 @@ def replace_non_json(message: dict[str, Any]) -> dict[str, Any]:
 def parse_with_nan(line: bytes) -> Any:
     """Return the JSON value in `line`, with NaN and Infinity replaced and listed if a library returned them.
 
-    Raises the same exceptions as `parse_strict`, and `NonJsonError` for such a number anywhere else.
+    Raises the same exceptions as `parse_strict`, plus `NonJsonError` for such a number anywhere else.
     """
     try:
         return parse_strict(line)

@@ -1,4 +1,4 @@
-"""Host a peer's adapter, run by the Python of the peer's environment: `peer_host.py NAME`.
+"""Host a peer's adapter, run by the Python in the peer's environment: `peer_host.py NAME`.
 
 Streamconform is not installed in that environment, because its dependencies could replace the versions that
 the library was installed with. Only the package itself is made importable, from the folder of this file; the
@@ -25,7 +25,7 @@ RUNS_PER_FULL_COLLECTION: Final = 100
 
 
 def main(name: str) -> None:
-    """Serve the peer `name` on stdin and stdout, with the claims from the table of peers."""
+    """Serve the peer `name` on stdin and stdout, with the claims from the peer table."""
     spec = importlib.util.spec_from_file_location(
         PACKAGE.name, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)]
     )
@@ -60,7 +60,7 @@ def main(name: str) -> None:
 def _add_exception(
     adapter: Callable[[Any], dict[str, Any]], take_exception: Callable[[], BaseException | None]
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return the adapter, wrapped so that its result reports the exception that it caught as `raised`."""
+    """Return the adapter, wrapped so that its result reports the exception it caught as `raised`."""
 
     @functools.wraps(adapter)
     def describing_adapter(run: Any) -> dict[str, Any]:
@@ -75,9 +75,9 @@ def _add_exception(
 
 
 def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
-    """Return the adapter, wrapped so that garbage is collected only between runs.
+    """Return the adapter, wrapped so that garbage collection happens only between runs.
 
-    A response that a library drops without closing it is closed when it is collected. If that happens while
+    A response that a library drops without closing is closed by garbage collection. If that happens while
     the HTTP library holds its own lock, the thread deadlocks (seen with litellm on httpcore after an error in
     a stream), so one trial would hang because of an earlier one. Objects that survive two collections are
     examined only once every `RUNS_PER_FULL_COLLECTION` runs, because examining all of them takes longer than

@@ -1,4 +1,4 @@
-"""A child process with line-based stdin and stdout, killed together with every process that it started.
+"""A child process with line-based stdin and stdout that is killed together with every process it started.
 
 This module does not know the protocol: it sends and receives lines and describes how the process exited.
 """
@@ -24,13 +24,13 @@ from streamconform.adapters.process_cleanup import (
 from streamconform.printable import escape_line
 
 STDERR_KEPT_LINES = 60
-"""Lines of stderr to keep: a stack trace may follow the line with the error."""
+"""Number of stderr lines to keep: a stack trace may follow the line that contains the error."""
 STDERR_LINES = 8
-"""Lines of stderr to quote in a message."""
+"""Number of stderr lines to quote in a message."""
 STDERR_WIDTH = 300
-"""The maximum number of characters to keep per line of stderr."""
+"""The maximum number of characters to keep per stderr line."""
 ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
-"""The beginning of a stderr line that states why a program ended."""
+"""Matches the beginning of a stderr line that states why a program ended."""
 
 
 class LineTooLongError(ValueError):
@@ -41,7 +41,7 @@ class Process:
     """One child process in its own session, with keys and proxies removed from its environment."""
 
     def __init__(self, argv: tuple[str, ...], *, stop_seconds: float) -> None:
-        """Store `argv` without starting it. `stop_seconds` limits each wait for its exit."""
+        """Store `argv` without starting it. `stop_seconds` limits the time to wait for its exit."""
         self.argv = argv
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
@@ -52,7 +52,7 @@ class Process:
 
     @property
     def exit_code(self) -> int | None:
-        """Return the exit code; None before the start and while it runs."""
+        """Return the exit code, or None before the start and while the process is running."""
         return None if self._process is None else self._process.returncode
 
     async def start(self, *, max_line: int) -> None:
@@ -75,7 +75,7 @@ class Process:
         self._reader = asyncio.create_task(self._read_stderr())
 
     async def send(self, line: bytes) -> None:
-        """Write `line`. Raises `OSError` if the process no longer reads."""
+        """Write `line`. Raises `OSError` if the process no longer reads its stdin."""
         stdin = self._process.stdin if self._process else None
         if stdin is None or stdin.is_closing():
             raise BrokenPipeError
@@ -83,7 +83,7 @@ class Process:
         await stdin.drain()
 
     async def read_line(self) -> bytes:
-        """Return the next non-blank line, empty at the end of stdout. Raises `LineTooLongError`."""
+        """Return the next non-blank line, or an empty one at the end of stdout. Raises `LineTooLongError`."""
         stream = self._process.stdout if self._process else None
         while stream is not None:
             try:
@@ -98,7 +98,7 @@ class Process:
         return b""
 
     async def wait_for_exit(self) -> None:
-        """Wait until it has exited and its stderr has been read, so that messages can report both."""
+        """Wait until the process has exited and its stderr has been read, so that messages can give both."""
         if self._process is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -110,7 +110,7 @@ class Process:
         self._kill_group()
 
     async def stop(self, last: bytes) -> bool:
-        """Send `last`, close its stdin and return whether it then exited in time."""
+        """Send `last`, close the process's stdin, and return whether it then exited in time."""
         process = self._process
         if process is None or process.returncode is not None:
             return True
@@ -123,7 +123,7 @@ class Process:
         return process.returncode is not None
 
     async def kill(self) -> None:
-        """Kill it and every process that it started."""
+        """Kill the process and every process that it started."""
         process = self._process
         if process is None or self._is_gone:
             return
@@ -146,7 +146,7 @@ class Process:
             transport.close()  # a child in another session may still hold the other pipes
 
     def describe_exit(self) -> str:
-        """Return how it exited, with the error line of its stderr."""
+        """Return how the process exited, with the error line from its stderr."""
         code = self.exit_code
         cause = "it closed stdout" if code is None else f"exit code {code}"
         if code is not None and code < 0:
@@ -158,11 +158,11 @@ class Process:
         )
 
     def stderr_tail(self) -> str:
-        """Return the last lines of its stderr."""
+        """Return the last lines of the process's stderr."""
         return self._stderr.text()
 
     def last_stderr_lines(self) -> tuple[str, ...]:
-        """Return the last `STDERR_LINES` lines of its stderr, escaped."""
+        """Return the last `STDERR_LINES` lines of the process's stderr, escaped."""
         lines = self.stderr_tail().splitlines()[-STDERR_LINES:]
         return tuple(escape_line(line, STDERR_WIDTH) for line in lines)
 
@@ -183,14 +183,14 @@ class Process:
 
 
 class _LineTail:
-    """The last lines of a text, each cut after its first `STDERR_WIDTH` characters."""
+    """The last lines of a text, each truncated to its first `STDERR_WIDTH` characters."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=STDERR_KEPT_LINES)
         self._last = ""
 
     def add(self, text: str) -> None:
-        """Append text that may begin and end inside a line."""
+        """Append text that may begin and end in the middle of a line."""
         *ended, rest = text.split("\n")
         for piece in ended:
             self._lines.append((self._last + piece)[:STDERR_WIDTH].rstrip())

@@ -5,10 +5,10 @@ two marks, and every process with either of them is killed:
 
 * an environment variable with a unique name. The mark is the name, not the value, so that a harness that
   runs inside a harness passes on both marks.
-* on Linux, a unique resource limit, for children that get an empty environment. `RLIMIT_LOCKS` has had no
-  effect since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
+* on Linux, a unique resource limit, for children that are given an empty environment. `RLIMIT_LOCKS` has had
+  no effect since Linux 2.4.25, and is inherited. Source: https://man7.org/linux/man-pages/man2/getrlimit.2.html
 
-Systems without `/proc` show neither mark. There, `ps` lists the descendants of a program before it is killed.
+Systems without `/proc` show neither mark. On those, `ps` lists a program's descendants before it is killed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Final
 
 PREFIX: Final = "CONFORM_PROGRAM_"
 ROUNDS: Final = 20
-"""Number of scans of the process table; several are needed, because a process may start another one before it
-is killed.
+"""The number of times the process table is scanned; several scans are needed, because a process may start
+another one before it is killed.
 """
 PAUSE: Final = 0.005
 """Seconds between two scans."""
@@ -45,7 +45,7 @@ class Mark:
     """The marks of one program."""
 
     variable: str
-    """The name of the environment variable."""
+    """The environment variable's name."""
     limit: int
     """The resource limit."""
 
@@ -57,7 +57,7 @@ def create_mark() -> Mark:
 
 
 def limit_process(pid: int, mark: Mark) -> None:
-    """Give the process `pid` the resource limit of `mark` if the system can; its children inherit it."""
+    """Give the process `pid` the resource limit from `mark` if the system can; its children inherit it."""
     if sys.platform == "linux":
         import resource
 
@@ -68,7 +68,7 @@ def limit_process(pid: int, mark: Mark) -> None:
 
 
 def find_marked(mark: Mark) -> frozenset[int]:
-    """Return the ids of running processes with `mark`; empty on systems without `/proc`."""
+    """Return the ids of running processes with `mark`; the result is empty on systems without `/proc`."""
     pids = set()
     with contextlib.suppress(OSError):
         for entry in _PROC.iterdir():

@@ -1,7 +1,7 @@
 """A long-lived program that speaks protocol v1: start it, exchange greetings, run trials, stop it.
 
-Whatever a program does becomes an answer. Only `start` raises, and only `ImplementationError`, for a program
-that cannot be used at all.
+Whatever a program does becomes an answer. Only `start` raises an exception: `ImplementationError`, for a
+program that cannot be used at all.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from streamconform.errors import ImplementationError
 from streamconform.model.trial import AnyTrial, Trial
 
 HELLO_SECONDS = 60.0
-"""Time for the imports and greeting of a hosted adapter: large libraries load slowly from a cold disk."""
+"""Time for a hosted adapter's imports and greeting: large libraries load slowly from a cold disk."""
 MIN_HELLO_SECONDS = 2.0
-"""Minimum time for any program's greeting; on a busy machine, starting one can take a second."""
+"""Minimum time for any program's greeting; on a busy machine, starting a program can take a second."""
 HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
 STOP_SECONDS = 2.0
-"""Time for each step of a shutdown: to exit after `stop`, and to be gone after a kill."""
+"""Time limit for each step of a shutdown: exiting after `stop`, and being gone after a kill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collateral:
     """No answer, because the program ended while several runs were in flight: retry each one alone.
 
-    It is unknown which of those runs made it end.
+    It is unknown which of those runs made the program end.
     """
 
 
 @dataclass(slots=True)
 class PendingRun:
-    """A run that has been sent and not answered yet."""
+    """A run that has been sent but not yet answered."""
 
     future: asyncio.Future[Answer | Collateral]
     events: list[object] = field(default_factory=list)
     size: int = 0
-    """Total size of its event lines in bytes."""
+    """The total size of its event lines in bytes."""
     gate: Gate | None = None
     taken: list[int] = field(default_factory=list)
     """For each event, the number of chunks that had passed the gate when the event arrived."""
@@ -66,7 +66,7 @@ class Program:
     async def start(self, seconds: float | None = None) -> Greeting:
         """Start the process and return its greeting. Raises `ImplementationError`.
 
-        `seconds` is the timeout of an answer; a hosted adapter gets more time for its greeting.
+        `seconds` is the timeout for an answer; a hosted adapter gets more time for its greeting.
         """
         limit = limit_greeting(self.connection, seconds)
         try:
@@ -157,7 +157,7 @@ class Program:
         await self._process.send(protocol.encode_eof(id_))
 
     async def _exchange_greetings(self, seconds: float) -> bytes:
-        """Send `hello` and return the line that answers it; empty if the program ended first."""
+        """Send `hello` and return the answer line, which is empty if the program ended first."""
         async with asyncio.timeout(seconds):
             with contextlib.suppress(OSError):  # reading stdout detects the exit
                 await self._process.send(protocol.encode_hello())
@@ -213,7 +213,7 @@ class Program:
     def _fail_all(self, fault: ProtocolFault, *, collateral: bool = False) -> None:
         """End the pending run with `fault`; end several pending runs with `Collateral`.
 
-        With no run pending, the next run reports the fault, so that it does not go unnoticed.
+        If no run is pending, the next run reports the fault, so that it does not go unnoticed.
         """
         futures = [run.future for run in self._pending.values() if not run.future.done()]
         for future in futures:
@@ -229,7 +229,7 @@ class Program:
 
 
 def limit_greeting(connection: Connection, seconds: float | None) -> float:
-    """Return the seconds to wait for the greeting of a program whose answers may take `seconds`."""
+    """Return the number of seconds to wait for the greeting of a program whose answers may take `seconds`."""
     if seconds is None:
         return HELLO_SECONDS
     # A hosted adapter may import large libraries. A `cmd:` program that stays silent usually did not flush

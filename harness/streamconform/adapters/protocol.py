@@ -36,15 +36,15 @@ from streamconform.schemas import find_problems
 
 VERSION: Final = 1
 MAX_LINE: Final = 64 * 1024 * 1024
-"""Maximum bytes in a line from a program: four times the largest body, because events repeat its content."""
+"""Maximum bytes in a line from a program: four times the largest body, because events repeat the content."""
 MAX_EVENTS: Final = 1_000_000
 """Maximum events per run; the largest body, delivered byte by byte, has fewer."""
 MAX_BLOCKS: Final = 100_000
-"""Maximum content blocks per outcome; the largest body has room for about as many empty tool calls."""
+"""Maximum content blocks per outcome: about as many empty tool calls as would fit in the largest body."""
 
 STOP: Final = b'{"op":"stop"}\n'
 API_KEY: Final = "conform"
-"""The key that HTTP clients are given; the replay server accepts any."""
+"""The key that HTTP clients are given; the replay server accepts any key."""
 QUOTED_BYTES: Final = 120
 """The maximum number of bytes of a line to quote in an error message."""
 RAISED_OUTCOME: Final[Mapping[str, Any]] = {"status": "error", "content": [], "stop": {"reason": "error"}}
@@ -55,7 +55,7 @@ MAX_RAISED_WHERE: Final = 300
 """The maximum number of characters to keep of each text that describes an exception."""
 _ROOT: Final = r"(?<![\w.\-])(file://)?([A-Za-z]:)?[/\\]"
 _TRACEBACK: Final = "\nTraceback (most recent call last):"
-"""Some libraries put a traceback into an exception's message; it names folders on this machine."""
+"""Some libraries include a traceback in an exception's message, which names folders on this machine."""
 _PACKAGE_FOLDERS: Final = re.compile(
     _ROOT
     + r"[^()]*[/\\](node_modules|site-packages|dist-packages|pkg[/\\]mod|registry[/\\]src[/\\][^/\\]+)[/\\]"
@@ -92,7 +92,7 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResultLine:
-    """A result line: the answer to the run `id`."""
+    """A result line, which answers the run `id`."""
 
     id: str
     answer: Answer
@@ -100,7 +100,7 @@ class ResultLine:
 
 @dataclass(frozen=True, slots=True)
 class LiveEvent:
-    """An event line of the run `id`."""
+    """An event line for the run `id`."""
 
     id: str
     event: Any
@@ -131,7 +131,7 @@ def _http_input(feed: Feed) -> dict[str, Any]:
 class _CaseEncoder:
     """Encodes the part of a run message that depends only on the case, up to its chunks.
 
-    It keeps the last result, because this is the largest part of most messages, and about twenty trials of
+    It keeps the last result, because this part makes up most of a typical message, and about twenty trials of
     one case run in a row.
     """
 
@@ -172,7 +172,7 @@ def _encode_chunks(chunks: Sequence[bytes]) -> bytes:
 
 
 def encode_chunk(id_: str, data: bytes) -> bytes:
-    """Return the line with one chunk of the run `id_`, for mode push."""
+    """Return the line with one chunk of the run `id_`, for the input mode `push`."""
     return b'{"op":"chunk","id":"%s","data":"%s"}\n' % (id_.encode(), _BASE64[data])
 
 
@@ -191,7 +191,7 @@ def encode_call(id_: str, trial: Call) -> bytes:
 def encode_request(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = BYTES_WITH_RUN) -> bytes:
     """Return the line that asks for `trial`: a `run` or a `call`.
 
-    Over HTTP a request case is a run too: the client sends the conversation to our server.
+    Over HTTP, a request case is also a run: the client sends the conversation to our server.
     """
     if isinstance(trial, Trial):
         return encode_run(id_, trial, events=events, feed=feed)
@@ -219,7 +219,7 @@ def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
 
 
 def parse_greeting(line: bytes, fallback: str) -> Greeting:
-    """Parse a program's `hello` line; `fallback` is the name if the line has none. Raises `ProtocolError`."""
+    """Parse a program's `hello` line; `fallback` replaces a missing name. Raises `ProtocolError`."""
     message = parse_object(line)
     if message.get("op") != "hello":
         error = f"expected `hello` with `protocol` {VERSION}, got {quote_line(line)}"
@@ -308,7 +308,7 @@ def quote_line(line: bytes) -> str:
 
 
 def _describe_syntax_error(line: bytes, error: ValueError) -> str:
-    """Return why `line` is not JSON, with the position of the error if it begins like an object or a list."""
+    """Return why `line` is not JSON, with the error's position if the line starts like an object or list."""
     if not (isinstance(error, json.JSONDecodeError) and line.lstrip(b"\xef\xbb\xbf \t")[:1] in (b"{", b"[")):
         return f"expected a JSON object on a line of its own, got {quote_line(line)}"
     content = error.doc.rstrip("\r\n")
@@ -333,7 +333,7 @@ def _report_depth(line: bytes) -> ProtocolError:
 
 
 def parse_raised(value: Any) -> Raised | None:
-    """Return the exception that the `raised` field of a result describes, shortened; None if invalid."""
+    """Return the exception described by a result's `raised` field, shortened, or None if it is invalid."""
     match value:
         case {"type": str(type_), **rest}:
             text, where = rest.get("message"), rest.get("where")
@@ -348,7 +348,7 @@ def parse_raised(value: Any) -> Raised | None:
 
 
 def _shorten_paths(where: str) -> str:
-    """Return `where` without this machine's folders: a path begins at the package, or is only a file name."""
+    """Return `where` without this machine's folders: paths begin at the package, or are only a file name."""
     # Cut before the regular expressions read it: an adapter may send a text of any length.
     return _FOLDERS.sub("", _PACKAGE_FOLDERS.sub("", where[: 4 * MAX_RAISED_WHERE]))
 
@@ -389,7 +389,7 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
 
 
 def _find_excess(message: Mapping[str, Any]) -> ProtocolFault | None:
-    """Return the fault of a result that exceeds the maximum number of blocks or events, or None."""
+    """Return the fault for a result that exceeds the maximum number of blocks or events, or None."""
     for name in ("outcome", "first"):
         outcome = message.get(name)
         content = outcome.get("content") if isinstance(outcome, Mapping) else None
@@ -404,7 +404,7 @@ def _find_excess(message: Mapping[str, Any]) -> ProtocolFault | None:
 
 
 def _parse_not_json(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return pairs of a path and a value from the `not_json` of a result; invalid entries are ignored."""
+    """Return (path, value) pairs from a result's `not_json` field; invalid entries are ignored."""
     entries = message.get("not_json")
     found = []
     for entry in entries[:MAX_VALUES] if isinstance(entries, list) else ():

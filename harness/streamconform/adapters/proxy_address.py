@@ -39,7 +39,7 @@ def parse_address(text: str) -> ProxyAddress:
     except ValueError as error:
         raise _usage_error(text, str(error)) from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.username is not None:
-        raise _usage_error(text, "not an http or https URL without a user name or password")
+        raise _usage_error(text, "the proxy must be an http or https URL without a user name or password")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options = dict(pairs)
     if len(options) < len(pairs) or options.keys() - set(PARAMETERS) or parts.fragment:

@@ -1,7 +1,7 @@
-"""The protocol fields of a program that reads its streams through a proxy, in an API other than the case's.
+"""The protocol fields for a program that reads its streams through a proxy, in an API other than the case's.
 
-In its greeting, `{"through": {"api": "anthropic-messages", "rules": {"grammar.one-terminal": "must"}}}`: it
-reads its outcomes from streams of that API and checks those streams against these rules. In a result,
+In its greeting, `{"through": {"api": "anthropic-messages", "rules": {"grammar.one-terminal": "must"}}}`: the
+program reads its outcomes from streams in that API and checks those streams against these rules. In a result,
 `{"deviations": [{"rule": "grammar.one-terminal", "message": "…"}]}`: the rules that the stream violated.
 """
 
@@ -17,7 +17,7 @@ MAX_DEVIATIONS: Final = 500
 
 
 def parse_proxy_view(message: Mapping[str, Any]) -> ProxyView | None:
-    """Return the `through` field of a valid greeting; None for a program that reads the case's own API."""
+    """Return the `through` field of a valid greeting, or None for a program that reads the case's own API."""
     match message.get("through"):
         case {"api": str(api), **rest}:
             rules: Any = rest.get("rules") or {}
@@ -27,7 +27,7 @@ def parse_proxy_view(message: Mapping[str, Any]) -> ProxyView | None:
 
 
 def parse_deviations(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return pairs of a broken rule and its message from a result; invalid entries are ignored."""
+    """Return (broken rule, message) pairs from a result; invalid entries are ignored."""
     entries = message.get("deviations")
     deviations = []
     for entry in entries[:MAX_DEVIATIONS] if isinstance(entries, list) else ():

@@ -1,4 +1,4 @@
-"""Parse JSON without NaN, infinity or deep nesting, so that every value can be reported as JSON. Pure."""
+"""Parse JSON, rejecting NaN, infinity and deep nesting, so that every value can be reported as JSON. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from typing import Any, Final
 
 MAX_DEPTH: Final = 200
-"""Maximum nesting of a value; the judge and the reports walk values recursively."""
+"""Maximum nesting depth of a value; the judge and the reports walk values recursively."""
 
 
 class InvalidNumberError(ValueError):

@@ -1,15 +1,16 @@
 """Everything the harness knows about each API: one frozen `Api` record per API, in a separate module.
 
-`APIS["openai-chat"]` is the record of an API. The functions of the other packages read these records; they
-have no tables by API, and do not compare API names.
+`APIS["openai-chat"]` is the record of an API. Functions in other packages read these records; they contain no
+per-API tables, and do not compare API names.
 
 To add an API to the harness:
 
-1. Write `apis/<name>.py`, with underscores for the hyphens of the name: an `API` of type `Api`, and the small
-   pure functions that it needs. Every field is documented in `api.py`; `ollama_chat.py` is a short example.
+1. Write `apis/<name>.py`, with underscores instead of the name's hyphens: an `API` of type `Api`, and the
+   small pure functions that it needs. Every field is documented in `api.py`; `ollama_chat.py` is a short
+   example.
 2. Add its name to `NAMES` below. Lists and reports use this order.
 3. Record the two cassettes that its `smoke` names, in `cassettes/<name>/`.
-4. Run `pytest tests/harness/test_apis.py`: it checks that the record is complete.
+4. Run `pytest tests/harness/test_apis.py`, which checks that the record is complete.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ NAMES: Final = (
     "bedrock-invoke",
 )
 TEMPLATE_API: Final = "openai-chat"
-"""The API of most servers; the adapters that `conform init` writes contain a small reader for it."""
+"""The API that most servers offer; adapters written by `conform init` contain a small reader for it."""
 
 
 def _load(name: str) -> Api:
@@ -42,11 +43,11 @@ def _load(name: str) -> Api:
 
 
 APIS: Final[Mapping[str, Api]] = MappingProxyType({name: _load(name) for name in NAMES})
-"""The record of each API by its name; an unknown name raises `KeyError`."""
+"""The record of each API by name; an unknown name raises `KeyError`."""
 
 
 def find_api(name: str) -> Api | None:
-    """Return the API that the suite, or else a corpus, calls by this name; None if there is none."""
+    """Return the API that the suite, or else a corpus, calls by this name, or None if there is none."""
     found = APIS.get(name)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""The events, documents and requests shared by the APIs that use Anthropic's messages. Pure."""
+"""The events, documents and requests shared by the APIs that use Anthropic's message format. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTENT: Final = ("delta", "content_block")
 TEXT_KEYS: Final = ("text",)
 DELTA_KEYS: Final = ("thinking", "partial_json")
 CALL_IDS: Final = (("messages", "*", "content", "*", "tool_use", "id"),)
-"""The paths, in a request, to the ids of the calls that it sends back."""
+"""The paths in a request to the ids of the calls that it sends back."""
 
 # https://docs.claude.com/en/api/messages
 ANSWER: Final = (
@@ -83,11 +83,11 @@ def count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def canonical(body: Json) -> Json:
-    """Convert `system`, `content` and a result's `content` to lists of blocks; join turns of the same role.
+    """Convert `system`, `content` and a result's `content` to lists of blocks; join turns with the same role.
 
-    Tool results for one answer are not joined if they are in several messages: the documentation requires one
-    message. The API still accepts `output_format`, the beta's name for `output_config.format`.
-    https://docs.claude.com/en/api/messages,
+    Tool results for one answer are not joined if they are spread over several messages, because the
+    documentation requires a single message. The API still accepts `output_format`, the beta's name for
+    `output_config.format`. https://docs.claude.com/en/api/messages,
     https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use,
     https://platform.claude.com/docs/en/build-with-claude/structured-outputs
     """
@@ -102,7 +102,7 @@ def canonical(body: Json) -> Json:
 
 
 def _join_turns(messages: Any) -> Any:
-    """Join consecutive messages of the same role, unless the later one has tool results."""
+    """Join consecutive messages with the same role, unless the later one contains tool results."""
     if not isinstance(messages, list):
         return messages
     made: list[Any] = []

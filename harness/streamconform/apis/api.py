@@ -1,8 +1,8 @@
 """`Api`: everything the harness knows about one API, as one frozen record. Pure.
 
-The parts are small and named after their readers: `ending` is for faults, `endpoints` and `canned_replies`
-are for the replay server, `requests` is for the judge, the others are for tools. None of them parses an
-answer, which is the implementation's task.
+The parts are small, and are named after the code that reads them: `ending` is for faults, `endpoints` and
+`canned_replies` are for the replay server, `requests` is for the judge, and the others are for tools. None of
+them parses an answer, which is the implementation's task.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 CANNED_TEXT: Final = "OK"
 """The text of every canned reply."""
 CREATED: Final = 1_760_000_000
-"""The creation time in canned replies: an arbitrary day, in seconds since 1970."""
+"""The creation time in canned replies: an arbitrary date, in seconds since 1970."""
 CREATED_AT: Final = "2025-10-09T08:53:20Z"
 """The same moment."""
 
@@ -37,7 +37,7 @@ class Extensions:
     """New events and fields that may appear in a stream. The levels follow the provider's documentation."""
 
     event: Mapping[Framing, bytes]
-    """For each framing of the API, one frame with a type that does not exist."""
+    """For each of the API's framings, one frame with a type that does not exist."""
     event_level: Level
     objects: tuple[Path, ...]
     """The objects of a payload to which new fields may be added."""
@@ -54,7 +54,7 @@ def never_settled(payload: Payload) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a stream ends: its terminal frame, the end of a tool call, and the error frame.
+    """How a stream ends: the terminal frame, the end of a tool call, and the error frame.
 
     The outcome of a broken stream is derived from this, without any parser.
     """
@@ -62,16 +62,17 @@ class Ending:
     is_terminal: Callable[[Payload], bool]
     """Whether a payload is the terminal event; an error frame counts as one."""
     count_ended_calls: Callable[[Sequence[Payload]], int]
-    """The number of tool calls that have ended after these payloads, including those that the provider runs.
+    """The number of tool calls that have ended by the end of these payloads, including those that the
+    provider runs.
     """
     content: tuple[str, ...]
     """Members of a payload that contain content; some servers send such payloads after the terminal event."""
     text_keys: tuple[str, ...]
-    """Keys, at any depth, whose values are pieces of the visible text."""
+    """Keys, at any depth, whose values are parts of the visible text."""
     text_types: tuple[str, ...] = ()
-    """The `type` of the payloads that contain them; empty if no other payload has such keys."""
+    """The `type` of the payloads that contain these keys; empty if no other payload has them."""
     delta_keys: tuple[str, ...]
-    """Keys, at any depth, whose values are pieces of thinking, a refusal or a call."""
+    """Keys, at any depth, whose values are parts of thinking, a refusal or a call."""
     error_frame: Mapping[Framing, bytes]
     """The provider's mid-stream error frame, for each framing that documents one."""
     error_type: str | None
@@ -82,7 +83,7 @@ class Ending:
     source: str
     """Links to the provider's documentation of the terminal event and the error frame."""
     is_settled: Callable[[Payload], bool] = never_settled
-    """Whether only the terminal event is still missing: the stop reason and the final usage have arrived."""
+    """Whether only the terminal event is missing: the stop reason and the final usage have arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Target:
 
 
 def accept_any_form(target: Target, recorded: Target, framed: Framing) -> str | None:
-    """Return None: every endpoint answers in the same form."""
+    """Return None: all endpoints answer in the same form."""
     del target, recorded, framed
     return None
 
@@ -108,16 +109,16 @@ def keep_path(path: str) -> str:
 class Endpoints:
     """Where clients send their requests. In a path, `{x}` is one component, `{x+}` one or more.
 
-    A base URL is the provider's host, or the host and the version. Clients differ in which one they expect,
-    so both paths are listed.
+    A base URL is the provider's host, or the host plus the version. Clients differ in which of the two they
+    expect, so both paths are listed.
     """
 
     streams: tuple[str, ...]
-    """The paths for requesting a stream, the usual one first."""
+    """The paths for requesting a stream, with the usual one first."""
     documents: tuple[str, ...] = ()
     """The paths for non-streaming requests, if the path rather than the body selects streaming."""
     document_path: Callable[[str], str] = keep_path
-    """Returns the path and query for the same request without streaming."""
+    """Returns the path and query for the non-streaming version of the request."""
     streams_by_default: bool = False
     """Whether a body without `stream` requests a stream."""
     find_mismatch: Callable[[Target, Target, Framing], str | None] = accept_any_form
@@ -125,7 +126,7 @@ class Endpoints:
 
     @property
     def usual(self) -> str:
-        """Return the usual path for a stream."""
+        """Return the usual path for requesting a stream."""
         return self.streams[0]
 
     @property
@@ -145,9 +146,9 @@ class CannedReply:
     """The shortest answer in one form, the text `OK`. It only has to be valid for every client."""
 
     matches: Callable[[Target], bool] = match_any_target
-    """Whether a request for this target gets the answer in this form."""
+    """Whether a request to this target is answered in this form."""
     path: str
-    """The target of the request in a recording of this form."""
+    """The request target in a recording of this form."""
     content_type: str
     write: Writer
     payloads: Callable[[str], Iterable[Json]]
@@ -158,21 +159,21 @@ class CannedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestForm:
-    """The bodies of requests: which forms are equivalent, and where the ids of tool calls are."""
+    """Request bodies: which forms are equivalent, and where to find the ids of tool calls."""
 
     canonical: Callable[[Json], Json]
-    """Returns a body in the canonical form, which cases use.
+    """Returns a body in the canonical form, which is the form used in cases.
 
-    Clients write the same body in different ways: text or a list of one part, null or an absent member. Only
-    forms that the provider's documentation calls equivalent are unified, each with its source; user data
-    (arguments, results, schemas) is unchanged.
+    Clients write the same body in different ways: text or a list with one part, null or an absent member.
+    Only forms that the provider's documentation calls equivalent are unified, each with a link to its source;
+    user data (arguments, results, schemas) is left unchanged.
     """
     messages: str = "messages"
-    """The member of a body that holds its messages."""
+    """The member of a body that contains its messages."""
     previous: tuple[str, ...] = ()
-    """The members of a body that identify the answer to continue, or hold its token."""
+    """The members of a body that identify the answer to continue, or contain its token."""
     kept_answer: str | None = None
-    """The member of a body with the id of a stored answer, which the client then need not send back."""
+    """The body member with the id of a stored answer, which the client then need not send back."""
     call_ids: tuple[Path, ...]
     """The paths to the ids of the calls that a body sends back. A step after `*` is a key, or the `type` of
     the item."""
@@ -197,9 +198,9 @@ class Key:
     prefix: str = ""
     """The text that precedes the key in its header."""
     variable: str
-    """Name of the environment variable that holds the key by default."""
+    """The name of the environment variable that contains the key by default."""
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables from which SDKs read the base URL, each with the path that it must include."""
+    """Environment variables from which SDKs read the base URL, each with the path the URL must include."""
 
     def headers(self, key: str) -> dict[str, str]:
         """Return the header that carries `key`."""
@@ -208,14 +209,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """How `conform record` sends a request. An API whose path contains the model has no such record."""
+    """How `conform record` sends a request. An API whose paths contain the model has no such record."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers to send by default."""
     streaming_only: tuple[str, ...] = ()
-    """Fields of the body that the provider rejects if `stream` is false."""
+    """Fields in the body that the provider rejects if `stream` is false."""
     host: str | None = None
-    """The provider's public host, which the provenance may name. Other hosts may be private."""
+    """The provider's public host, which may be named in the provenance. Other hosts may be private."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,13 +224,13 @@ class Importing:
     """How captures made by other tools are recognized."""
 
     stream: re.Pattern[str]
-    """Matches text in the path of a request for a stream."""
+    """Matches text in the path of a streaming request."""
     document: re.Pattern[str] | None = None
     """Matches text in the path of a non-streaming request, if the path selects streaming."""
     path: str
     """The path to assume for a capture that does not contain the request."""
     types: re.Pattern[str] = re.compile(r"(?!)")
-    """Matches the types of payloads or objects, or the names of events, that only this API has."""
+    """Matches payload types, object types or event names that only this API has."""
     members: tuple[frozenset[str], ...] = ()
     """Sets of members: a payload without a type that has all members of one set belongs to this API."""
     corpus_names: tuple[str, ...] = ()
@@ -237,7 +238,7 @@ class Importing:
 
 
 FieldKind = Literal["text", "name", "text or null", "count", "number", "true or false", "object", "list"]
-"""The kind of a field's value: `name` is non-empty text, `count` a non-negative integer."""
+"""The kind of a field's value: `name` is non-empty text, and `count` a non-negative integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,7 @@ class DocumentField:
 
     path: str
     kind: FieldKind | str
-    """A kind, or the required text in double quotes."""
+    """The kind of value, or the required text in double quotes."""
     level: Level = "must"
 
 
@@ -257,19 +258,19 @@ def require(kind: FieldKind | str, *paths: str, level: Level = "must") -> tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounting:
-    """The endpoint that counts the tokens of a request."""
+    """The endpoint that counts a request's tokens."""
 
     path: str
-    """Appended to the path for messages."""
+    """Appended to the path of the messages endpoint."""
     members: frozenset[str]
     """The members of a request whose tokens are counted."""
     count: str
-    """The member of the answer that holds the number."""
+    """The member of the answer that contains the number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probing:
-    """What `conform probe` can ask a server of this API, and the documents that the server answers with."""
+    """What `conform probe` can ask a server with this API, and the documents that the server returns."""
 
     answer: tuple[DocumentField, ...]
     """The fields of a non-streaming answer."""
@@ -278,7 +279,7 @@ class Probing:
     stop_sequences: Path = ()
     """The path of a request's stop sequences; empty if the API has none."""
     tool_by_name: bool = False
-    """Whether a request can require a tool by its name."""
+    """Whether a request can require a tool by name."""
     parallel_calls_off: bool = False
     """Whether a request can limit an answer to one call."""
     tool_types: bool = False
@@ -288,7 +289,7 @@ class Probing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLimits:
-    """The values that are lost when a proxy translates a stream of another API into this one.
+    """The values that are lost when a proxy translates another API's stream into this API.
 
     Sources: the stop reasons and fields that the API documents. Only values that the API can express are
     judged.
@@ -306,7 +307,7 @@ class ProxyLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeStreams:
-    """Two bundled recordings that `conform smoke` sends, and their contents."""
+    """The two bundled recordings that `conform smoke` sends, and their contents."""
 
     text_cassette: str
     text: str
@@ -333,7 +334,7 @@ class Reducing:
     block_index: tuple[str | int, ...] = ()
     """The path of a payload's block or call index, which counts from 0; empty if payloads have none."""
     repeated: Mapping[str, RepeatedText] = field(default_factory=dict)
-    """Maps the type of a delta to the place that repeats its complete text."""
+    """Maps a delta's type to the place where its complete text is repeated."""
     final_items: Path = ()
     """The path, in the terminal event, to the list that repeats the items by index."""
 
@@ -352,7 +353,7 @@ class Api:
     ending: Ending
     endpoints: Endpoints
     canned_replies: tuple[CannedReply, ...]
-    """Canned replies; the first one that matches the target is sent."""
+    """The canned replies; the first one that matches the target is sent."""
     requests: RequestForm
     key: Key
     recording: Recording | None = None
@@ -363,8 +364,8 @@ class Api:
     ordered_content: bool = True
     """Whether messages record the order of text and calls; one text plus one list of calls does not."""
     thoughts_on_request: bool = False
-    """Whether thoughts are sent only to clients that ask for them. A client without thinking never gets any,
-    so it is not judged on thoughts.
+    """Whether thoughts are sent only to clients that request them. A client without thinking never receives
+    any, so it is not judged on thoughts.
     """
     reducing: Reducing = field(default_factory=Reducing)
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
@@ -387,7 +388,7 @@ class Api:
         return "document"
 
     def frame_case(self, case: Case, body: bytes) -> Framing:
-        """Return the framing of `body`, the bytes of `case` as they are delivered."""
+        """Return the framing of `body`, which contains the bytes of `case` as they are delivered."""
         # In a framing with one frame per line, a one-line document is also a stream of one frame.
         return self.detect_framing(case.cassette.status, body) if case.stream else "document"
 
@@ -399,7 +400,7 @@ class Api:
         return bool(request.body.get("stream", self.endpoints.streams_by_default))
 
     def write_document_body(self, body: Mapping[str, Any]) -> Json:
-        """Return the body for the same request without streaming."""
+        """Return the body for the non-streaming version of the request."""
         if self.endpoints.documents:
             return dict(body)
         dropped = self.recording.streaming_only if self.recording is not None else ()

@@ -45,7 +45,7 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def _stream(model: str) -> Iterator[Json]:
-    """Yield the events, each under its name."""
+    """Yield the events, each under its own name."""
     document = _document(model)
     yield {"messageStart": {"role": "assistant"}}
     yield {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "OK"}}}

@@ -1,7 +1,7 @@
 """Amazon Bedrock's `InvokeModel` for Anthropic's models: `POST /model/{id}/invoke-with-response-stream`.
 
-The stream is binary, and its messages contain Anthropic's events, without their SSE framing. Errors from the
-service are separate messages, as in Converse.
+The stream is binary, and its messages contain Anthropic's events without their SSE framing. The service sends
+errors as separate messages, as in Converse.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many calls have ended (v2), or arrived complete (v1)."""
+    """Return the number of calls that have ended (v2), or that have arrived complete (v1)."""
     ended = [payload for payload in payloads if payload.get("type") == "tool-call-end"]
     whole = (payload for payload in payloads if payload.get("event_type") == "tool-calls-generation")
     return len(ended) + sum(len(as_objects(payload.get("tool_calls"))) for payload in whole)

@@ -37,7 +37,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many parts contain a complete call, or end a call that arrived in pieces."""
+    """Return the number of parts that contain a complete call, or end a call that arrived in pieces."""
     parts = (
         part
         for payload in payloads
@@ -67,9 +67,9 @@ def _find_mismatch(target: Target, recorded: Target, framed: Framing) -> str | N
 
 _SNAKE: Final = re.compile(r"_([a-z0-9])")
 _OPAQUE: Final = frozenset({"args", "response", "properties"})
-"""Members whose keys the user chooses."""
+"""Members whose keys are chosen by the user."""
 _BYTES: Final = frozenset({"thoughtSignature", "data"})
-"""Members that hold bytes: base64 of either alphabet (google-genai writes - and _)."""
+"""Members that contain bytes, as base64 in either alphabet (google-genai writes - and _)."""
 _STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")
 _NO_SIGNATURE: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Values that stand in for a signature (https://ai.google.dev/gemini-api/docs/thought-signatures)."""

@@ -39,7 +39,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many call steps have stopped, for the client's functions and Google's tools alike."""
+    """Return the number of stopped call steps, whether for the client's functions or Google's tools."""
     calls = {
         payload.get("index")
         for payload in payloads
@@ -62,7 +62,7 @@ def _read_name(payload: bytes) -> str | None:
 
 
 def _canonical(body: Json) -> Json:
-    """Convert `input` (text, one content, contents or steps) to steps, and a step's text to a content list.
+    """Convert `input` (text, contents or steps) to steps, and a step's text to a content list.
 
     Null and absent members are equivalent. https://ai.google.dev/api/interactions-api#CreateInteraction
     """

@@ -1,4 +1,4 @@
-"""The key, the host and the error document that OpenAI's two APIs share. Pure."""
+"""The key, the host and the error document shared by OpenAI's two APIs. Pure."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
 
 
 def _canonical(body: Json) -> Json:
-    """Convert `content` to parts, `refusal` to one of them, and the role `developer` to `system`.
+    """Convert `content` to parts, `refusal` to one of these parts, and the role `developer` to `system`.
 
     https://platform.openai.com/docs/api-reference/chat/create
     """

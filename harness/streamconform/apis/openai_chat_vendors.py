@@ -1,6 +1,6 @@
-"""JSON Schemas of the payloads that each vendor of Chat Completions documents.
+"""JSON Schemas of the payloads that each Chat Completions vendor documents.
 
-Undocumented fields are allowed, except those in which other servers send content.
+Undocumented fields are allowed, except for those in which other servers send content.
 """
 
 from __future__ import annotations
@@ -196,4 +196,4 @@ VENDOR_PAYLOADS: Final[Mapping[str, Json]] = {
     "openrouter": _OPENROUTER_PAYLOAD,
 }
 VENDOR_ERRORS: Final[Mapping[str, Json]] = {"openrouter": _OPENROUTER_ERROR}
-"""The JSON documents of HTTP errors, for vendors that document their own form."""
+"""The JSON documents for HTTP errors, for vendors that document a form of their own."""

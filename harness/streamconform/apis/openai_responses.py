@@ -35,7 +35,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return how many items have ended: each by `…_call_….done` or by its `response.output_item.done`."""
+    """Return the number of items ended by a `…_call_….done` or by their `response.output_item.done`."""
     ended = set()
     for payload in payloads:
         type_ = str(payload.get("type"))

@@ -24,5 +24,5 @@ def as_object(value: Any) -> Payload:
 
 
 def as_objects(value: Any) -> list[Payload]:
-    """Return the objects in the list `value`; an empty list if it is not a list."""
+    """Return the objects in the list `value`, or an empty list if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Equivalent forms that several APIs share: text or one part, a member that is null or absent. Pure."""
+"""Equivalent forms shared by several APIs: text or one part, a null member or an absent one. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def drop_nulls(body: Mapping[str, Any]) -> Json:
 
 
 def as_parts(content: Any, type_: str) -> Any:
-    """Return text as the equivalent list of one part; anything else unchanged."""
+    """Return text as the equivalent list of one part, and anything else unchanged."""
     return [{"type": type_, "text": content}] if isinstance(content, str) else content
 
 
 def map_messages(messages: Any, change: Callable[[Json], Json]) -> Any:
-    """Return the list `messages` with `change` applied to every object; anything else unchanged."""
+    """Return the list `messages` with `change` applied to every object, and anything else unchanged."""
     if not isinstance(messages, list):
         return messages
     return [change(dict(message)) if isinstance(message, Mapping) else message for message in messages]

@@ -1,1 +1,1 @@
-"""Deliver the same stream in different bytes and chunks, or break it. Pure."""
+"""Deliver the same stream as different bytes and chunks, or break it. Pure."""

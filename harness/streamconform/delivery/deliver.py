@@ -15,7 +15,7 @@ from streamconform.wire.framings import split
 MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 BYTES = tuple(bytes((i,)) for i in range(256))
 CHUNK_SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
-"""Chunk sizes of the delivery `random`: cuts inside tokens, inside lines, and across several frames."""
+"""Chunk sizes for the delivery `random`: less than a token, less than a line, and several frames."""
 
 
 def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
@@ -46,7 +46,7 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
 
 
 def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
-    """Cut `body` before each of `offsets`; no chunk is empty."""
+    """Split `body` before each of `offsets`; no chunk is empty."""
     inner = sorted({offset for offset in offsets if 0 < offset < len(body)})
     edges = [0, *inner, len(body)]
     return tuple(body[start:end] for start, end in pairwise(edges) if start < end)

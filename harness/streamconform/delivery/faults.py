@@ -1,8 +1,8 @@
-"""Break streams: choose the places, build the broken streams, and derive their expectations. Pure.
+"""Break streams: choose where to break them, build the broken streams, and derive their expectations. Pure.
 
 The expectation is neither written by hand nor taken from a parser: it is derived from the case's expectation,
-the place of the break, and the API's way of ending streams (`Api.ending`). The reference agrees with all
-these expectations, which is evidence for both because they are independent.
+the position of the break, and the way the API ends streams (`Api.ending`). The reference agrees with all
+these expectations; because the two are independent, this is evidence for both.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
     "cut-inside-utf8": 4,
     "error-frame": 6,
 }
-"""Maximum number of faults of each kind per case, 32 in total; they are spread over the possible places."""
+"""Maximum number of faults of each kind per case (32 in total), spread over the possible positions."""
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
-"""The same for faults that need a connection; there are few stalls, because each one takes time."""
+"""The same for faults that need a connection; stalls are few, because each one takes time."""
 
 _BROKEN: Final[dict[str, Leaf]] = {
     "status": AnyOf(BROKEN_STATUSES),
@@ -42,7 +42,7 @@ _BROKEN: Final[dict[str, Leaf]] = {
 
 # In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
 TYPE_DEPTH: Final = 4
-"""The number of levels of a payload that determine the type of its frame."""
+"""The number of levels in a payload that determine the type of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class _ParsedStream:
     payloads: tuple[Payload, ...]
     types: tuple[object, ...]
     terminal: int
-    """Index of the terminal frame; the number of frames if there is none."""
+    """Index of the terminal frame, or the number of frames if there is none."""
     settled: int
     """Index of the last frame that may change the content."""
     carriers: frozenset[int]
-    """Indexes of the frames that contain a piece of content."""
+    """Indexes of the frames that contain part of the content."""
     texts: tuple[tuple[str, ...], ...]
-    """The strings in each frame that may be pieces of text."""
+    """The strings in each frame that may be parts of the text."""
 
 
 def derive_faults(
@@ -80,8 +80,8 @@ def derive_faults(
     """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all if `every` is set.
 
     Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
-    no faults, except that a non-streaming answer is cut once. The stream is broken once for each pair of
-    types of adjacent frames, so that every transition in the protocol is covered.
+    no faults, except that a non-streaming answer is truncated once. The stream is broken once for each pair
+    of adjacent frame types, so that every transition in the protocol is covered.
     """
     if not case.stream:
         yield from _cut_document(case)
@@ -100,7 +100,7 @@ def derive_faults(
 
 
 def _cut_document(case: Case) -> Iterator[BrokenDelivery]:
-    """Yield a non-streaming answer cut in the middle; yield nothing if it is not a complete JSON answer."""
+    """Yield a non-streaming answer truncated in the middle; yield nothing if it is not complete JSON."""
     kind, body = "cut-inside-json", case.cassette.body.strip()
     is_skipped = case.skip is not None and kind in case.skip.faults
     if is_skipped or not body.startswith(b"{") or case.expect.fields["status"] != Literally("complete"):
@@ -165,7 +165,7 @@ def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
 
 
 def _keep_first_per_transition(stream: _ParsedStream, numbers: Iterable[int]) -> list[int]:
-    """Return the first of `numbers` for each combination of a frame's type and the next frame's type."""
+    """Return the first of `numbers` for each pair of a frame's type and the next frame's type."""
     first: dict[object, int] = {}
     for number in numbers:
         first.setdefault(stream.types[number : number + 2], number)
@@ -177,7 +177,7 @@ def _find_before_terminal(stream: _ParsedStream) -> list[int]:
 
 
 def _find_error_places(stream: _ParsedStream) -> list[int]:
-    """Return the places for an error frame: before the end of an otherwise complete stream."""
+    """Return the positions for an error frame: before the end of an otherwise complete stream."""
     known = stream.framed in stream.ending.error_frame
     whole = known and stream.case.expect.fields.get("status") == Literally("complete")
     return _find_before_terminal(stream) if whole else []
@@ -207,7 +207,7 @@ def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDel
 
 
 def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
-    """Return the payload of a cuttable frame as it appears in the body, where it may be in base64."""
+    """Return the payload of a cuttable frame as it appears in the body, where it may be base64-encoded."""
     return stream.case.cassette.body[slice(*(stream.frames[number].value or (0, 0)))]
 
 
@@ -232,7 +232,7 @@ def _expect_error_type(ending: Ending) -> Leaf:
 
 
 def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> BrokenDelivery:
-    """Return the stream up to the byte `offset`, which contains `whole` complete frames."""
+    """Return the stream up to byte `offset`; this part contains `whole` complete frames."""
     chunks = cut(stream.case.cassette.body[:offset], (frame.start for frame in stream.frames))
     if whole > stream.terminal:
         return BrokenDelivery(name, chunks, _expect_after_terminal(stream, whole))
@@ -240,10 +240,10 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
 
 
 def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
-    """Return the expectation for a stream of which only `whole` frames arrived, however the rest was lost.
+    """Return the expectation if only `whole` frames of the stream arrived, no matter how the rest was lost.
 
-    `incomplete` and a client's own error are both correct: no provider documents how a client reports a
-    break, and raising is safe. If only the terminal event is missing, no content is lost, and `complete`
+    `incomplete` and a client's own error are both correct: no provider documents how a client should report a
+    break, and raising is safe. If only the terminal event is missing, no content is lost, so `complete`
     passes too.
     """
     fields = dict(_BROKEN)
@@ -331,7 +331,7 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
 
 
 def _expect_usage(case: Case) -> dict[str, Leaf]:
-    """Return a leaf for each judged bucket: null, the final value, or a value reported earlier."""
+    """Return a leaf per judged bucket that accepts null, the final value, or any earlier value."""
     leaves: dict[str, Leaf] = {}
     for path, leaf in case.expect.fields.items():
         group, _, bucket = path.partition(".")
@@ -343,7 +343,7 @@ def _expect_usage(case: Case) -> dict[str, Leaf]:
 
 
 def _expect_names(case: Case) -> dict[str, Leaf]:
-    """Return leaves for the model and the response id: as in the whole stream, null, or an earlier model."""
+    """Return leaves for model and response id that accept the final value, null, or an earlier model."""
     # The model may change during a stream: after Anthropic's fallback, a later block names another one.
     earlier = {"model": case.models_seen, "response_id": ()}
     leaves = {name: list_values(case.expect.fields.get(name)) for name in earlier}
@@ -355,7 +355,7 @@ def _expect_names(case: Case) -> dict[str, Leaf]:
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
     """Return a value that is equal for payloads of the same type: the non-empty members, and type names.
 
-    There is no list of types, so faults also break streams at event types that a provider adds later.
+    There is no fixed list of types, so faults also break streams at event types that a provider adds later.
     """
     match value:
         case dict():
@@ -384,10 +384,10 @@ def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
 
 
 def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
-    """Return the place most likely to reveal bugs: the last one between two pieces of content.
+    """Return the position most likely to reveal bugs: the last one between two content frames.
 
-    A text or a call is incomplete there, so a client can get it wrong. Between the last two frames, nothing
-    is incomplete.
+    At that point, a text or a call is incomplete, so a client can get it wrong. Between the last two frames,
+    nothing is incomplete.
     """
     carriers = stream.carriers
     candidates = (

@@ -1,4 +1,4 @@
-"""Rewrite a stream in different bytes with the same meaning. Pure: body in, body out."""
+"""Rewrite a stream as different bytes with the same meaning. Pure: body in, body out."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
 text and refusals, and thinking without text or signature. Texts (and refusals) that are then adjacent are
 joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
-(`find_separators`). A signature ends its text; the number of pieces that the signed text is split into is not
-judged. The order is kept, unless the API's messages have none: a chat message has one text, one thinking text
-and one list of calls, so its readers cannot know where the text appeared among the calls, or where one
-thought ended. In these APIs, thoughts without a signature are joined too.
+(`find_separators`). A signature ends its text; how many blocks the signed text is split into is not judged.
+The order is kept, unless the API's messages have no order: a chat message has one text, one thinking text and
+one list of calls, so its readers cannot know where the text appeared among the calls, or where one thought
+ended. In these APIs, thoughts without a signature are also joined.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RANKS: Final[Mapping[BlockType, int]] = {
     "tool_call": 3,
     "other": 4,
 }
-"""The order in which block types are compared if the API does not order the blocks of a message."""
+"""The order in which block types are compared if the API does not order the blocks in a message."""
 _NULL = Literally(None)
 SEPARATORS: Final = ("phase", "signature")
 """The fields that may distinguish adjacent texts."""
@@ -41,7 +41,7 @@ step per pair; above it, blocks are paired by position."""
 def find_separators(
     expected: Iterable[ExpectedBlock], received: Iterable[Block], claims: Claims
 ) -> tuple[str, ...]:
-    """Return the fields that keep adjacent texts separate: named by the case, and exposed in every text."""
+    """Return the fields that separate adjacent texts: those the case names and every text exposes."""
     named = {name for block in expected if block.type == "text" for name in block.fields}
     absent = {name for block in received if isinstance(block, Text) for name in block.absent}
     return tuple(
@@ -134,9 +134,9 @@ def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
 def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[int | None]:
     """For each expected block, return the position of the received block that matches it, or None.
 
-    If both lists have the same types, blocks match by position. Otherwise the result is the alignment with
-    the most blocks of equal type, in order; if there are several, it is the one with the most equal names,
-    texts and arguments.
+    If both lists have the same types, blocks match by position. Otherwise, the result is the in-order
+    alignment with the most pairs of equal type; if there are several, it is the one with the most equal
+    names, texts and arguments.
     """
     if [block.type for block in expected] == [block.type for block in got]:
         # Pair by position even if the values differ, so that a wrong text is one difference, not a lost block
@@ -241,7 +241,7 @@ def _join_expected(blocks: Sequence[ExpectedBlock]) -> ExpectedBlock:
 
 
 def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
-    """Return the digests, including those computed from literal texts; other matchers are left out."""
+    """Return the digests, including those computed from literal texts, but leave out other matchers."""
     return [
         leaf if isinstance(leaf, Digest) else digest_text(leaf.value)
         for leaf in texts
@@ -250,7 +250,7 @@ def _list_digests(texts: Iterable[Leaf | None]) -> list[Digest]:
 
 
 def _join_received(blocks: Sequence[Block]) -> Block:
-    """Return the joined block of texts, refusals or thoughts."""
+    """Return the block that joins these texts, refusals or thoughts."""
     if isinstance(blocks[0], Refusal):
         return Refusal("".join(block.text for block in blocks if isinstance(block, Refusal)))
     if isinstance(blocks[0], Thinking):
@@ -259,7 +259,7 @@ def _join_received(blocks: Sequence[Block]) -> Block:
 
 
 def _join_texts(texts: Sequence[Text]) -> Text:
-    """Return the joined text; a phase counts as not exposed unless all parts have it."""
+    """Return the joined text; a phase counts as exposed only if all parts have it."""
     last = texts[-1]
     has_one_phase = all(text.phase == last.phase for text in texts)
     absent = frozenset[str]().union(*(text.absent for text in texts))
@@ -289,7 +289,7 @@ def _join_citations(
 
 
 def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
-    """Return 0 for different types, otherwise `weight` plus 1 to 3 for the similarity."""
+    """Return 0 for different types, and otherwise `weight` plus 1 to 3, depending on the similarity."""
     if expected.type != got.type:
         return 0
     name = "name" if isinstance(got, ToolCall) else "text"

@@ -31,14 +31,14 @@ REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     "cost": "cost",
     "error": "errors",
 }
-"""The capability that must be claimed for a path, and all paths below it, to be judged."""
+"""The capability that must be claimed for a path and all paths below it to be judged."""
 
 _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     f"{type_}.signature": "signatures" for type_ in ("thinking", "text", "tool_call")
 }
 
 BLOCK_MISSING: Final = "content block missing"
-"""The message for checks of a block that is absent from the outcome."""
+"""The message for checks on a block that is absent from the outcome."""
 _MAX_TYPES: Final = 12
 """The maximum number of block types to list in a message."""
 
@@ -49,8 +49,8 @@ def compare_outcome(
     """Yield a check for every leaf of `expect` that is judged for an implementation with `claims`.
 
     Values that the implementation does not expose are not judged. `ordered` is False for an API whose
-    messages do not order text and calls. The content of a broken stream is compared by `compare_partial`
-    instead.
+    messages do not record the order of text and calls. The content of a broken stream is compared by
+    `compare_partial` instead.
     """
     for path, leaf in sum_cache_usage(expect.fields, claims).items():
         if is_claimed(path, claims) and path not in outcome.absent:
@@ -82,7 +82,7 @@ def is_claimed(path: str, claims: Claims) -> bool:
 def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, Leaf]:
     """Adapt `fields` to `claims`: without `cache_usage`, `usage.input` includes cache reads and writes.
 
-    Many libraries report one number for the whole prompt. They claim `usage` but not `cache_usage`.
+    Many libraries report a single number for the whole prompt. They claim `usage` but not `cache_usage`.
     """
     total = fields.get("usage.input")
     if total is None or "cache_usage" in claims:
@@ -100,7 +100,7 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
 def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
     """Return whether the outcome correctly reports that the stream broke or failed.
 
-    Raising is safe even if the client drops the content received so far; keeping it is a `should`.
+    Raising is safe even if the client drops the content received so far; keeping that content is a `should`.
     """
     return outcome.status != "complete" and matches_leaf(expect.fields["status"], outcome.status)
 
@@ -172,8 +172,8 @@ def _compare_block(
 def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level: Level) -> Check:
     """Return the check that a truncated or malformed call is not executable.
 
-    It passes for `complete: false` and for `arguments: null`, whichever the case expects, because libraries
-    use one or the other. A failure is reported at the leaf that the case expects.
+    It passes for both `complete: false` and `arguments: null`, whichever the case expects, because libraries
+    use one or the other. A failure is reported for the leaf that the case expects.
     """
     value = getattr(got, name)
     says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
@@ -184,7 +184,7 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
 
 
 def _check_citations(path: str, leaf: Literally, got: Sequence[Mapping[str, Any]], level: Level) -> Check:
-    """Return the check of a text's citations; a key that the implementation leaves out is not judged."""
+    """Return the check on a text's citations; a key that the implementation leaves out is not judged."""
     judged = {key for named in leaf.value for key in named}
     shown = [{key: value for key, value in citation.items() if key in judged} for citation in got]
     same = len(leaf.value) == len(shown) and all(
@@ -203,7 +203,7 @@ def _check_citations(path: str, leaf: Literally, got: Sequence[Mapping[str, Any]
 
 
 def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
-    """Return whether an implementation does not expose the field `name` of a block."""
+    """Return whether an implementation does not expose a block's field `name`."""
     if not isinstance(got, ToolCall | Thinking | Text):
         return False
     if name in got.absent:
@@ -217,7 +217,7 @@ def _is_left_out(expected: ExpectedBlock, name: str, got: Block) -> bool:
 
 
 def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
-    """Return whether `value` is a part of the expected value that may remain if content was lost."""
+    """Return whether `value` is a part of the expected value that can remain if content was lost."""
     if name == "complete":
         return value is False
     if value is None:
@@ -227,7 +227,7 @@ def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
 
 
 def _must_not_run(block: ExpectedBlock) -> bool:
-    """Return whether a call must not be executed: it did not end, or its arguments do not parse."""
+    """Return whether a call must not be executed, because it did not end or its arguments do not parse."""
     if block.type != "tool_call":
         return False
     return block.fields.get("complete") == Literally(value=False) or (
@@ -241,7 +241,7 @@ def _is_claimed_field(block: ExpectedBlock, name: str, claims: Claims) -> bool:
 
 
 def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = False) -> Check:
-    """Return the check of one leaf; `absent` means that its block is missing."""
+    """Return the check on one leaf; `absent` means that its block is missing."""
     # JavaScript cannot represent such an integer exactly, so a difference is at most a warning.
     if isinstance(leaf, Literally) and has_unsafe_integer(leaf.value):
         level = lower_level(level, "should")
@@ -261,7 +261,7 @@ def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = 
 def check_rule(
     path: str, level: Level, message: str | None, *, expected: Any = None, got: Any = None
 ) -> Check:
-    """Return the check of a rule: failed with `message`, or passed if `message` is None."""
+    """Return the check for a rule: failed with `message`, or passed if `message` is None."""
     if message is None:
         return Check(path=path, level=level, verdict="pass")
     return Check(
@@ -284,7 +284,7 @@ def read_field(outcome: Outcome, path: str) -> Any:
 
 
 def format_block_path(type_: str, name: str) -> str:
-    """Return the name of a block's field in check paths: `text`, `tool_call.arguments`."""
+    """Return the name that check paths use for a block's field: `text`, `tool_call.arguments`."""
     return type_ if name == "text" and type_ in align.JOINED_TYPES else f"{type_}.{name}"
 
 

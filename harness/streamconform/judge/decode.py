@@ -1,8 +1,8 @@
 """Decode an implementation's JSON into a typed outcome and typed events. Pure.
 
-It accepts exactly the values that `outcome.v1.json` and `event.v1.json` accept (a test compares them),
-without the cost of a general validator. Anything else raises `MalformedError`; the caller then gets a message
-from the schema.
+This module accepts exactly the values that `outcome.v1.json` and `event.v1.json` accept (a test compares the
+two), without the cost of a general validator. Anything else raises `MalformedError`; the caller then gets a
+message from the schema.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def decode_outcome(value: Any) -> oc.Outcome:
 def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     """Return the optional paths that are left out.
 
-    If a claimed group is left out or null, its paths are judged as null, because the claim promises the
+    If a claimed group is omitted or null, its paths are judged as null, because the claim promises that
     group.
     """
     paths = [name for name in ("model", "response_id", "continuation") if name not in entry]
@@ -83,7 +83,7 @@ def decode_block(value: Any) -> oc.Block:
 
 
 def decode_events(value: Any) -> tuple[ev.Event, ...]:
-    """Return the events in `value`, a list. Raises `MalformedError`."""
+    """Return the events in the list `value`. Raises `MalformedError`."""
     if not isinstance(value, list):
         raise MalformedError
     return tuple(map(decode_event, value))

@@ -53,7 +53,7 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
 
 
 def check_content_index(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """Every `content_index` refers to a block of the outcome that has the event's type."""
+    """Every `content_index` refers to a block in the outcome that has the event's type."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart | BlockDelta | BlockEnd):
             if event.content_index >= len(outcome.content):
@@ -110,7 +110,7 @@ def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
 
 
 def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The final value in the end event of a block equals the block in the outcome."""
+    """The final value in a block's end event equals the block in the outcome."""
     for i, event in enumerate(events):
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
@@ -124,7 +124,7 @@ def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | N
 
 
 def check_start_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The start event of a call has the name of the final call, and its id if it has one."""
+    """A call's start event has the same name as the final call, and the same id if it has one."""
     for i, event in enumerate(events):
         if isinstance(event, BlockStart) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
@@ -153,7 +153,7 @@ def check_every_block_told(outcome: Outcome, events: Sequence[Event]) -> str | N
 
 
 def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
-    """The last usage event equals the usage of the outcome."""
+    """The last usage event equals the usage in the outcome."""
     reports = [event.usage for event in events if isinstance(event, UsageReport)]
     unknown = (
         name
@@ -175,11 +175,11 @@ EVENT_RULES: Final[Mapping[str, Rule]] = {
     "every-block-told": check_every_block_told,
     "last-usage": check_last_usage,
 }
-"""The rules for events, by the name in their check's path, `invariant.<name>`."""
+"""The rules for events, by the name in the path of their check, `invariant.<name>`."""
 
 
 def _agree(in_event: Any, final: Any, absent: Iterable[str] = ()) -> bool:
-    """Return whether a value in an event equals the final one, except in the `absent` fields."""
+    """Return whether a value in an event equals the final value, except in the `absent` fields."""
     skipped = {"absent", *absent}
     return type(in_event) is type(final) and all(
         getattr(in_event, name) == getattr(final, name) for name in final.__slots__ if name not in skipped

@@ -1,4 +1,4 @@
-"""Judge the answer to a trial: checks, verdict and culprit. Pure; no other module decides verdicts."""
+"""Judge the answer to a trial: checks, verdict and culprit. Pure. No other module decides verdicts."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check, Culprit, Verdict
 
 FirstDelta = Callable[[Trial], int | None]
-"""Returns the offset at which the frame with the first delta of a body ends; None if unknown."""
+"""Returns the offset at which the frame with a body's first delta ends, or None if it is unknown."""
 SKIPPED_THOUGH_CLAIMED: Final = "skipped a trial that its claims include"
 """The beginning of the reason for a trial that fails because the adapter skipped it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one trial; `checks` are those that failed, `passed` counts the others."""
+    """The verdict on one trial; `checks` are those that failed, and `passed` counts the others."""
 
     verdict: Verdict
     culprit: Culprit | None
@@ -59,7 +59,7 @@ class Judgement:
     passed: int = 0
     reason: str | None = None
     not_exposed: tuple[str, ...] = ()
-    """The paths that the case expects and the implementation leaves out."""
+    """The paths that the case expects but the implementation leaves out."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -174,7 +174,7 @@ def check_observation(
     first_delta: FirstDelta,
     check: CheckAnswer = check_answer,
 ) -> AnswerChecks:
-    """Return every check of an observation, passed or not, and the culprit of the failed ones."""
+    """Return every check of an observation, whether passed or failed, and the culprit for the failed ones."""
     checked = check(trial, seen, claims)
     events = checked.events
     # Broken streams are excluded: a call whose name never arrived must not be shown, so its first delta may
@@ -187,11 +187,11 @@ def check_observation(
 
 
 def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Raised | None) -> Outcome:
-    """Return the outcome with the error that an exception reports, unless the adapter reports one.
+    """Return the outcome with the error that an exception reports, unless the adapter already reports one.
 
-    When a library raises, its exception contains the provider's message, often with other text around it.
-    Type and status are attributes that only an adapter can read, so they count as not exposed unless the
-    adapter reports them.
+    If a library raises an exception, the exception contains the provider's message, often with other text
+    around it. The type and the status are attributes that only an adapter can read, so they count as not
+    exposed unless the adapter reports them.
     """
     is_judged = any(path.startswith("error.") for path in expect.fields)
     if raised is None or outcome.error is not None or not is_judged:
@@ -203,9 +203,9 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
-    """Return both arguments without the values that the canned final answer replaced.
+    """Return both arguments without the values that the canned final answer has replaced.
 
-    A client may report both answers, or only the last one. Stopping and continuing are both correct.
+    A client may report both answers or only the last one. Stopping and continuing are both correct.
     """
     content = outcome.content
     last = content[-1] if content else None
@@ -220,13 +220,13 @@ def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectatio
 
 
 def is_ordered(trial: Trial) -> bool:
-    """Return whether text and calls are ordered in the API in which the trial is read."""
+    """Return whether the API in which the trial is read records the order of text and calls."""
     api = APIS.get(trial.case.api if trial.through is None else trial.through.api)
     return api is None or api.ordered_content
 
 
 def check_output(call: Call, got: Any) -> list[Check]:
-    """Return the checks of a call: one for a function's result, or one per leaf of a request."""
+    """Return the checks on a call: one for a function's result, or one per leaf of a request."""
     expect = call.case.expect
     if isinstance(expect, RequestExpectation):
         return [*compare_request(call.case.api or "", expect, got, call.level)]
@@ -244,7 +244,7 @@ def _explain_counts(expect: Counts, got: Any) -> str | None:
             return f"expected a number of tokens for input {i}, got {json.dumps(count)[:80]}"
     for i, (count, following) in enumerate(pairwise(counts)):
         if following < count:
-            return f"input {i + 1} has {following} tokens, fewer than the {count} of input {i}"
+            return f"input {i + 1} has {following} tokens, fewer than input {i}, which has {count}"
         if expect.order == "equal" and following > count:
             rule = "which must have the same number"
             return f"input {i + 1} has {following} tokens, but input {i}, {rule}, has {count}"
@@ -294,7 +294,7 @@ def _find_unexposed(trial: Trial, outcome: Outcome, claims: Claims) -> tuple[str
 
 
 def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks: list[Check]) -> list[Check]:
-    """Return `checks`, with a failed check in place of a leaf's for each value that JSON cannot represent."""
+    """Return `checks`, replacing each check on a value that JSON cannot represent with a failed one."""
     in_outcome = [pair for pair in seen.not_json if not pair[0].startswith("events.")]
     for place, text in in_outcome or seen.not_json:  # the events repeat the outcome's values
         needed = ("usage",) if ".usage." in place else ("tool_calls", "provider_tools")
@@ -350,12 +350,12 @@ def _make_check(trial: Trial, name: str, message: str | None) -> Check:
 
 @cache
 def _make_passed_check(name: str, level: Level) -> Check:
-    """Return the check of a rule that holds; cached, because a run has many identical checks."""
+    """Return the check for a rule that holds; it is cached, because a run has many identical checks."""
     return Check(path=f"invariant.{name}", level=level, verdict="pass")
 
 
 def decide_verdict(checks: Sequence[Check]) -> Verdict:
-    """Return the verdict of the worst check; a difference at level `may` passes."""
+    """Return the worst check's verdict; a difference at level `may` passes."""
     verdicts = {check.verdict for check in checks}
     return "fail" if "fail" in verdicts else "warn" if "warn" in verdicts else "pass"
 

@@ -18,13 +18,13 @@ from streamconform.model.leaf import (
 )
 
 COST_TOLERANCE = Decimal("1e-9")
-"""The largest difference, in USD, between costs that count as equal."""
+"""The maximum difference, in USD, between costs that count as equal."""
 MAX_SAFE_INTEGER = 2**53
 """The limit up to which every implementation language represents integers exactly (IEEE 754 doubles)."""
 
 
 def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
-    """Return whether `got` matches `expected`; `money` compares decimal text by value."""
+    """Return whether `got` matches `expected`; with `money`, decimal texts are compared by value."""
     match expected:
         case Literally(value):
             return is_equal_amount(value, got) if money else is_equal(value, got)
@@ -54,7 +54,7 @@ def _has_digest(expected: Digest, got: Any) -> bool:
 
 
 def is_equal(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal; numbers compare by value, and booleans are not numbers."""
+    """Return whether two JSON values are equal. Numbers are compared by value; booleans are not numbers."""
     if isinstance(one, bool) or isinstance(other, bool):  # in Python, True == 1
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):
@@ -65,7 +65,7 @@ def is_equal(one: Any, other: Any) -> bool:
 
 
 def is_equal_amount(one: Any, other: Any) -> bool:
-    """Return whether two decimal texts are the same amount, within `COST_TOLERANCE`."""
+    """Return whether two decimal texts represent the same amount, within `COST_TOLERANCE`."""
     if one is None or other is None:
         return one is other
     try:

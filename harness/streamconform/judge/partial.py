@@ -15,21 +15,21 @@ from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 
 _PREFIX_FIELDS: Final = frozenset({"text", "name", "arguments_text"})
-"""Fields that may be received in part.
+"""Fields that may be received partially.
 
-The signature of a thought is not judged: OpenAI sends a provisional one with the start of an item, and a
-broken answer is not sent back.
+A thought's signature is not judged: OpenAI sends a provisional one at the start of an item, and a broken
+answer is not sent back.
 """
 
 
 def compare_partial(
     expect: Expectation, content: Sequence[Block], claims: Claims, level: Level, *, ordered: bool = True
 ) -> Iterator[Check]:
-    """Yield checks of the content of a stream that broke at the position in `expect.partial`.
+    """Yield checks on the content of a stream that broke at the position in `expect.partial`.
 
-    Blocks may be missing. Each received block matches one in the whole stream, in order, and its texts are
-    prefixes. An executable call has its complete arguments, and there are no more executable calls than had
-    ended. Text that has arrived should be kept.
+    Blocks may be missing. Each received block must match one in the whole stream, in order, and its texts
+    must be prefixes. An executable call must have its complete arguments, and no more calls may be executable
+    than had ended. Text that had arrived should be kept.
     """
     if expect.content is None or expect.partial is None:
         return

@@ -1,16 +1,16 @@
 """Adapt a trial's expectation to a proxy that translates its stream into another API. Pure.
 
-The proxy reads the trial's stream and writes a stream of another API, which is decoded into the outcome to
-judge. Values that the other API cannot express (`Api.proxy`) are not judged. Nothing here comes from the
-reference.
+The proxy reads the trial's stream and writes a stream in another API, which is decoded into the outcome to be
+judged. Values that the other API cannot express (`Api.proxy`) are not judged. Nothing in this module comes
+from the reference.
 
 - The proxy chooses the ids of calls and answers, and the model's name, so they are not judged.
 - Usage is judged only in complete answers for which the case expects numbers, because some APIs require a
-  proxy to send numbers before it knows any.
+  proxy to send numbers before it knows them.
 - Arguments that are not an object may be wrapped, repaired or passed on.
 - Until a call with such arguments ends, it cannot be recognized as a tool call, so a proxy may hold it back.
-- A proxy may end a call that did not end, as long as its arguments are not valid. In an answer that failed or
-  broke off, a call may have ended or not, since no client runs it either way.
+- A proxy may end a call that did not end, as long as the call's arguments are not valid. In an answer that
+  failed or broke off, a call may or may not have ended, since no client runs it either way.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from streamconform.model.trial import ProxyView, Trial, lower_level
 from streamconform.model.verdict import Check
 
 _CACHE_BUCKETS: Final = frozenset({"cache_read", "cache_write"})
-"""Usage counts that a proxy may omit where nothing was cached."""
+"""Usage counts that a proxy may omit if nothing was cached."""
 _JUDGED_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("text",),
     "refusal": ("text",),
     "thinking": ("text",),
     "tool_call": ("name", "arguments", "complete", "executor"),
 }
-"""The fields of each block type that are judged."""
+"""The judged fields of each block type."""
 _PARSE_RULE: Final = "grammar.arguments-parse"
 """The rule that a proxy violates if it passes on malformed arguments as they arrive."""
 _REDACTED: Final = Literally(value=True)
@@ -55,7 +55,7 @@ def adapt_to_proxy(trial: Trial, through: ProxyView) -> Trial:
 
 
 def check_rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[Check]:
-    """Yield a check per grammar rule that applies to the stream; `broken` holds (rule, message) pairs."""
+    """Yield a check per grammar rule that applies to the stream; `broken` contains (rule, message) pairs."""
     if trial.through is None:
         return
     messages: dict[str, str] = {}
@@ -126,7 +126,7 @@ def _adapt_block(block: ExpectedBlock, limits: ProxyLimits, *, judges_ends: bool
 
 
 def _join_thinking(content: Sequence[ExpectedBlock]) -> Iterator[ExpectedBlock]:
-    """Yield the blocks with neighboring thinking joined; its text is judged only if all parts have text."""
+    """Yield the blocks with adjacent thinking joined; its text is judged only if all parts have text."""
     for type_, group in groupby(content, key=lambda block: block.type):
         run = list(group)
         if type_ != "thinking" or len(run) == 1:

@@ -22,14 +22,15 @@ _ABSENT: Final = object()
 _MAX_LOCATIONS: Final = 5
 """The maximum number of locations to list in a message for a path with `*`."""
 _MAX_DEPTH: Final = 128
-"""Limit on the nesting of a body, because the comparison is recursive."""
+"""The maximum nesting depth of a body, because the comparison is recursive."""
 
 
 def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level) -> Iterator[Check]:
-    """Yield the checks of `got`, a request of the form `{"body": {…}, "headers": {…}, "path": "…"}`.
+    """Yield the checks on `got`, a request of the form `{"body": {…}, "headers": {…}, "path": "…"}`.
 
     Check paths begin with `body` or `headers`, or are `path`. A wrong length fails one check, at the list's
-    `length`; the items that both lists have are still compared. No two calls may share an id, in any case.
+    `length`; the items that are in both lists are still compared. In every case, no two calls may share an
+    id.
     """
     request = got if isinstance(got, Mapping) else {}
     body = request.get("body")
@@ -58,7 +59,7 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
 
 
 def list_check_paths(expect: RequestExpectation) -> Iterator[str]:
-    """Yield the path of every check that a request may have."""
+    """Yield the path of every check that may be made on a request."""
     yield "body"
     for fields in (expect.must, expect.may):
         yield from _list_paths("body", fields)
@@ -175,7 +176,7 @@ def _check_absent(path: str, body: Mapping[str, Any], level: Level) -> Check:
 
 
 def _find_locations(steps: Sequence[str], value: Any, location: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield every location that a path with `*` matches, and the value there."""
+    """Yield every location that a path with `*` matches, along with the value there."""
     if not steps:
         yield ".".join(location), value
         return
@@ -185,7 +186,7 @@ def _find_locations(steps: Sequence[str], value: Any, location: tuple[str, ...])
 
 
 def _list_members(value: Any) -> Mapping[str, Any]:
-    """Return the members of an object by key, or of a list by index."""
+    """Return an object's members by key, or a list's items by index."""
     if isinstance(value, Mapping):
         return value
     return {str(i): item for i, item in enumerate(value)} if isinstance(value, list) else {}

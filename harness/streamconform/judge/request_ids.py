@@ -1,4 +1,4 @@
-"""Find calls with the same id in a request, because a provider cannot match results to such calls."""
+"""Find calls in a request that share an id: a provider cannot match results to such calls."""
 
 from __future__ import annotations
 

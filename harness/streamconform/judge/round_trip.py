@@ -30,7 +30,7 @@ _EMPTY_OUTCOME: Final = Outcome(status="error", content=())
 
 
 def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tuple[list[Check], Culprit]:
-    """Return every check of a round trip, passed or not, and the culprit of the failed ones.
+    """Return every check of a round trip, whether passed or failed, and the culprit for the failed ones.
 
     An outcome that is not in the normal form gets only one failed check, as in every trial. The first
     answer's outcome is judged only if the adapter reports it.
@@ -54,7 +54,7 @@ def check_round_trip(trial: RoundTrip, seen: Observation, claims: Claims) -> tup
 
 
 def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
-    """Return the path of every check that a round trip may have."""
+    """Return the path of every check that may be made on a round trip."""
     answers = {"first": trial.first, "outcome": trial.second}
     # Comparing with an empty outcome yields every check that any outcome can have.
     answer_paths = (
@@ -97,16 +97,16 @@ def _compare_second_request(trial: RoundTrip, requests: tuple[Any, ...], claims:
 
 
 def _check_kept_answer(trial: RoundTrip, kept: str, name: Any) -> Check:
-    """Return the check that a request names the first answer by the id in the answer's stream."""
+    """Return the check that a request refers to the first answer by the id in that answer's stream."""
     body = trial.first.case.cassette.body
     # Found by searching the bytes, because the judge parses no streams. Ids are too long to occur by chance.
     is_named = isinstance(name, str) and json.dumps(name).encode() in body
-    message = None if is_named else "does not name an answer that the server gave"
+    message = None if is_named else "does not refer to an answer that the server gave"
     return check_rule(f"body.{kept}", trial.level, message, got=name)
 
 
 def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
-    """Return the expectation for a client that sends only the results, as the server keeps the history."""
+    """Return the expectation for a client that sends only the results: the server keeps the history."""
     expect, messages = trial.case.request, APIS[trial.case.api].requests.messages
     fields = dict(expect.must.fields)
     history = fields.get(messages)

@@ -1,7 +1,7 @@
-"""Explain why an outcome or events are not in the normal form, with the messages of the schemas. Pure.
+"""Explain why an outcome or its events are not in the normal form, using the schemas' messages. Pure.
 
-A JSON Schema validator takes about a millisecond per block or event, so it is given only those that the
-decoder rejects, and only the first few of them: an answer may have a million.
+A JSON Schema validator takes about a millisecond per block or event, and an answer may contain a million of
+them. Therefore, it is given only those that the decoder rejects, and only the first few of these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WHOLE: Final = "(whole): "
 
 
 def explain_malformed_outcome(outcome: Any) -> str:
-    """Return the first problems of an outcome that `decode_outcome` rejects."""
+    """Return the first problems in an outcome that `decode_outcome` rejects."""
     if isinstance(outcome, dict) and isinstance(outcome.get("content"), list):
         of_content = (
             f"content.{i}{_append_path(problem)}"
@@ -33,7 +33,7 @@ def explain_malformed_outcome(outcome: Any) -> str:
 
 
 def explain_malformed_events(events: Any) -> str:
-    """Return the first problems of events that `decode_events` rejects."""
+    """Return the first problems in events that `decode_events` rejects."""
     if not isinstance(events, list):
         return "events are not a list"
     malformed = _find_malformed(events, decode.decode_event)

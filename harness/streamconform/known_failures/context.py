@@ -1,7 +1,6 @@
 """Match known-failures entries against the trial and check ids of the full suite, without running anything.
 
-Entries are matched against the full suite, so that a filtered run does not report entries for trials that it
-did not run.
+The full suite is used so that a filtered run does not report entries for trials that it did not run.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ EMPTY_ANSWER = Observation(
 
 @dataclass(frozen=True, slots=True)
 class KnownFailuresContext:
-    """A known-failures file, with the data needed besides the results to find its outdated entries."""
+    """A known-failures file, with what is needed (besides the results) to find its outdated entries."""
 
     known: KnownFailures
     unmatched: frozenset[int]
@@ -53,7 +52,7 @@ class KnownFailuresContext:
 def list_problems(
     contexts: Sequence[KnownFailuresContext], outdated: Sequence[Sequence[OutdatedEntry]]
 ) -> tuple[Problem, ...]:
-    """Return the outdated entries of all files as problems, in the order of the files."""
+    """Return the outdated entries in all files as problems, in file order."""
     return tuple(
         problem
         for context, entries in zip(contexts, outdated, strict=True)
@@ -85,8 +84,8 @@ def find_unmatched(
 ) -> frozenset[int]:
     """Return the indexes of the entries that match nothing in the full suite, regardless of `selected`.
 
-    The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry
-    matches their id but no selected trial.
+    The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry matches
+    their ids but no selected trial.
     """
     if not entries:
         return frozenset()  # avoids reading the ids in every spec file

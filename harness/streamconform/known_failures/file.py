@@ -1,6 +1,6 @@
 """Read the known-failures file, and edit it line by line, so that reasons and comments are preserved.
 
-An entry extends from the line with its `-` to the last line that is indented deeper. Other lines between
+An entry extends from the line with its `-` to the last line with deeper indentation. Other lines between
 entries, such as comments, belong to no entry and are kept when an entry is removed.
 """
 
@@ -72,10 +72,10 @@ def _find_problems(document: Document, i: int, entry: dict[str, Any]) -> list[Pr
 
 
 def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
-    """Return the file `data` with `change` applied and every other byte unchanged.
+    """Return `data` (the file's bytes) with `change` applied and every other byte unchanged.
 
-    Raises `SourceError` if an entry shares a line with something else. The edited text is parsed again, so
-    the result contains exactly the entries that `change` should leave.
+    Raises `SourceError` if an entry shares a line with something else. The edited text is parsed again to
+    make sure that it contains exactly the entries that `change` should leave.
     """
     document = reader.parse(data, name)
     known = parse_document(document)
@@ -109,7 +109,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
 
 
 def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) -> list[tuple[int, int]]:
-    """Return, for each entry, its first line and the line after its last one, counted from 0."""
+    """Return the numbers of each entry's first line and of the line after its last, counted from 0."""
     starts = []
     for entry in known.entries:
         start = entry.line - 1
@@ -155,7 +155,7 @@ def _to_mapping(entry: KnownFailure) -> dict[str, Any]:
 
 
 def _verify(data: bytes, name: str, expected: Sequence[KnownFailure]) -> None:
-    """Raise `SourceError` unless `data` has exactly the `expected` entries, so that no entry is lost."""
+    """Raise `SourceError` unless `data` contains exactly the `expected` entries, so that no entry is lost."""
     try:
         actual = [replace(entry, line=0) for entry in parse_document(reader.parse(data, name)).entries]
     except SourceError:

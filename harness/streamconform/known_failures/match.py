@@ -21,18 +21,18 @@ from streamconform.suite.select import split_pattern
 
 MatchStatus = Literal["matched", "passing", "mismatched", "inconclusive"]
 """How a trial relates to an entry that names it: it fails as the entry says, passes, fails in a different
-way, or is inconclusive (it differs only at level `may`, or the check may not have been made).
+way, or is inconclusive (the only difference is at level `may`, or the check may not have been made).
 """
 OutdatedKind = Literal["stale", "too-wide", "unmatched", "expired", "duplicate"]
 
 
 class CheckedPaths(NamedTuple):
-    """The paths that are judged in a trial."""
+    """The paths judged in a trial."""
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """`certain` plus the paths that depend on the answer, such as the paths of blocks that a broken stream
-    may lack.
+    """`certain` plus the paths that depend on the answer, such as those of blocks that may be missing from a
+    broken stream.
     """
 
 
@@ -95,7 +95,7 @@ def is_failure(result: TrialResult, *, strict: bool) -> bool:
 
 
 def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) -> MatchStatus | None:
-    """Return how an unsettled `result` relates to `entry`; None if the entry does not name it."""
+    """Return how an unsettled `result` relates to `entry`, or None if the entry does not name it."""
     pattern = split_pattern(entry.match)
     if result.verdict == "skipped" or pattern.case.match(result.case) is None:
         return None
@@ -125,7 +125,7 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
 
 
 def describe_result(result: TrialResult) -> str:
-    """Return the text that an entry's `message` must be a prefix of: the worst check, or else the reason."""
+    """Return the text that must start with an entry's `message`: the worst check, or else the reason."""
     order = ("fail", "warn", "may")
     worst = min(result.checks, key=lambda check: order.index(check.verdict), default=None)
     return result.reason or "" if worst is None else describe_check(worst)
@@ -148,10 +148,10 @@ def find_outdated(
     unmatched: Collection[int],
     today: date,
 ) -> tuple[OutdatedEntry, ...]:
-    """Return the outdated entries of `known`, given the unsettled `results` that it applies to.
+    """Return the outdated entries in `known`, given the unsettled `results` that it applies to.
 
-    `unmatched` are the indexes of the entries that match nothing in the full suite. An entry whose trials
-    were all skipped or not run is left alone.
+    `unmatched` contains the indexes of the entries that match nothing in the full suite. An entry whose
+    trials were all skipped or not run is left alone.
     """
     by_case: dict[str, list[TrialResult]] = {}
     for result in results:
@@ -174,7 +174,7 @@ def find_outdated(
 
 
 def to_problems(known: KnownFailures, outdated: Iterable[OutdatedEntry]) -> tuple[Problem, ...]:
-    """Return the outdated entries as problems of the file, each with its line number."""
+    """Return the outdated entries as problems in the file, each with its line number."""
     return tuple(
         Problem(known.path, entry.line, f"{item.kind}: `{entry.match}` {item.message}")
         for item in outdated
@@ -202,7 +202,7 @@ def _find_duplicates(entries: Sequence[KnownFailure]) -> Iterator[OutdatedEntry]
     for index, entry in enumerate(entries):
         key = (entry.match, entry.verdict, entry.message)
         if key in first:
-            message = f"is a duplicate of the entry in line {entries[first[key]].line}: remove one"
+            message = f"is a duplicate of the entry on line {entries[first[key]].line}: remove one"
             yield OutdatedEntry(index, "duplicate", message)
         first.setdefault(key, index)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Failing = Literal["fail", "hang", "faulted"]
-"""The verdict of a listed trial; with `--strict`, a warning is listed as `fail`."""
+"""The verdict listed for a trial; with `--strict`, a warning is listed as `fail`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +20,9 @@ class KnownFailure:
     reason: str
     issue: str
     expires: str | None = None
-    """The last day on which the entry is valid, as `2026-12-31`."""
+    """The last day on which the entry is valid, such as `2026-12-31`."""
     line: int = 0
-    """Its line in the file; 0 if it is not in the file yet."""
+    """The entry's line number in the file; 0 if it is not in the file yet."""
 
 
 @dataclass(frozen=True, slots=True)

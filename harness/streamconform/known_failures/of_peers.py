@@ -1,4 +1,4 @@
-"""Read the peers' known failures, `docs/matrix/known/<peer>.yaml`, grouped by the finding that they name."""
+"""Read the peers' known failures (`docs/matrix/known/<peer>.yaml`), grouped by the finding they name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamconform.yaml_text import reader
 
 @cache
 def read_by_finding(peer: str) -> Mapping[str, tuple[KnownFailure, ...]]:
-    """Return the known failures of `peer` by the slug of their finding, in file order.
+    """Return `peer`'s known failures by their finding's slug, in file order.
 
     Raises `SourceError`.
     """

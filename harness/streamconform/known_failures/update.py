@@ -1,6 +1,6 @@
 """Plan the smallest update of a known-failures file that makes it match a run. Pure.
 
-Entries that are still correct are not changed. Expired entries are kept too, because a person must decide
+Entries that are still correct are not changed. Expired entries are also kept, because a person must decide
 what to do with them.
 """
 
@@ -53,8 +53,8 @@ def plan_update(
     """Return the changes that make `known` match the unsettled `results` of one implementation.
 
     Stale, unmatched and duplicate entries are removed. An entry that is too wide is replaced by narrower ones
-    with the same reason. A failure that is listed neither in this file nor in the files `beside` it is added,
-    as one entry per case if the whole case fails. If `beside` is None, nothing is added.
+    with the same reason. A failure that is listed neither in this file nor in the `beside` files is added; if
+    a whole case fails, it gets one entry. If `beside` is None, nothing is added.
     """
     kinds = {(item.entry, item.kind) for item in outdated}
     removed = frozenset(n for n, kind in kinds if kind in ("stale", "unmatched", "duplicate"))
@@ -86,7 +86,7 @@ def _narrow(
 ) -> Iterator[KnownFailure]:
     """Yield narrower copies of `entry`, with the same checks, that match only its failing trials.
 
-    A copy matches a whole topic or API if every failing trial there would otherwise be listed separately.
+    A copy matches a whole topic or API if every failing trial in it would otherwise be listed separately.
     """
     _, colon, check = entry.match.partition(":")
     results = [result for group in cases.values() for result in group]
@@ -110,7 +110,7 @@ def _narrow(
 
 
 def _list_wide_patterns(result: TrialResult) -> Iterator[str]:
-    """Yield the patterns that match `result` and other cases, widest first."""
+    """Yield the patterns that match `result` and also other cases, widest first."""
     topic = result.case.rpartition("/")[0]
     kind, dot, _ = (result.delivery or "").partition(".")
     for cases in (f"{topic.partition('/')[0]}/**", f"{topic}/*"):
@@ -126,7 +126,7 @@ def _create_entries(
 ) -> Iterator[KnownFailure]:
     """Yield as few copies of `template` as possible that match `failed`, the failed results of one case.
 
-    `group` contains all results of the case; no pattern may match one that passes.
+    `group` contains all results for the case; no pattern may match one that passes.
     """
     remaining = {result.delivery: result for result in failed}
     while remaining:
@@ -142,7 +142,7 @@ def _create_entries(
 
 
 def _list_patterns(result: TrialResult, group: list[TrialResult]) -> Iterator[str]:
-    """Yield the patterns that match `result`, widest first; its id is the last."""
+    """Yield the patterns that match `result`, widest first; the last one is its id."""
     names = {other.delivery or "" for other in group}
     if len(names) > 1:
         kind, dot, _ = (result.delivery or "").partition(".")

@@ -1,1 +1,1 @@
-"""The values that pass between the packages: frozen dataclasses without behavior."""
+"""The values passed between the packages, as frozen dataclasses without behavior."""

@@ -41,14 +41,14 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
     "tokens": ("count_tokens", "count_tokens"),
     "request": ("build_request", "requests"),
 }
-"""For each kind of case without bytes, the adapter function that it calls and the capability it needs."""
+"""For each kind of case without bytes, the adapter function it calls and the capability it needs."""
 CLAIMED_BY_NAME: Final[Claims] = frozenset(
     {"documents", "stateful", "requests", "heal", "partial_json", "assemble", "count_tokens"}
 )
 """Capabilities that must be claimed by name.
 
-A program that does not know `call` could not opt out of functions, and one that does not know `stream` would
-read a document as a stream. Clients that leave the history to the server are rare.
+Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
+`stream` would read a document as a stream. Clients that rely on the server to keep the history are rare.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""

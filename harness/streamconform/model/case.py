@@ -21,7 +21,7 @@ Function = Literal["heal", "partial", "assemble", "count_tokens", "build_request
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBlock:
-    """An expected content block: a leaf for each judged field."""
+    """An expected content block, with one leaf per judged field."""
 
     type: BlockType
     fields: Mapping[str, Leaf]
@@ -34,7 +34,7 @@ class Partial:
     calls_ended: int
     """Number of tool calls that ended before the break; at most this many may be executable."""
     text_arrived: int = 0
-    """Minimum number of characters of text that arrived before the break."""
+    """Minimum number of text characters that arrived before the break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Expectation:
 
 
 NOTHING_EXPECTED: Final = Expectation(None, {})
-"""The expectation of a recording without a spec, which is judged only by the invariants."""
+"""The expectation for a recording without a spec, which is judged only by the invariants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseHead:
-    """The fields that cases of every kind have."""
+    """The fields common to all kinds of case."""
 
     id: str
     """`api/topic/id`, unique in the suite; `common/topic/id` for a case without an API."""
@@ -99,9 +99,9 @@ class Case(CaseHead):
     """The id of a case with a real stream that has every field of this case's stream."""
     skip: Skip | None = None
     stream: bool = True
-    """False for a non-streaming answer, in which case the cassette's body is the complete document."""
+    """False for a non-streaming answer; the cassette's body is then the complete document."""
     unavailable: str | None = None
-    """The reason for skipping the case if its recording was not pulled to this machine."""
+    """The reason for skipping the case if its recording has not been pulled to this machine."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

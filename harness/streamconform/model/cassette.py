@@ -51,14 +51,14 @@ class Authored:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """Bytes that another project recorded and published, which the user fetched (`conform corpus pull`)."""
+    """Bytes recorded and published by another project, and fetched by the user (`conform corpus pull`)."""
 
     source: str
     """Name and version, as `conform corpus list` prints them."""
     file: str
     """Path in the archive."""
     entry: int
-    """Number of the exchange in the file, counted from 1."""
+    """The exchange's number in the file, counted from 1."""
     note: str | None = None
     kind: Literal["pulled"] = "pulled"
 
@@ -71,7 +71,7 @@ class ChunkMark:
     """The start of a chunk."""
 
     offset: int
-    """Bytes from the start of the body."""
+    """Offset from the start of the body, in bytes."""
     ms: int
     """Milliseconds since the request was sent."""
 
@@ -102,7 +102,7 @@ class Cassette:
     headers: Mapping[str, str]
     body: bytes
     suffix: str
-    """Suffix of the body's file: sse, ndjson, json or eventstream; twin.json for a twin's document."""
+    """Suffix of the body file: sse, ndjson, json or eventstream; twin.json for a twin's document."""
     marks: tuple[ChunkMark, ...]
     provenance: Provenance
     twin: bytes | None = None
@@ -110,17 +110,17 @@ class Cassette:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the digest of the body, 64 hexadecimal digits."""
+        """Return the digest of the body as 64 hexadecimal digits."""
         return hashlib.sha256(self.body).hexdigest()
 
     @property
     def content_type(self) -> str:
-        """Return the media type, lower-case and without parameters; empty if there is none."""
+        """Return the media type in lower case, without parameters, or an empty string if there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def model(self) -> str | None:
-        """Return the model named in the request's body, or else in its path; None if neither names one."""
+        """Return the model named in the request's body, or else in its path, or None if neither names one."""
         model = self.request.body.get("model")
         if isinstance(model, str):
             return model

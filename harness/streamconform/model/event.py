@@ -23,7 +23,7 @@ class BlockStart:
 
 @dataclass(frozen=True, slots=True)
 class BlockDelta:
-    """A piece of a block: text, or a fragment of a call's arguments."""
+    """Part of a block: text, or a fragment of a call's arguments."""
 
     block: StreamedType
     content_index: int
@@ -78,6 +78,6 @@ BLOCK_EVENTS: Final[Mapping[str, tuple[type[BlockStart | BlockDelta | BlockEnd],
     "toolcall_delta": (BlockDelta, "tool_call"),
     "toolcall_end": (BlockEnd, "tool_call"),
 }
-"""The class and block type of each block event, by its name on the wire."""
+"""The class and block type of each block event, by the event's name on the wire."""
 
 OTHER_EVENTS: Final = ("usage", "done", "error")

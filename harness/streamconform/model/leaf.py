@@ -34,7 +34,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of these values. If some are `preferred`, a match with any of the others is only a warning."""
+    """One of these values. If some are `preferred`, matching one of the others results in a warning."""
 
     values: tuple[Any, ...]
     why: str | None = None
@@ -51,7 +51,7 @@ class PrefixOf:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Text that is not in the suite: adjacent parts, each with its length and SHA-256.
+    """Text that is not included in the suite: adjacent parts, each given by its length and SHA-256 digest.
 
     The length is in characters; the digest is of the UTF-8 bytes. A value that is not text is compared as
     canonical JSON (`format_canonical_json`).
@@ -69,7 +69,7 @@ Leaf = Literally | Matches | Present | AnyOf | PrefixOf | Digest
 
 
 def digest_text(text: str) -> Digest:
-    """Return a digest that has the whole text as its only part."""
+    """Return a digest whose only part is the whole text."""
     # JSON can escape half a surrogate pair, which UTF-8 cannot encode.
     return Digest(((len(text), hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()),))
 

@@ -3,8 +3,8 @@
 Token buckets are disjoint: None means not reported; 0 means reported as zero. Money is decimal text, because
 floats are inexact.
 
-`absent` lists the keys that an implementation left out because it does not expose the value. They are None
-here, as for `null`, but `null` means that there is no value, and is judged.
+`absent` lists the keys that an implementation left out because it does not expose the value. Here, both these
+and `null` are None, but `null` means that there is no value, and is judged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 EXECUTORS: tuple[Executor, ...] = get_args(Executor)
 BROKEN_STATUSES: tuple[Status, ...] = ("incomplete", "error")
-"""The statuses of a broken stream. The client may report either, because no provider documents which one."""
+"""The statuses of a broken stream. The client may report either: no provider documents which is correct."""
 FAILED_REASONS: tuple[Reason | None, ...] = ("error", None, "other")
 """The stop reasons of a stream that broke or failed before the provider sent a reason."""
 
@@ -54,7 +54,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Reasoning. `text` is empty if none is sent; for a redacted block, `signature` is its opaque data."""
+    """Reasoning. `text` is empty if none was sent; for a redacted block, `signature` is its opaque data."""
 
     text: str = ""
     signature: str | None = None
@@ -66,7 +66,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool call; `arguments` is None if the text does not parse."""
+    """A tool call; `arguments` is None if their text does not parse."""
 
     id: str | None = None
     name: str | None = None
@@ -87,7 +87,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Any other block: citations, images, results of provider tools."""
+    """Any other block, such as citations, images or provider tool results."""
 
     kind: str | None = None
     data: Any = None
@@ -147,7 +147,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The whole outcome. `cost` is None without prices or usage."""
+    """The whole outcome. `cost` is None if prices or usage are unknown."""
 
     status: Status
     content: tuple[Block, ...]
@@ -160,4 +160,4 @@ class Outcome:
     continuation: str | None = None
     """The token with which the next request continues this answer."""
     absent: frozenset[str] = field(default=frozenset(), compare=False)
-    """The paths outside the content that were left out: `model`, `stop.raw`, `usage.reasoning`."""
+    """The omitted paths outside the content: `model`, `stop.raw`, `usage.reasoning`."""

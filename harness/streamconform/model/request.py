@@ -18,14 +18,14 @@ class Exactly:
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """JSON text that parses to this value, with any white space and key order."""
+    """JSON text that parses to this value, regardless of whitespace and key order."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """The value at another path in the body, such as the id that the client gave to the call of a result."""
+    """The value at another path in the body, such as the id that the client gave to a result's call."""
 
     path: str
 
@@ -56,7 +56,7 @@ class RequestExpectation:
     may: Fields = field(default_factory=lambda: Fields({}))
     """Like `must`, but differences are only recorded."""
     must_not: tuple[str, ...] = ()
-    """Dotted paths that the body must not have; `*` matches any key or index."""
+    """Dotted paths that must not exist in the body; `*` matches any key or index."""
     headers: Mapping[str, Leaf] = field(default_factory=dict)
     """By lower-case name."""
     path: Leaf | None = None

@@ -14,7 +14,7 @@ from streamconform.model.verdict import UNEXPECTED, Check, Culprit, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImplementationInfo:
-    """An implementation: its own name and version, and how it was reached."""
+    """An implementation: its own name and version, and how the suite reached it."""
 
     name: str
     version: str | None
@@ -37,13 +37,13 @@ class Header:
     selection: Mapping[str, Any]
     seed: int
     date: str | None = None
-    """The day on which the run started, in UTC, as `2026-12-31`."""
+    """The date on which the run started, in UTC, such as `2026-12-31`."""
     digest: str | None = None
     """Digest of the selected trials, their specs and their cassettes."""
     command: str | None = None
     """The command line of the run."""
     platform: str | None = None
-    """The platform of the run: the Python version, the operating system and the processor."""
+    """The platform used for the run: the Python version, the operating system and the processor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +68,9 @@ class TrialResult:
     title: str | None = None
     """The case's title; None if everything passed."""
     guards: tuple[str, ...] = ()
-    """The real bugs that the case catches; empty if everything passed."""
+    """The real-world bugs that the case catches; empty if everything passed."""
     not_exposed: tuple[str, ...] = ()
-    """The paths that the case expects and the implementation leaves out, which are not judged."""
+    """The paths that the case expects but the implementation leaves out; they are not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,5 +87,5 @@ class Footer:
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:
-    """Return whether a result makes the run fail; if `strict`, a warning does too."""
+    """Return whether a result makes the run fail; if `strict`, a warning also does."""
     return result.verdict in UNEXPECTED or (strict and result.verdict == "warn")

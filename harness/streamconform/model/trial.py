@@ -10,8 +10,8 @@ from typing import Final, Literal
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
-"""`invoke_stream` is an `eventstream` whose messages contain a model's events in base64. `document` is a body
-that is not in the API's framing, such as a JSON error or an HTML page.
+"""`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `document` is a
+body that is not in the API's framing, such as a JSON error or an HTML page.
 """
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
@@ -46,9 +46,9 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery(AS_IS, "must", "as recorded: one chunk per network read, or per frame", ANY),
         Delivery("whole", "must", "everything in one chunk", ANY),
         Delivery("bytewise", "must", "one byte per chunk", ANY),
-        Delivery("utf8-split", "must", "a cut inside every multi-byte character", ANY),
-        Delivery("random", "must", "cuts at random offsets, from the seed", ANY),
-        Delivery("crlf", "must", "every line ends in CR LF", SSE),
+        Delivery("utf8-split", "must", "a chunk boundary inside every multi-byte character", ANY),
+        Delivery("random", "must", "chunk boundaries at random offsets, derived from the seed", ANY),
+        Delivery("crlf", "must", "every line ends with CR LF", SSE),
         Delivery("comments", "must", "a comment before every frame", SSE),
         Delivery("unknown-event", "must", "additional events of an unknown type"),
         Delivery("unknown-field", "must", "an unknown field in every payload"),
@@ -63,9 +63,9 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
 }
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
-"""Standard deliveries that run for one case per API: a client supports them in all streams or in none."""
+"""Standard deliveries run for only one case per API: a client supports them in all streams or in none."""
 SAMPLE_TAG: Final = "delivery-sample"
-"""The tag of the cases that run them."""
+"""The tag that selects those cases."""
 
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "fast": (AS_IS, "bytewise"),
@@ -74,7 +74,7 @@ DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
 }
 
 FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {"fast": "none", "standard": "one", "full": "all"}
-"""The default of `--faults` for each set of deliveries; `one` means one fault of each kind."""
+"""The default for `--faults` with each set of deliveries; `one` means one fault of each kind."""
 
 FAULTS: Final[Mapping[str, Level]] = {
     "cut-after-frame": "must",
@@ -86,7 +86,7 @@ FAULTS: Final[Mapping[str, Level]] = {
 }
 
 OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
-"""The deliveries of round trips. A few are enough, because round trips judge requests, not streams."""
+"""The deliveries of round trips. A few are enough, because a round trip judges requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
 """The deliveries of non-streaming answers, which a client reads completely before it parses them."""
@@ -115,7 +115,7 @@ class Trial:
 
     case: Case
     delivery: str
-    """A name in `DELIVERIES`, or one in `FAULTS` with a frame's number: `cut-after-frame.12`."""
+    """A name in `DELIVERIES`, or one in `FAULTS` with a frame number: `cut-after-frame.12`."""
     level: Level
     chunks: tuple[bytes, ...] = field(repr=False)
     derived: Expectation | None = field(default=None, repr=False)
@@ -141,7 +141,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The only trial of a case without bytes; has the attributes of `Trial` that do not need bytes."""
+    """The only trial of a case without bytes; it has the attributes of `Trial` that do not require bytes."""
 
     case: CallCase
 

@@ -13,12 +13,12 @@ Culprit = Literal["implementation", "adapter", "harness"]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 UNEXPECTED: frozenset[Verdict] = frozenset({"fail", "faulted", "hang", "stale"})
-"""Verdicts that make the run exit with 1."""
+"""Verdicts that make the run exit with code 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One comparison in a trial; `path` is a stable path in the spec's structure."""
+    """One comparison in a trial; `path` is a stable path within the spec."""
 
     path: str
     level: Level

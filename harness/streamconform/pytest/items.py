@@ -99,7 +99,7 @@ class RootCollector(pytest.Collector):
 
 
 class ImplementationCollector(pytest.Collector):
-    """Collects the trials of one implementation, which requires starting its program."""
+    """Collects one implementation's trials, which requires starting its program."""
 
     parent: RootCollector
 
@@ -175,7 +175,7 @@ class TrialItem(pytest.Item):
                 pass
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> Any:
-        """Return our description of an adapter's exception; the debugger gets the original exception."""
+        """Return our own description of an adapter's exception; the debugger gets the original exception."""
         if self._adapter_error is not None and excinfo.value is self._adapter_error[0]:
             return self._adapter_error[1]
         return super().repr_failure(excinfo, *args, **kwargs)
@@ -209,7 +209,7 @@ class KnownFailuresItem(pytest.Item):
         self._listed = listed
 
     def runtest(self) -> None:
-        """Fail with the entries that are out of date, one per line."""
+        """Fail with a message that lists the outdated entries, one per line."""
         known = self._listed.known
         findings = find_outdated(
             known, (), _reject_result, unmatched=self._listed.unmatched, today=self._listed.today
@@ -223,9 +223,9 @@ class KnownFailuresItem(pytest.Item):
 
 
 def _make_location(item: pytest.Item, title: str) -> tuple[Path, int, str]:
-    """Return a location in a file named `conform`, so that pytest shows the node id unchanged."""
+    """Return a location in a file called `conform`, so that pytest shows the node id unchanged."""
     return item.config.rootpath / ROOT, 0, title
 
 
 def _reject_result(result: TrialResult) -> CheckedPaths:
-    raise AssertionError(f"`audit` got no results, but asks about {result.id}")
+    raise AssertionError(f"`audit` was given no results, but asks about {result.id}")

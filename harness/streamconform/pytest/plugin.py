@@ -1,4 +1,4 @@
-"""The pytest plugin's options, and its entry points.
+"""The pytest plugin's options and entry points.
 
 pytest loads this module in every run of every project that has streamconform installed. So it imports only
 pytest, and does nothing unless `--conform-impl` or one of our node ids is used.
@@ -15,7 +15,7 @@ from streamconform.pytest import ROOT
 
 
 class Option(NamedTuple):
-    """A setting of `conform run`, as a command-line option and as a key of pytest's ini file."""
+    """A `conform run` setting, available as a command-line option and as a key in pytest's ini file."""
 
     key: str
     repeatable: bool
@@ -28,7 +28,7 @@ OPTIONS: Final = (
         "impl",
         True,
         "IMPL",
-        "Judge this implementation, with one test item per trial; forms as in `conform run --impl`.",
+        "Judge this implementation, with one test item per trial; same forms as in `conform run --impl`.",
     ),
     Option("api", True, "API", "Only this API."),
     Option(
@@ -36,16 +36,16 @@ OPTIONS: Final = (
     ),
     Option("faults", False, "SET", "Which faults to apply to each stream: none, one or all."),
     Option("profile", False, "NAME", "Run only a profile's cases."),
-    Option("known_failures", True, "PATH", "File of known failures; their items are strict xfails."),
-    Option("select", True, "PATTERN", "Only trials that match: a glob on ids, or a substring. -k works too."),
+    Option("known_failures", True, "PATH", "A file of known failures, whose items become strict xfails."),
+    Option("select", True, "PATTERN", "Only trials that match: a glob for ids or a substring. -k works too."),
     Option("input", False, "MODE", "Input mode of implementations: bytes, push or http."),
 )
-"""`conform run --help` explains them in full; [tool.conform] supplies settings that are not given here."""
+"""`conform run --help` explains them in full; settings omitted here come from [tool.conform]."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add each option, and an ini key of the same name."""
-    group = parser.getgroup("conform", "streamconform: conformance of parsers of streamed LLM answers")
+    """Add each option, along with an ini key of the same name."""
+    group = parser.getgroup("conform", "streamconform: conformance tests for parsers of streamed LLM answers")
     for key, repeatable, metavar, help_text in OPTIONS:
         group.addoption(
             f"--conform-{key.replace('_', '-')}",
@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the plugin's hooks if an implementation or node id is given. Raises `pytest.UsageError`."""
+    """Register the hooks if an implementation or one of our node ids is given. Raises `pytest.UsageError`."""
     config.addinivalue_line("markers", "conform: a trial of streamconform")
     node_ids = [argument for argument in config.args if argument.startswith(f"{ROOT}::")]
     settings = {option.key: _read_option(config, option) for option in OPTIONS}

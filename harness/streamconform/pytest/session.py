@@ -1,4 +1,4 @@
-"""One pytest session: settings as in `conform run`, and a program per implementation."""
+"""One pytest session: the same settings as `conform run`, and one program per implementation."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ KNOWN: Final = "known-failures"
 
 
 class TrialSession:
-    """The settings and implementations of a session; programs run until it ends."""
+    """A session's settings and implementations; the programs run until the session ends."""
 
     def __init__(
         self, config: pytest.Config, arguments: Mapping[str, Any], node_ids: tuple[str, ...]
     ) -> None:
-        """Read the settings; if there are `node_ids`, nothing else runs. Raises `pytest.UsageError`."""
+        """Read the settings; if `node_ids` is not empty, only those ids run. Raises `pytest.UsageError`."""
         self.node_paths = tuple(node_id.removeprefix(f"{ROOT}::").removesuffix("::") for node_id in node_ids)
         """The requested node ids without `conform::`."""
         try:
@@ -67,7 +67,7 @@ class TrialSession:
         return self._blocking
 
     def make_single(self, connection: Connection) -> SingleRunner:
-        """Return the judge of one implementation, which judges one trial at a time until the session ends."""
+        """Return one implementation's judge, which judges one trial at a time until the session ends."""
         settings = Settings(
             workers=1,
             timeout=float(self.settings.get("timeout", 10)),
@@ -95,14 +95,14 @@ class TrialSession:
         return has_mutants or bool(self.settings.get("strict", False))
 
     def select(self) -> options.Selection:
-        """Return the selected trials, or only the requested ones if all requested node ids are trials."""
+        """Return the selected trials, or only the requested ones if every requested node id is a trial."""
         ids = frozenset(path.rpartition("::")[2] for path in self.node_paths)
         are_trials = bool(ids) and all("@" in id_ for id_ in ids)
         with _collector_disabled():
             return options.select(self.settings, ids if are_trials else None)
 
     def includes(self, path: str) -> bool:
-        """Return whether the node id `path`, without `conform::`, is, contains, or is in a requested id."""
+        """Return whether `path` (without `conform::`) is a requested id, contains one, or is inside one."""
         return not self.node_paths or any(
             _is_within(path, requested) or _is_within(requested, path)
             for requested in map(update_id, self.node_paths)
@@ -114,7 +114,7 @@ class TrialSession:
         return next((path.rpartition("::")[2] for path in spelled), trial_id)
 
     def close(self) -> None:
-        """End the programs that were started."""
+        """Stop the programs that were started."""
         if self._blocking is None:
             return
         try:
@@ -136,7 +136,7 @@ class ImplementationJudge:
         listed: tuple[KnownFailuresContext, ...],
         trials: tuple[AnyTrial, ...],
     ) -> None:
-        """Judge with `single`; `listed` are the known-failures files, `trials` are all collected trials."""
+        """Judge with `single`; `listed` contains the known-failures files, `trials` all collected trials."""
         self.session, self.single, self.judged = session, single, judged
         names = ("specs", "cassettes", "input")
         self.header = Header(
@@ -159,7 +159,7 @@ class ImplementationJudge:
         )
 
     def judge(self, trial: AnyTrial) -> TrialResult:
-        """Return the result of `trial`, matched with the known failures."""
+        """Return the result of `trial`, matched against the known failures."""
         return self._settle(self.session.blocking.run(self.single.judge(trial)))
 
     def describe(self, result: TrialResult) -> str:
@@ -174,7 +174,7 @@ def _list_impls(node_paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_within(path: str, prefix: str) -> bool:
-    """Return whether the id `path` is `prefix` or below it: `a::b` is below `a`, but `ab` is not."""
+    """Return whether the id `path` is equal to `prefix` or below it: `a::b` is below `a`, but `ab` is not."""
     return path.startswith(prefix) and (not prefix or path[len(prefix) :][:1] in ("", ":", "/", "@"))
 
 

@@ -1,1 +1,1 @@
-"""The replay server: recorded answers over HTTP, broken where a fault requires it."""
+"""The replay server, which sends recorded answers over HTTP and breaks them if a fault requires it."""

@@ -1,4 +1,4 @@
-"""Answer the requests in request cases with the shortest answer in their API. Pure."""
+"""Answer the requests of request cases with the shortest possible answer in their API. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamconform.replay.endpoints import read_target
 
 
 def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
-    """Return a trial with the shortest answer to a request for `target`, and the non-streaming twin."""
+    """Return a trial with the shortest answer to a request for `target`, and with its non-streaming twin."""
     reply = APIS[api].choose_reply(read_target(target))
     body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
     cassette = Cassette(

@@ -1,4 +1,4 @@
-"""Match requests with the endpoints of an API, below a base URL. Pure."""
+"""Match requests against an API's endpoints, below a base URL. Pure."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class RequestMatch:
 def match_request(
     cassette: Cassette, method: str, target: str, stream: object, *, document: bool = False
 ) -> RequestMatch:
-    """Return the match of a request with `method` and `target`, the path below the base URL with its query.
+    """Return the match for a request with `method` and `target` (the path below the base URL, and the query).
 
-    `stream` is the member of the body with that name, or None if it is absent. `document` is True if the
+    `stream` is the body's member of that name, or None if it is absent. `document` is True if the
     cassette is a non-streaming answer.
     """
     endpoints = APIS[cassette.api].endpoints
@@ -68,7 +68,7 @@ def describe_endpoint(api: str, *, document: bool = False) -> str:
 
 
 def read_target(target: str) -> Target:
-    """Return the decoded path and query of a request's target."""
+    """Return the decoded path and query of a request target."""
     path, _, query = target.partition("?")
     return Target(unquote(path), parse_qs(query))
 

@@ -28,7 +28,7 @@ _MAX_SHOWN: Final = 8
 
 @dataclass(slots=True, eq=False)
 class TrialExchange:
-    """A trial in progress: each request gets its answer; in round trips, later ones get the second."""
+    """A trial in progress: each request gets its answer; in a round trip, later requests get the second."""
 
     base_url: str
     trial: AnyTrial
@@ -37,13 +37,13 @@ class TrialExchange:
     requests: list[tuple[ReceivedRequest, Reply]] = field(default_factory=list)
     """The requests, each with its target below the base URL and the reply to it."""
     model_requests: list[ReceivedRequest] = field(default_factory=list)
-    """The requests that ask for a model's answer."""
+    """The requests for a model's answer."""
     strays: list[str] = field(default_factory=list)
     """Descriptions of requests that arrived during the trial but belong to no trial."""
     sent: int = 0
     """The number of chunks of the last reply that have been sent."""
     continued: bool = False
-    """Whether the client sent the trial's answer back and got a canned final answer."""
+    """Whether the client sent the trial's answer back and received a canned final answer."""
     has_too_many: bool = False
     """Whether there were more than `_MAX_REQUESTS` requests."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -75,15 +75,15 @@ class TrialExchange:
         return reply
 
     def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
-        """Return the reply to a request whose body is too large, which is not the client's failure."""
-        message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the limit of the replay server"
+        """Return the reply to a request whose body is too large; this does not count against the client."""
+        message = f"the request body has more than {MAX_KEPT_BODY:,} bytes, the replay server's limit"
         # Like other mismatches, this skips the trial.
         reply = make_error_reply(413, message, "a smaller request", note=message, mismatch=message)
         self.requests.append((replace(received, target=target, body=b"", rest=b""), reply))
         return reply
 
     def _choose_trial(self, received: ReceivedRequest, target: str) -> Trial:
-        """Return the trial that answers the next request, if it is a request to the model."""
+        """Return the trial that answers the next request, if that is a request to the model."""
         match self.trial:
             case RoundTrip(_, first, second):
                 return second if self.model_requests else first
@@ -113,22 +113,22 @@ class TrialExchange:
 
     @property
     def answered(self) -> bool:
-        """Return whether any reply had the recorded answer, as a stream or as a document."""
+        """Return whether any reply contained the recorded answer, as a stream or as a document."""
         return any(reply.recorded or reply.status < 400 for _, reply in self.requests)
 
     @property
     def is_document(self) -> bool:
-        """Return whether the trial is a non-streaming answer."""
+        """Return whether the trial tests a non-streaming answer."""
         return isinstance(self.trial, Trial) and not self.trial.case.stream
 
     @property
     def wants_wrong_form(self) -> bool:
-        """Return whether the client requested a stream in a trial of a non-streaming answer."""
+        """Return whether the client requested a stream in a trial that tests a non-streaming answer."""
         return not self.answered and any(reply.note == STREAM_REQUESTED for _, reply in self.requests)
 
     @property
     def complaint(self) -> str | None:
-        """Return a message about wrong requests, or None."""
+        """Return a message about invalid requests, or None."""
         if self.has_too_many:
             return _TOO_MANY_REQUESTS
         note = next((reply.note for _, reply in self.requests if reply.note), None)
@@ -157,7 +157,7 @@ class TrialExchange:
 
     @property
     def sent_requests(self) -> tuple[Any, ...]:
-        """Return the requests for a model's answer as they are judged, each `{"body", "headers", "path"}`."""
+        """Return the requests for a model's answer, each in the judged form `{"body", "headers", "path"}`."""
         return tuple(request.as_built for request in self.model_requests)
 
     def describe_requests(self) -> list[dict[str, Any]]:

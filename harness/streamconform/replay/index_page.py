@@ -1,4 +1,4 @@
-"""The page at the root of `conform serve`: every case that is served, with its base URL. Pure."""
+"""The root page of `conform serve`: every case that is served, with its base URL. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ServedCase:
 
 
 def make_index_reply(cases: Iterable[ServedCase]) -> Reply:
-    """Return the reply with the page that lists `cases` by topic."""
+    """Return a reply containing the page that lists `cases` by topic."""
     return Reply(status=200, headers=HEADERS, chunks=(_render([*cases]).encode(),))
 
 

@@ -1,4 +1,4 @@
-"""Make replies: the bytes of a trial, how they are sent, and how they end. Pure.
+"""Build replies: a trial's bytes, how they are sent, and how they end. Pure.
 
 h11 is not used for replies, because it cannot end an HTTP/1.1 body by closing the connection.
 """
@@ -27,10 +27,10 @@ _TRANSFERS: Final[Mapping[str, Transfer]] = {
     "cut-inside-json": "close",
     "cut-inside-utf8": "close",
 }
-"""The deliveries and faults that are not sent chunked, so that each kind of transfer is used.
+"""The deliveries and faults that are not sent in chunked encoding, so that every kind of transfer is used.
 
-Cut bodies end properly, so that no transport error reveals the cut; only `reset` and `stall` break the
-transport.
+Truncated bodies end properly, so that no transport error reveals the truncation; only `reset` and `stall`
+break the transport.
 """
 _ENDINGS: Final[Mapping[str, ReplyEnding]] = {"reset": "reset", "stall": "stall"}
 _GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip", "*"})
@@ -61,9 +61,9 @@ class Reply:
 
 
 def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: float = 0.0) -> Reply:
-    """Return the reply of `trial` to a request whose `accept-encoding` header is `accepts`.
+    """Return `trial`'s reply to a request whose `accept-encoding` header is `accepts`.
 
-    Chunks are sent at the times of the recording multiplied by `time_scale`; 0 sends all at once.
+    Chunks are sent at the recorded times multiplied by `time_scale`; 0 sends all chunks at once.
     """
     match request.kind:
         case "document" if not trial.case.stream:
@@ -123,10 +123,10 @@ def encode_chunk(chunk: bytes, transfer: Transfer) -> bytes:
 
 
 STREAM_REQUESTED: Final = (
-    "the client requested a stream, but this trial is an answer without streaming: its run has `stream:"
+    "the client requested a stream, but this trial tests a non-streaming answer: its run has `stream:"
     " false`, so the adapter must call the client's non-streaming function"
 )
-"""The complaint about a request for a stream in a trial of a non-streaming answer."""
+"""The complaint about a request for a stream in a trial that tests a non-streaming answer."""
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _CHUNK_INTERVAL: Final = 0.1
 """Seconds between the chunks of a document; without a pause, one read could return all chunks."""
@@ -160,16 +160,16 @@ def _make_twin_reply(trial: Trial) -> Reply:
     cassette = trial.case.cassette
     expected = "a request for a stream"
     if trial.delivery not in DELIVERIES:
-        message = "the client requested an answer without streaming, but this trial is a broken stream"
+        message = "the client requested a non-streaming answer, but this trial is a broken stream"
         return make_error_reply(400, message, expected, note=message)
     # A provider sends the same error to clients that stream and to those that do not.
     if cassette.status >= 400:
         headers = {name: value for name, value in cassette.headers.items() if name not in _HOP_HEADERS}
         return Reply(status=cassette.status, headers=headers, chunks=(cassette.body,), recorded=True)
     if cassette.twin is None:
-        message = "the client requested an answer without streaming, but this recording has only a stream"
+        message = "the client requested a non-streaming answer, but this recording has only a stream"
         return make_error_reply(400, message, expected, note=message)
-    note = "the client requested an answer without streaming, and got one"
+    note = "the client requested a non-streaming answer, and got one"
     headers = {"content-type": "application/json"}
     return Reply(status=cassette.status, headers=headers, chunks=(cassette.twin,), note=note)
 

@@ -13,25 +13,25 @@ MAX_BODY: Final = 32 * 1024 * 1024
 """The maximum size of a request body in bytes: enough for a full context with images."""
 _VERSIONS: Final = (b"1.0", b"1.1")
 MAX_KEPT_BODY: Final = 8 * 1024 * 1024
-"""The number of bytes of a request body to keep, enough for a large image. Larger bodies are not judged."""
+"""The number of bytes to keep from a request body: enough for a large image. Larger bodies are not judged."""
 _MAX_SHOWN_BODY: Final = 400
-"""The maximum number of bytes of a non-JSON body to show in results."""
+"""The maximum number of bytes to show in results from a non-JSON body."""
 _TLS_HANDSHAKE: Final = b"\x16\x03"
-"""The beginning of a TLS handshake: the client uses `https`."""
+"""The first bytes of a TLS handshake, which mean that the client uses `https`."""
 PARTIAL_REQUEST: Final = "half a request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """Limits on the resources of clients."""
+    """Limits on the resources that clients may use."""
 
     connections: int = 512
-    """The maximum number of open connections; beyond it, the one that has been idle longest is closed."""
+    """The maximum number of open connections; if exceeded, the one idle longest is closed."""
     head_bytes: int = 64 * 1024
     request_seconds: float = 30.0
-    """The time limit from the first to the last byte of a request."""
+    """The maximum time from the first to the last byte of a request."""
     idle_seconds: float = 120.0
-    """The time limit between two requests."""
+    """The maximum time between two requests."""
     stall_seconds: float | None = 0.05
     """How long a stalled stream stays silent before it is closed; None means until the client closes it.
 
@@ -63,7 +63,7 @@ class ReceivedRequest:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether the body exceeded the size that is kept, so that it cannot be decoded."""
+        """Return whether the body was larger than the part that is kept, so that it cannot be decoded."""
         return self.size > len(self.body)
 
     @property
@@ -76,7 +76,7 @@ class ReceivedRequest:
 
     @property
     def stream(self) -> Any:
-        """Return the member `stream` of the body, or None if the body has none or is not an object."""
+        """Return the body's `stream` member, or None if it has none or is not an object."""
         body = self.json
         return body.get("stream") if isinstance(body, dict) else None
 
@@ -107,10 +107,10 @@ class ClientConnection:
 
 
 class BadRequest(Exception):
-    """The bytes received are not a request that can be answered."""
+    """The bytes received do not form a request that can be answered."""
 
     def __init__(self, status: int, description: str) -> None:
-        """Store the status of the reply, and a description of the received bytes."""
+        """Store the status code for the reply, and a description of the received bytes."""
         super().__init__(description)
         self.status = status
         self.description = description

@@ -14,13 +14,13 @@ from streamconform.replay.request import ClientConnection, ReceivedRequest
 from streamconform.replay.socket_queue import count_unread_bytes
 
 _RESET: Final = struct.pack("ii", 1, 0)
-"""`SO_LINGER` with a timeout of 0: closing the socket sends RST, as a crashed host would."""
+"""`SO_LINGER` with a timeout of 0: closing the socket sends a RST, as a crashed host would."""
 _READ_SECONDS: Final = 1.0
-"""Seconds to let the client read everything before a reset, so that its speed does not matter."""
+"""Time in seconds for the client to read everything before a reset, so that its speed does not matter."""
 _PROCESS_SECONDS: Final = 0.03
-"""Seconds to let the client process what it has read."""
+"""Time in seconds for the client to process the data that it has read."""
 _POLL_SECONDS: Final = 0.01
-"""Seconds between two checks of the client's receive queue."""
+"""Seconds between checks of the client's receive queue."""
 
 
 async def send_reply(

@@ -29,17 +29,17 @@ from streamconform.replay.sending import send_reply
 
 HOST: Final = "127.0.0.1"
 _PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
-"""`/x/7` is a trial in a run; `/x/api/topic/case@delivery` is a trial named by its id."""
+"""`/x/7` stands for a trial in a run; `/x/api/topic/case@delivery` stands for the trial with that id."""
 _EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
 FindTrial = Callable[[str], Trial | str]
 """Returns the trial with the given id, or a message if there is none."""
 WatchRequest = Callable[[str, ReceivedRequest, Reply], None]
-"""Receives the id of a trial, a request with its target below the base URL, and the reply to it."""
+"""Receives a trial's id, a request with its target below the base URL, and the reply to it."""
 
 
 class ReplayServer:
-    """Serves trials inside `async with`: those opened with `exchange`, and those that `find` returns."""
+    """Serves trials within `async with`: those opened with `exchange`, and those that `find` returns."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class ReplayServer:
         watch: WatchRequest | None = None,
         make_index: Callable[[], Reply] | None = None,
     ) -> None:
-        """Store the settings without listening yet; port 0 chooses a free port.
+        """Store the settings without starting to listen; port 0 selects a free port.
 
         `make_index` returns the reply to `GET /`, which names no trial.
         """
         self.url = ""
-        """The URL of the server, without a trailing slash."""
+        """The server's URL, without a trailing slash."""
         self._find = find
         self._port = port
         self._bounds = bounds or ServerLimits()
@@ -184,7 +184,7 @@ class ReplayServer:
                 exchange.transports.discard(connection.writer.transport)
 
     def _find_exchange(self, id_: str) -> TrialExchange | str:
-        """Return the exchange of the trial `id_`, or a message if there is none."""
+        """Return the exchange of the trial `id_`, or a message if there is no such trial."""
         if not id_:
             return "the path does not begin with a base URL"
         if id_ in self._exchanges:
@@ -202,13 +202,13 @@ class ReplayServer:
         return f"{self.url}/x/{id_}"
 
     def _note_stray(self, description: str) -> None:
-        """Record a request without a trial in every trial in progress, since any may have caused it."""
+        """Record a request without a trial in every running trial, since any of them may have caused it."""
         for exchange in self._exchanges.values():
             exchange.note_stray(description)
 
 
 def _make_stray_reply(received: ReceivedRequest, why: str) -> Reply:
-    """Return the reply to a request without a trial."""
+    """Return the reply to a request that belongs to no trial."""
     return make_error_reply(
         404, f"`{received.method} {received.target[:200]}`: {why}", _EXPECTED_PATH, note=why
     )

@@ -1,4 +1,4 @@
-"""Count the bytes that a client on this machine has not read yet."""
+"""Count the bytes that a client on this machine has not yet read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 _CONNECTION_TABLE: Final = Path("/proc/net/tcp")
-"""The system's table of IPv4 connections, which lists both ends of loopback connections (Linux only).
+"""The system's IPv4 connection table, which lists both ends of loopback connections (Linux only).
 
 Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt
 """

@@ -1,8 +1,9 @@
 """Find the frames that determined a failing value, by comparing the reference's outcome after each frame.
 
-Nothing is tracked while an implementation runs, so passing trials cost nothing: frames are computed only for
-failing checks, and once per body. The reference is found, as any parser could be, through the entry point
-group `streamconform.blame`. Without an entry point that reads the API, checks have no frames.
+Nothing is tracked while an implementation runs, so passing trials incur no cost: frames are computed only for
+failing checks, and only once per body. The reference is found through the entry point group
+`streamconform.blame`, as any other parser could be. Without an entry point that reads the API, checks have no
+frames.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from streamconform.wire.framings import split
 
 GROUP: Final = "streamconform.blame"
 MAX_POSITIONS: Final = 500
-"""Snapshots per body and pass; a longer stream gets a second pass between two snapshots that differ."""
+"""Maximum snapshots per body and pass; longer streams get a second pass between differing snapshots."""
 MAX_BODIES: Final = 16
-"""The number of bodies whose snapshots are cached; the deliveries of one case share a few bodies."""
+"""The number of bodies whose snapshots are cached; a case's deliveries share a few bodies."""
 
 EMPTY_OUTCOME: Final = Outcome(status="incomplete", content=())
 """The outcome before the first frame."""
@@ -38,7 +39,7 @@ Snapshots = Callable[[Any, list[int]], Iterator[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class ReferenceInput:
-    """The input of the reference in this process, with the attributes of `adapter_input.BytesInput`."""
+    """The input for the reference in this process, with the attributes of `adapter_input.BytesInput`."""
 
     api: str
     status: int
@@ -51,21 +52,21 @@ class ReferenceInput:
 
 
 class Blame:
-    """Finds the frames of checks, and caches the snapshots of recent bodies."""
+    """Finds the relevant frames for checks, and caches the snapshots of recent bodies."""
 
     def __init__(self, snapshots: Snapshots | None) -> None:
-        """Use the function `snapshots`; if it is None, no check gets frames."""
+        """Use the function `snapshots`; if it is None, no frames are added to checks."""
         self._snapshots = snapshots
         self._cache: dict[tuple[str, bytes], dict[int, Outcome]] = {}
 
     def add_frames(self, trial: Trial, checks: Sequence[Check], claims: Claims) -> tuple[Check, ...]:
-        """Return `checks` with the frames of the delivered body after which their value changed."""
+        """Return `checks` with those frames of the delivered body after which the checked value changed."""
         if self._snapshots is None:
             return tuple(checks)
         return tuple(replace(check, frames=self._find_frames(trial, check, claims)) for check in checks)
 
     def find_first_delta(self, trial: Trial) -> int | None:
-        """Return the end offset of the first frame after which a block has text; None if there is none."""
+        """Return the end offset of the first frame after which any block has text, or None if none has."""
         frames = self._split(trial)
         for number, outcome in self._outcomes(trial, _spread_positions(len(frames))):
             if any(_has_text(block) for block in outcome.content):
@@ -162,7 +163,7 @@ class _Reader:
 
 
 def _find_changes(outcomes: list[tuple[int, Outcome]], reader: _Reader) -> list[tuple[int, int]]:
-    """Return (previous position, position) for each position at which the value changes."""
+    """Return (previous position, position) for each position where the value changes."""
     changes = []
     value, before = reader(EMPTY_OUTCOME), -1
     for number, outcome in outcomes:

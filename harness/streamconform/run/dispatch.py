@@ -1,4 +1,4 @@
-"""Send a trial to a program by its input mode: all bytes at once, chunk by chunk, or over HTTP."""
+"""Send a trial to a program in its input mode: all bytes at once, chunk by chunk, or over HTTP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Dispatcher:
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, TrialExchange | None]:
-        """Return the answer of `program` to `trial`, and, over HTTP, its exchange with the server."""
+        """Return `program`'s answer to `trial` and, over HTTP, its exchange with the server."""
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
         events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
@@ -60,7 +60,7 @@ class Dispatcher:
     async def _dispatch_conversation(
         self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
     ) -> tuple[Answer | Collateral, TrialExchange | None]:
-        """Return the answer to a function call, or, over HTTP, the requests sent for a conversation."""
+        """Return the answer to a function call or, over HTTP, the requests sent for a conversation."""
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
@@ -79,7 +79,7 @@ class Dispatcher:
         return answer, exchange
 
     def _create_gate(self, trial: Trial) -> Gate | None:
-        """Return the gate before the last chunk; None if no delta is possible before that chunk."""
+        """Return the gate before the last chunk, or None if no delta is possible before that chunk."""
         if trial.delivery != AS_IS or len(trial.chunks) < 2:
             return None
         delta_end = self.first_delta(trial)
@@ -102,9 +102,9 @@ async def _call_per_input(
 
 
 def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
-    """Return `judgement`, corrected for what the server observed: a skip, a missing request, or a reason.
+    """Return `judgement`, adjusted for what the server observed: a skip, a missing request, or a reason.
 
-    An expected outcome does not pass if the client never fetched the stream. If the client reports an error
+    The expected outcome does not pass if the client never fetched the stream. If the client reports an error
     instead, it may have refused to send the request, which reveals nothing about its parser, so the trial is
     skipped.
     """
@@ -141,7 +141,7 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
 
 
 def _judge_request_case(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
-    """Return the judgement on the first request for the model."""
+    """Return the judgement on the first request to the model."""
     if isinstance(answer, Observation):
         return _judge_missing_request(answer, exchange)
     count = len(exchange.model_requests)
@@ -151,7 +151,7 @@ def _judge_request_case(judgement: Judgement, exchange: TrialExchange, answer: A
 
 
 def _judge_missing_request(answer: Observation, exchange: TrialExchange) -> Judgement:
-    """Return the verdict if the client sent no request: failed if it reports an error, otherwise faulted."""
+    """Return the verdict for a client that sent no request: fail if it reports an error, else faulted."""
     outcome, level = answer.outcome, exchange.trial.level
     if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {exchange.complaint}")
@@ -173,7 +173,7 @@ def _format_raised(raised: Raised) -> str:
 def add_requests(
     observation: Mapping[str, Any] | None, exchange: TrialExchange | None
 ) -> Mapping[str, Any] | None:
-    """Return the `observation` of a result with the requests that the server received."""
+    """Return a result's `observation` with the requests that the server received."""
     if exchange is None:
         return observation
     return {**(observation or {}), "requests": exchange.describe_requests()}

@@ -14,15 +14,15 @@ class Exit(IntEnum):
     UNEXPECTED = 1
     """A trial failed, was faulted or timed out, or the known-failures file is out of date."""
     USAGE = 2
-    """Invalid usage, config, spec or cassette, or a selection that matches nothing."""
+    """The usage, config, a spec or a cassette is invalid, or the selection matches nothing."""
     UNUSABLE = 3
-    """An implementation cannot be reached, or answered no trial."""
+    """An implementation cannot be reached, or did not answer any trial."""
     BUG = 4
     """A bug in streamconform."""
     NOTHING = 5
     """Nothing ran."""
     INTERRUPTED = 130
-    """Ctrl-C or SIGTERM; the results so far are written."""
+    """Ctrl-C or SIGTERM; the results obtained so far are written."""
 
 
 PRECEDENCE = (
@@ -44,7 +44,7 @@ def select_exit(*codes: Exit) -> Exit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """The facts about a run that determine its exit code."""
+    """The properties of a run that determine its exit code."""
 
     interrupted: bool
     unexpected: bool

@@ -1,8 +1,9 @@
 """Run a coroutine that Ctrl-C and SIGTERM can interrupt, even while it judges an answer.
 
 A signal cancels the coroutine, which takes effect when it next waits. Judging never waits, so it runs in
-`interrupt_at_once`, where a signal raises instead, and a timer ends it if it takes too long: matching a
-pattern in a suite can take years. Both need the main thread, where Python runs signal handlers.
+`interrupt_at_once`, where a signal raises an exception instead. There, a timer also ends judging if it takes
+too long: matching a pattern in a suite can take years. Both need the main thread, where Python runs signal
+handlers.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ class TookTooLongError(Exception):
 
 
 class _Section:
-    """Whether the main thread is in `interrupt_at_once`; signal handlers have no other way to know."""
+    """Whether the main thread is in `interrupt_at_once`; signal handlers have no other way to find out."""
 
     is_open = False
 
 
 def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
-    """Run `main`; Ctrl-C or SIGTERM, which CI systems send, cancels it.
+    """Run `main`, which is canceled by Ctrl-C or by SIGTERM (which CI systems send).
 
     Raises `KeyboardInterrupt` after `main` has cleaned up.
     """
@@ -40,9 +41,9 @@ def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
 
 @contextlib.contextmanager
 def interrupt_at_once(seconds: float) -> Iterator[None]:
-    """Raise `CancelledError` in the block when a signal arrives, and `TookTooLongError` after `seconds`.
+    """Raise `CancelledError` in the block if a signal arrives, or `TookTooLongError` after `seconds`.
 
-    Outside the main thread, and on systems without timers, it has no effect.
+    Outside the main thread, and on systems without timers, this has no effect.
     """
     if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
         yield

@@ -17,14 +17,14 @@ from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results
 
 DELIVERY_ORDER: Final = (*DELIVERIES, *FAULTS)
-"""The order of one case's trials in merged results and reports."""
+"""The order of a case's trials in merged results and reports."""
 
 
 def merge(runs: Sequence[tuple[str, Results]]) -> Results:
-    """Merge `runs`, pairs of a file name and its results.
+    """Merge `runs`, which are pairs of a file name and its results.
 
     The trials of equal implementations are joined, as shards of one run. Raises `ReportError` if the runs
-    differ in suite or seed, or if two of them contain the same trial.
+    have different suites or seeds, or if two of them contain the same trial.
     """
     (first_name, first), *others = runs
     implementations: list[ImplementationInfo] = []
@@ -58,7 +58,7 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
 
 
 def sort_trials(results: Results) -> Results:
-    """Return `results` with its trials in suite order, regardless of the order in which they ended."""
+    """Return `results` with its trials in suite order, regardless of the order in which they finished."""
     return replace(results, trials=tuple(sorted(results.trials, key=_sort_key)))
 
 
@@ -72,7 +72,7 @@ def _sort_key(trial: TrialResult) -> tuple[Any, ...]:
 
 
 def _map_implementations(merged: list[ImplementationInfo], added: Sequence[ImplementationInfo]) -> list[int]:
-    """Return the index in `merged` of each info in `added`; append those that are missing."""
+    """Return the index in `merged` of each info in `added`, after appending those that are missing."""
     indexes: list[int] = []
     for info in added:
         # A run may name the same implementation twice, so an index is used once per run.
@@ -100,7 +100,7 @@ def _require_same_suite(first_name: str, first: Header, other_name: str, other: 
 def _report_duplicate(first: str, other: str, info: ImplementationInfo, trial: TrialResult) -> NoReturn:
     where = f"twice in `{first}`" if first == other else f"in both `{first}` and `{other}`"
     what = f"`{escape_unprintable(trial.id[:200])}` of `{escape_unprintable(info.impl[:200])}`"
-    raise ReportError(f"{what} is {where}; shards of a run share no trial, so make one report per run")
+    raise ReportError(f"{what} is {where}; shards of a run have no trials in common; make one report per run")
 
 
 def _all_agree(headers: Sequence[Header], key: str, value: Any) -> bool:
@@ -108,7 +108,7 @@ def _all_agree(headers: Sequence[Header], key: str, value: Any) -> bool:
 
 
 def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
-    """Return one footer for all runs; None if one of them was killed."""
+    """Return one footer for all runs, or None if any of them was killed."""
     complete = [footer for footer in footers if footer is not None]
     if len(complete) < len(footers):
         return None
@@ -127,6 +127,6 @@ def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
 
 
 def _add_seconds(footers: Sequence[Footer]) -> float | None:
-    """Return the sum of the durations, or None if one is missing."""
+    """Return the sum of the durations, or None if any is missing."""
     durations = [footer.seconds for footer in footers if footer.seconds is not None]
     return round(sum(durations), 1) if len(durations) == len(footers) else None

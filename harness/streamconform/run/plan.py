@@ -29,14 +29,14 @@ class Settings:
     seed: int = 0
     strict: bool = False
     maxfail: int = 0
-    """The number of unexpected verdicts after which the run stops; 0 for no limit."""
+    """The number of unexpected verdicts after which the run stops; 0 means no limit."""
     input: Input | None = None
     """The input mode; None selects the first one in each implementation's `inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImplementationPlan:
-    """An implementation, the trials to run and the trials to skip."""
+    """An implementation, along with the trials to run and the trials to skip."""
 
     index: int
     connection: Connection
@@ -117,11 +117,11 @@ def plan_implementation(
 
 
 def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
-    """Return why an implementation skips `case`, or None if it does not."""
+    """Return why an implementation skips `case`, or None if it does not skip it."""
     if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
         return f"the API {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:
-        return f"its stream has {_count_choices(case)} choices, but the client of a proxy requests only one"
+        return f"its stream has {_count_choices(case)} choices, but a proxy's client requests only one"
     unclaimed = explain_unclaimed(case, greeting.claims(case.api))
     if unclaimed is None and greeting.vendor is not None:
         return explain_foreign_case(case, greeting.vendor)

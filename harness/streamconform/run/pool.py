@@ -1,4 +1,4 @@
-"""Run trials on parallel programs and judge each answer as it arrives."""
+"""Run trials on programs in parallel and judge each answer as it arrives."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
-"""The maximum number of an implementation's consecutive programs that end or time out without an answer."""
+"""How many programs of an implementation may end or time out in a row without answering."""
 GIVE_UP_WITHOUT_ANSWER = 10
 """The same limit while no program of the implementation has ever answered."""
 MAX_LAST_FAULT = 120
-"""The maximum number of characters of the last failure to quote in the result of each trial that was not
-run."""
+"""The maximum number of characters of the last failure quoted in the result of each trial that was not run.
+"""
 JUDGING_SECONDS = 60.0
 """Time limit for judging one answer; the largest possible answer takes a few seconds."""
 TRIALS_PER_WORKER = 8
-"""The minimum number of trials per worker; no worker is added if that would leave each with fewer."""
+"""The minimum number of trials per worker; no worker is added if that would leave each worker with fewer."""
 
 Emit = Callable[[TrialResult], TrialResult]
 """Records a result and returns it as recorded, with `known` and `stale` verdicts applied."""
 AnswerObserver = Callable[[ImplementationPlan, AnyTrial, Answer], None]
-"""Receives every answer, including those to passing trials, which the results file does not keep."""
+"""Receives every answer, including those to passing trials, which are not kept in the results file."""
 
 
 class MaxFailReached(Exception):
@@ -58,9 +58,9 @@ class Tally:
     """Implementations that answered at least one trial."""
     unexpected: int = 0
     consecutive_failures: int = 0
-    """How many of the current implementation's programs have ended or timed out since its last answer."""
+    """How many programs of the current implementation have ended or timed out since its last answer."""
     last_fault: str = ""
-    """The reason for the last such failure."""
+    """The reason for the most recent such failure."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
@@ -74,25 +74,25 @@ class Tally:
                 self.consecutive_failures = 0
 
     def restore(self, result: TrialResult, *, strict: bool) -> None:
-        """Count a result, before known failures, of the interrupted run that is being continued."""
+        """Count a result (before known failures) from the interrupted run that is being continued."""
         # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
             self.answered.add(result.implementation)
         self.unexpected += is_unexpected(result, strict=strict)
 
     def record_failure(self, implementation: int, message: str) -> None:
-        """Count a program that ended without an answer, unless the implementation was already given up."""
+        """Count a program that ended without an answer, unless its implementation was already given up."""
         if not self.gave_up(implementation):
             self.last_fault = message
             self.consecutive_failures += 1
 
     def gave_up(self, implementation: int) -> bool:
-        """Return whether the implementation failed too often in a row to run more trials."""
+        """Return whether the implementation has failed too many times in a row to run more trials."""
         limit = GIVE_UP_AFTER if implementation in self.answered else GIVE_UP_WITHOUT_ANSWER
         return self.consecutive_failures >= limit
 
     def create_fault(self) -> ProtocolFault:
-        """Return the answer to the trials that are not run because the implementation was given up."""
+        """Return the answer for trials that are not run because the implementation was given up."""
         # Every remaining trial gets this message, so keep the quote short.
         message = f"not run: the program ended {self.consecutive_failures} times in a row"
         return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
@@ -177,7 +177,7 @@ async def _run_worker(
         except* (MaxFailReached, ReportError, OSError) as group:
             failure = _get_first(group)
         except* ImplementationError as error:
-            fault = f"exited: the program ended (at its start): {_find_cause(str(error.exceptions[0]))}"
+            fault = f"exited: the program ended (during startup): {_find_cause(str(error.exceptions[0]))}"
             context.tally.record_failure(queue.plan.index, fault)
         finally:
             await program.stop()
@@ -192,13 +192,13 @@ def _get_first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _find_cause(message: str) -> str:
-    """Return the line with the error from a message about a program that could not be started."""
+    """Return the line that contains the error in a message about a program that could not be started."""
     first, *quoted = message.splitlines()
     return find_error_line("\n".join(line.removeprefix("  | ") for line in quoted)) or first
 
 
 async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:
-    """Run pending trials on `program` until it is dead or no trial is left."""
+    """Run pending trials on `program` until it dies or no trials are left."""
     tally, settings, plan = context.tally, context.settings, queue.plan
     while queue.pending and (not program.dead or tally.gave_up(plan.index)):
         trial = queue.pending.popleft()
@@ -239,13 +239,13 @@ def build_result(
 ) -> TrialResult:
     """Judge an answer and return its result, with the frames of failing checks.
 
-    The known-failures file is not applied yet. Inside `run_interruptible`, a signal interrupts the judging.
+    The known-failures file is not applied yet. Within `run_interruptible`, a signal interrupts judging.
     """
     try:
         with interrupt_at_once(JUDGING_SECONDS):
             return _build_result(plan, trial, answer, exchange, ms, blame, check)
     except TookTooLongError:
-        message = f"judging the answer took more than {JUDGING_SECONDS:g} s; it is too large, or a pattern of"
+        message = f"judging the answer took more than {JUDGING_SECONDS:g} s; it is too large, or a pattern in"
         fault = ProtocolFault("too-slow-to-judge", f"{message} the case takes too long to match")
         return _build_result(plan, trial, fault, None, ms, blame, check)
 

@@ -20,7 +20,7 @@ from streamconform.run.results import SCHEMA, Results
 T = TypeVar("T")
 
 MAX_LINE: Final = 64 * 1024 * 1024
-"""The longest line that is read; the outcome of the largest body fits."""
+"""The maximum length of a line; the outcome of the largest body fits in it."""
 TYPE_NAMES: Final[Mapping[type, str]] = {
     str: "a string",
     int: "an integer",
@@ -38,10 +38,10 @@ class _InvalidLine(Exception):
 
 
 def read(path: Path) -> Results:
-    """Read the results in `path`, up to the last complete line if the run was killed.
+    """Read the results from `path`, up to the last complete line if the run was killed.
 
-    `footer` is None in that case. Unknown fields are ignored. Raises `ReportError`, with the line number, for
-    a file that is not a results file or has no header.
+    `footer` is None in that case. Unknown fields are ignored. Raises a `ReportError` that gives the line
+    number if the file is not a results file or has no header.
     """
     header: Header | None = None
     footer: Footer | None = None
@@ -72,7 +72,7 @@ def read(path: Path) -> Results:
 
 
 def _read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of `path`; after a killed run, the last one may lack its line ending."""
+    """Yield the lines in `path`; if the run was killed, the last one may lack its line ending."""
     try:
         with path.open("rb") as file:
             # Read one byte more than allowed, so that a longer line is detected without reading all of it.
@@ -109,7 +109,7 @@ def _reject_constant(name: str) -> float:
 
 
 def _parse_finite(text: str) -> float:
-    """Return the number; reject one that does not fit a double, because no report could write it."""
+    """Return the number; reject it if it does not fit in a double, because no report could write it."""
     number = float(text)
     return number if math.isfinite(number) else _reject_constant(text)
 
@@ -154,7 +154,7 @@ def _get_shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _convert(kind: type[T], value: Any, path: str) -> T:
-    """Convert a JSON value to `kind`, the type of a field of the results. Raises `_InvalidLine`.
+    """Convert a JSON value to `kind`, the type of a results field. Raises `_InvalidLine`.
 
     The conversion follows the types, so a new dataclass field needs no change here.
     """

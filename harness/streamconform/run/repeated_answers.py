@@ -1,4 +1,4 @@
-"""Remember the checks of an answer, because most deliveries of a stream get exactly the same answer."""
+"""Remember an answer's checks, because most deliveries of a stream get exactly the same answer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from streamconform.model.trial import Trial
 MAX_CASES: Final = 4
 """The number of cases whose answers are remembered; the trials of one case run in a row."""
 MAX_ANSWERS: Final = 32
-"""The number of different answers to remember per case, so that a random implementation fills no memory."""
+"""The number of answers to remember per case, so that random answers do not fill the memory."""
 MAX_BYTES: Final = 1 << 20
-"""The size of the JSON above which an answer is not remembered."""
+"""The JSON size above which an answer is not remembered."""
 
 _Key = tuple[bytes, Level, Claims]
 
 
 class RepeatedAnswers:
-    """Checks each different answer to a case once."""
+    """Checks each distinct answer to a case once."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""
@@ -60,9 +60,9 @@ class RepeatedAnswers:
 
 
 def _compute_fingerprint(seen: Observation) -> bytes | None:
-    """Return a digest of everything in an observation but `taken`; None if it is too large or unusual.
+    """Return a digest of everything in an observation except `taken`, or None if it is too large or unusual.
 
-    Equal values of Python would not do: `1`, `1.0` and `True` are equal, and only some of them are valid.
+    Python's equality would not suffice: `1`, `1.0` and `True` are equal, and only some of them are valid.
     """
     described: Mapping[str, Any] = {
         "outcome": seen.outcome,

@@ -15,11 +15,11 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
 MAX_OBSERVATION: Final = 1024 * 1024
-"""The maximum number of bytes of an answer to keep in its result."""
+"""The maximum number of bytes to keep in a result from its answer."""
 MAX_VALUE: Final = 64 * 1024
-"""The maximum number of bytes of an expected value, received value or message to keep in a check."""
+"""The maximum size in bytes of an expected value, received value or message in a check."""
 MAX_RUN: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of answers and checks to keep in a run's results. Beyond it, answers are
+"""The maximum total size in bytes of answers and checks in a run's results. Beyond it, answers are
 dropped, and each value in a check is shortened to `MAX_LATE_VALUE` bytes.
 """
 MAX_LATE_VALUE: Final = 1024
@@ -53,7 +53,7 @@ class ResultBounds:
 def _shorten_observation(
     observation: Mapping[str, Any] | None, limit: int
 ) -> tuple[Mapping[str, Any] | None, int]:
-    """Return the observation without its largest members, and the bytes that are kept.
+    """Return the observation without its largest members, and the number of bytes kept.
 
     Its member `left_out` contains the sizes of the missing members.
     """
@@ -84,7 +84,7 @@ def _shorten_check(check: Check, limit: int) -> tuple[Check, int]:
 
 
 def _shorten_value(value: Any, limit: int) -> tuple[Any, int]:
-    """Return a JSON value, or the beginning of its text if it is too long, and the size of the result."""
+    """Return a JSON value (or the beginning of its text if it is too long), and the size of the result."""
     encoded = _encode(value)
     if len(encoded) <= limit:
         return value, len(encoded)

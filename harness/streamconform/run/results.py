@@ -1,4 +1,4 @@
-"""Write `results.jsonl` line by line as trials end, so that nothing is lost; `reading` reads it.
+"""Write `results.jsonl` line by line as trials finish, so that nothing is lost. `reading` reads it.
 
 This file is the only record of a run: every report is computed from it alone.
 """
@@ -29,10 +29,10 @@ _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ResultsWriter:
-    """Writes a header, trials and a footer; each line has reached the file when `write` returns."""
+    """Writes a header, trials and a footer; each line is in the file by the time `write` returns."""
 
     def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
-        """Open `path`, to append to the lines `earlier` of an interrupted run. Raises `ReportError`."""
+        """Open `path`, to append to `earlier`, the lines from an interrupted run. Raises `ReportError`."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The folders that hold the results of runs: `.conform/runs/<UTC time>/results.jsonl`.
+"""The folders that contain the results of runs: `.conform/runs/<UTC time>/results.jsonl`.
 
 Every run has its own folder, so that concurrent runs in a project do not mix, and a partial run does not
 overwrite a complete one.
@@ -26,7 +26,7 @@ CONFORM: Final = Path(".conform")
 RUNS: Final = CONFORM / "runs"
 RESULTS_NAME: Final = "results.jsonl"
 LATEST_NAME: Final = "latest"
-"""A text file that contains the name of the latest run's folder; a link would need privileges on Windows."""
+"""A text file with the name of the latest run's folder; a link would require privileges on Windows."""
 LOCK_NAME: Final = "lock"
 KEPT_RUNS: Final = 10
 PARTIAL_SETTINGS: Final = ("select", "api", "profile", "level", "shard", "last_failed")
@@ -37,7 +37,7 @@ class RunFolder:
     """The folder of a run in progress; its lock tells other processes that the run is not interrupted."""
 
     def __init__(self, path: Path) -> None:
-        """Lock the folder `path`. Raises `UsageError` if a run in progress uses it."""
+        """Lock the folder `path`. Raises `UsageError` if a run in progress is using it."""
         self.path = path
         self.results = path / RESULTS_NAME
         self._lock: IO[bytes] = (path / LOCK_NAME).open("ab")
@@ -66,7 +66,7 @@ class RunFolder:
 
 
 def create_run_folder(root: Path = RUNS) -> RunFolder:
-    """Return a new folder, named after the time in UTC. Raises `ReportError` if it cannot be written."""
+    """Return a new folder named after the UTC time. Raises `ReportError` if it cannot be written."""
     prepare_conform_folder(root.parent)
     try:
         root.mkdir(exist_ok=True)
@@ -84,7 +84,7 @@ def create_run_folder(root: Path = RUNS) -> RunFolder:
 
 
 def prepare_conform_folder(folder: Path = CONFORM) -> None:
-    """Make the results folder, with a `.gitignore` that keeps it out of version control."""
+    """Create the results folder, with a `.gitignore` that keeps it out of version control."""
     ignore = folder / ".gitignore"
     try:
         folder.mkdir(exist_ok=True)
@@ -95,7 +95,7 @@ def prepare_conform_folder(folder: Path = CONFORM) -> None:
 
 
 def find_latest_results(root: Path = RUNS) -> Path | None:
-    """Return the results of the latest run; None if there are none."""
+    """Return the latest run's results, or None if there are none."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         named = root / (root / LATEST_NAME).read_text("utf-8").strip() / RESULTS_NAME
         if named.is_file():
@@ -105,7 +105,7 @@ def find_latest_results(root: Path = RUNS) -> Path | None:
 
 
 def get_latest_results(root: Path = RUNS) -> Path:
-    """Return the results of the latest run. Raises `ReportError` if there are none."""
+    """Return the latest run's results. Raises `ReportError` if there are none."""
     path = find_latest_results(root)
     if path is None:
         raise ReportError(f"no results in `{root}`; `conform run` writes them")
@@ -113,13 +113,13 @@ def get_latest_results(root: Path = RUNS) -> Path:
 
 
 def resolve_results(name: str) -> Path:
-    """Return the results file that `name` denotes, which is a file or the folder of a run."""
+    """Return the results file for `name`, which is a file or a run's folder."""
     inner = Path(name) / RESULTS_NAME
     return inner if inner.is_file() else Path(name)
 
 
 def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
-    """Delete old runs, except the newest `kept`, runs in progress, and the newest run of the full suite."""
+    """Delete old runs, but keep the newest `kept`, runs in progress, and the newest full-suite run."""
     folders = _list_runs(root)
     old = folders[:-kept]
     if not old:
@@ -133,12 +133,12 @@ def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
 
 
 def _list_runs(root: Path) -> list[Path]:
-    """Return the folders of runs with results, the oldest first."""
+    """Return the folders of runs with results, oldest first."""
     return sorted(path.parent for path in root.glob(f"*/{RESULTS_NAME}"))
 
 
 def _is_full(path: Path) -> bool:
-    """Return whether `path` holds the results of a completed run of the full suite."""
+    """Return whether `path` contains the results of a completed run of the full suite."""
     try:
         first, last = _read_ends(path)
         selection = json.loads(first)["selection"]
@@ -149,7 +149,7 @@ def _is_full(path: Path) -> bool:
 
 
 def _read_ends(path: Path) -> tuple[bytes, bytes]:
-    """Return the first and the last line of a file; each must be shorter than 64 KiB."""
+    """Return the first and last lines of a file; each must be shorter than 64 KiB."""
     with path.open("rb") as file:
         first = file.readline()
         file.seek(0, 2)
@@ -167,7 +167,7 @@ def _is_locked(folder: Path) -> bool:
 
 
 def _try_lock(file: IO[Any]) -> bool:
-    """Try to lock an open file, and return whether this succeeded; closing the file releases the lock."""
+    """Try to lock an open file and return whether that succeeded; closing the file releases the lock."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,7 +188,7 @@ def _describe_unwritable(folder: Path, error: OSError) -> ReportError:
 
 
 def lock_run(results: Path) -> contextlib.AbstractContextManager[object]:
-    """Lock the folder of an existing run; do nothing for results at a path that the user chose."""
+    """Lock an existing run's folder; do nothing if the results are at a path that the user chose."""
     if results.name == RESULTS_NAME and results.parent.parent == RUNS:
         return RunFolder(results.parent)
     return contextlib.nullcontext()

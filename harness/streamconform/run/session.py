@@ -1,4 +1,4 @@
-"""Execute a run: greet implementations, judge them one after another, and write results as they arrive."""
+"""Execute a run: greet all implementations, judge them one by one, and write results as they arrive."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class RunRequest:
     selection: Mapping[str, Any]
     """The options that selected the trials, for the results header."""
     blame: bool = True
-    """Whether to find the frames of failing checks, which takes time."""
+    """Whether to find the relevant frames for failing checks, which takes time."""
     known_failures: tuple[KnownFailuresContext, ...] = ()
-    """The known-failures files of these implementations."""
+    """The known-failures files for these implementations."""
     digest: str | None = None
-    """The digest of the suite, for the results header."""
+    """The suite's digest, for the results header."""
     command: str | None = None
     """The command line, for the results header."""
     resumed: Results | None = None
@@ -78,15 +78,15 @@ class FinishedRun:
     results: Results
     exit: Exit
     unsettled: tuple[TrialResult, ...]
-    """The results before the known-failures files were applied."""
+    """The results before applying the known-failures files."""
     outdated: tuple[tuple[OutdatedEntry, ...], ...]
-    """The outdated entries of each known-failures file, in the order of the request."""
+    """The outdated entries in each known-failures file, in the order in which the request lists the files."""
     checked_paths: Callable[[TrialResult], CheckedPaths]
     """A function that returns the paths judged in a trial."""
 
 
 def describe_platform() -> str:
-    """Return Python's version, the system and the processor, as in `Python 3.12.1, Linux 6.1.0, x86_64`."""
+    """Return the Python version, the system and the processor, as in `Python 3.12.1, Linux 6.1.0, x86_64`."""
     system = platform.uname()
     parts = (f"Python {platform.python_version()}", f"{system.system} {system.release}", system.machine)
     return ", ".join(part.strip() for part in parts if part.strip())
@@ -96,8 +96,8 @@ def execute_run(request: RunRequest, path: Path, progress: Progress) -> Finished
     """Execute `request`, write `path` line by line, and return the results.
 
     Raises `ImplementationError` before any trial runs if an implementation cannot be reached. On Ctrl-C, or
-    on SIGTERM, which CI systems send, the run stops every program and writes the footer; the exit code
-    is 130.
+    on SIGTERM (which CI systems send), the run stops every program and writes the footer; the exit code is
+    130.
     """
     runner = _Runner(request, path, progress)
     try:
@@ -191,7 +191,7 @@ class _Runner:
                 self._stopped_early = True
 
     def _resume(self, earlier: Results) -> None:
-        """Take over the results of an interrupted run, and remove their trials from the plans."""
+        """Take over the results from an interrupted run, and remove their trials from the plans."""
         assert self.header is not None, "the caller made the header"
         require_same_run(earlier.header, self.header)
         self.header = earlier.header
@@ -247,7 +247,7 @@ class _Runner:
         return get_checked_paths(trial, plan.greeting.claims(trial.case.api))
 
     def _find_outdated(self) -> tuple[tuple[OutdatedEntry, ...], ...]:
-        """Return the outdated entries of each file; none after an interrupt, because trials are missing."""
+        """Return each file's outdated entries, or none after an interrupt, because trials are missing."""
         if self.interrupted:
             return tuple(() for _ in self.request.known_failures)
         impls = [connection.impl for connection in self.request.connections]

@@ -1,4 +1,4 @@
-"""Judge one trial at a time, for a synchronous caller that chooses the next trial, such as pytest.
+"""Judge one trial at a time, for a synchronous caller (such as pytest) that chooses the next trial.
 
 `conform run` runs many trials in parallel (`pool`). Here, one program is kept between trials and restarted
 when it ends.
@@ -60,7 +60,7 @@ class SingleRunner:
         return plan
 
     async def judge(self, trial: AnyTrial) -> TrialResult:
-        """Run and judge `trial`; after a timeout or a crash the next trial gets a new program."""
+        """Run and judge `trial`; after a timeout or a crash, the next trial gets a new program."""
         assert self._dispatcher is not None, "`begin` was awaited"
         started = time.perf_counter()
         answer, exchange = await self._answer(self._dispatcher, trial)
@@ -79,7 +79,7 @@ class SingleRunner:
 
     @property
     def raised(self) -> BaseException | None:
-        """Return the exception that an adapter in this process raised in the last trial."""
+        """Return the exception that an adapter in this process raised during the last trial."""
         return self._program.raised if isinstance(self._program, InProcessAdapter) else None
 
     async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, TrialExchange | None]:
@@ -116,7 +116,7 @@ class SingleRunner:
 
 
 class BlockingLoop:
-    """An event loop in its own thread; while `run` waits for a coroutine, it does the jobs from `perform`."""
+    """An event loop in its own thread; while `run` waits for a coroutine, it runs the jobs from `perform`."""
 
     def __init__(self) -> None:
         """Start the thread."""
@@ -141,7 +141,7 @@ class BlockingLoop:
 
     @property
     def perform(self) -> Perform:
-        """Return a function that calls another one in the thread that waits in `run`.
+        """Return a function that calls a given function in the thread that waits in `run`.
 
         That is the caller's thread, which a debugger controls.
         """
@@ -166,7 +166,7 @@ class BlockingLoop:
         return perform_job
 
     def close(self) -> None:
-        """Stop the thread and cancel the tasks that still run in it."""
+        """Stop the thread and cancel the tasks that are still running in it."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.run_until_complete(_cancel_tasks())
@@ -174,7 +174,7 @@ class BlockingLoop:
 
 
 async def _cancel_tasks() -> None:
-    """Cancel every other task of the loop and wait for them."""
+    """Cancel all other tasks in the loop and wait for them."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

@@ -1,7 +1,7 @@
-"""Decide which streams a vendor's client is judged on: those that the vendor may send. Pure.
+"""Decide which streams a vendor's client is judged on: only those that the vendor may send. Pure.
 
-Many vendors offer another vendor's API with limits of their own. A client written for one vendor does not
-promise to read other vendors' streams, so rejecting those is not a bug.
+Many vendors offer another vendor's API with restrictions of their own. A client written for one vendor does
+not promise to read other vendors' streams, so rejecting them is not a bug.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import jsonschema_rs
 
 _TAG: Final = "vendor-"
-"""Prefix of the tags that name the vendors that send a case's stream."""
+"""The prefix of the tags that name the vendors that send a case's stream."""
 _OF_THE_API: Final = ("error-frame", "unknown-event")
-"""Deliveries and faults that add a frame which the API documents but a vendor may not."""
+"""Deliveries and faults that add a frame that the API documents but a vendor may not."""
 
 
 def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
-    """Return why a client of `vendor` is not judged on `case`, or None if the vendor may send its stream."""
+    """Return why `vendor`'s client is not judged on `case`, or None if the vendor may send its stream."""
     vendors = sorted(tag.removeprefix(_TAG) for tag in case.tags if tag.startswith(_TAG))
     if vendors and vendor not in vendors:
         return f"a stream from {', '.join(vendors)}, not from {vendor}"
@@ -50,7 +50,7 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
 
 
 def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
-    """Return why a client of `vendor` is not judged on `trial`, although it is judged on the trial's case."""
+    """Return why `vendor`'s client is not judged on `trial`, although it is judged on the trial's case."""
     kind = trial.delivery.partition(".")[0] if isinstance(trial, Trial) else ""
     api = trial.case.api
     if kind in ("error-frame", "unknown-event") and api is not None and not _sends_frame(api, vendor, kind):
@@ -72,7 +72,7 @@ def _sends_frame(api: str, vendor: str, kind: str) -> bool:
 
 @cache
 def _build_validator(api: str, vendor: str, *, of_errors: bool) -> jsonschema_rs.Validator | None:
-    """Return the validator of a vendor's payloads, or None if the vendor documents no limits of its own."""
+    """Return the validator for a vendor's payloads, or None if the vendor documents no such restrictions."""
     import jsonschema_rs
 
     schemas = APIS[api].vendor_errors if of_errors else APIS[api].vendor_payloads

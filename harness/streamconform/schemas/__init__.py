@@ -1,8 +1,8 @@
-"""The published JSON Schemas, and the validation of documents with line numbers.
+"""The published JSON Schemas, and document validation with line numbers.
 
 jsonschema decides validity and provides the error messages. Most values are valid, and jsonschema_rs accepts
-those sixty times faster and without importing jsonschema, which takes longer than most commands; a test
-checks that jsonschema_rs never accepts more. Both are imported on first use.
+those sixty times faster. It also avoids importing jsonschema, which takes longer than most commands. A test
+checks that jsonschema_rs never accepts a value that jsonschema rejects. Both are imported on first use.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def build_validator(
 ) -> Draft202012Validator:
     """Return a validator for the schema `name`, or for one of its `$defs`.
 
-    `authored` is for files that people write: it rejects 5.0 as an integer, and invalid regular expressions.
+    `authored` is for files that people write: it rejects invalid regular expressions, and 5.0 as an integer.
     """
     from jsonschema import Draft202012Validator, FormatChecker, validators
     from referencing import Registry, Resource
@@ -104,7 +104,7 @@ def _build_acceptor(name: str, definition: str | None) -> jsonschema_rs.Draft202
 def accepts(name: str, value: Any, definition: str | None = None) -> bool:
     """Return whether `value` certainly matches the schema `name`, or one of its `$defs`.
 
-    False does not mean that it is invalid: the stricter rules for files that people write apply.
+    False does not mean that it is invalid, because the stricter rules for files that people write apply.
     """
     try:
         return _build_acceptor(name, definition).is_valid(_replace_whole_floats(value))
@@ -113,7 +113,7 @@ def accepts(name: str, value: Any, definition: str | None = None) -> bool:
 
 
 def check_document(name: str, document: Document) -> tuple[Problem, ...]:
-    """Return every problem of a YAML document against the schema `name`, with its line."""
+    """Validate a YAML document against the schema `name` and return every problem with its line number."""
     if accepts(name, document.value):
         return ()
     problems = []
@@ -125,7 +125,7 @@ def check_document(name: str, document: Document) -> tuple[Problem, ...]:
 
 
 def find_problems(name: str, value: Any, definition: str | None = None) -> tuple[str, ...]:
-    """Return every problem of a JSON value against the schema `name`, as `path: message`."""
+    """Validate a JSON value against the schema `name` and return every problem as `path: message`."""
     if accepts(name, value, definition):
         return ()
     errors = _describe_errors(build_validator(name, definition).iter_errors(value))
@@ -157,8 +157,8 @@ def _is_pattern(value: str) -> bool:
 def _replace_whole_floats(value: Any) -> Any:
     """Return `value` with numbers such as 5.0 replaced by 5.5.
 
-    JSON Schema calls 5.0 an integer, but `build_validator` does not accept it as one in files that people
-    write. No schema here limits a number that may have a fraction, so 5.5 is valid wherever fractions are
+    In JSON Schema, 5.0 is an integer, but `build_validator` does not accept it as one in files that people
+    write. None of our schemas limits the range of a fractional number, so 5.5 is valid wherever fractions are
     allowed.
     """
     if isinstance(value, dict):
@@ -198,13 +198,13 @@ def _rank_branch(errors: list[ValidationError]) -> tuple[bool, bool, int]:
 
 
 def _list_unknown_keys(error: ValidationError) -> list[str]:
-    """Return the unknown keys, in the order of the file."""
+    """Return the unknown keys in file order."""
     known = _untyped(error.schema).get("properties", {})
     return [key for key in _untyped(error.instance) if known and key not in known]
 
 
 def _describe_error(error: ValidationError) -> str:
-    """Return a short message for human readers that states the expected value."""
+    """Return a short, human-readable message that states the expected value."""
     match error.validator:
         case "enum":
             choices = ", ".join("null" if c is None else f"`{c}`" for c in _untyped(error.validator_value))
@@ -231,7 +231,7 @@ def _describe_error(error: ValidationError) -> str:
 
 
 def _untyped(value: Any) -> Any:
-    """Return `value` untyped: the library declares some attributes as optional that every error has."""
+    """Return `value` untyped: the library declares some attributes optional although every error has them."""
     return value
 
 

@@ -1,4 +1,4 @@
-"""Make one self-contained schema for type generators, which cannot resolve our URNs."""
+"""Build one self-contained schema for type generators, which cannot resolve our URNs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def bundle_schema(name: str) -> dict[str, Any]:
     """Return the schema `name`, with every definition that it refers to copied into its own `$defs`.
 
     Definitions from other schemas are prefixed with the schema's name. The bundle accepts the same values as
-    the original, but is written for generators: they name types after titles, so titles of definitions become
-    descriptions; they create a second type for a reference with a description, so that description is
-    dropped; and they ignore `if`, so a choice by the value of `type` becomes `oneOf`.
+    the original, but is adapted to generators. They name types after titles, so the titles of definitions
+    become descriptions. They create a second type for a reference that has a description, so that description
+    is dropped. They ignore `if`, so a choice based on the value of `type` becomes `oneOf`.
     """
     schema = load_schema(name)
     pending: list[_Target] = [(name, key) for key in schema.get("$defs", {})]

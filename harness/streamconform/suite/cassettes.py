@@ -38,8 +38,8 @@ _MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas
 def load(folder: Path, api: str, name: str) -> Cassette:
     """Return the cassette `name` of `api` under `folder`, after verifying the digests of its files.
 
-    Raises `SourceError` with every problem: missing files, invalid fields, wrong digests, or chunk marks that
-    do not match the body.
+    Raises a `SourceError` that lists every problem: missing files, invalid fields, wrong digests, or chunk
+    marks that do not match the body.
     """
     path = folder / api / f"{name}.yaml"
     if not path.exists():
@@ -80,7 +80,8 @@ def load(folder: Path, api: str, name: str) -> Cassette:
 def save(folder: Path, cassette: Cassette) -> Path:
     """Write `cassette` under `folder` and return the path of its YAML file.
 
-    Raises `SourceError` for a body over `MAX_BODY`, an invalid name, or text that YAML cannot represent.
+    Raises `SourceError` for a body larger than `MAX_BODY`, an invalid name, or text that YAML cannot
+    represent.
     """
     if len(cassette.body) > MAX_BODY:
         raise SourceError((Problem(cassette.name, None, f"the body is larger than {MAX_BODY} bytes"),))

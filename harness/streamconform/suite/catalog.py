@@ -1,7 +1,7 @@
 """Find the ids of all cases without parsing the specs, so that a run loads only the cases it needs.
 
-Loading every spec and cassette takes more than a second, which is too long for a run of one case: ids are
-read from the text of the specs, cases are selected by id, and only the selected cases are loaded.
+Loading every spec and cassette takes more than a second, which is too long for a run of one case. Therefore,
+ids are read from the text of the specs, cases are selected by id, and only the selected cases are loaded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?
 
 @dataclass(frozen=True)
 class Catalog:
-    """The spec files of a suite, and the ids of their cases; a file is read only when its ids are needed."""
+    """A suite's spec files, and the ids of their cases; a file is read only when its ids are needed."""
 
     sources: Sources
     paths: tuple[Path, ...]
@@ -32,13 +32,13 @@ class Catalog:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all cases, in the order of the files."""
+        """The ids of all cases, in file order."""
         return self.read_ids(self.paths)
 
     def list_ids(self, apis: Collection[str] = (), patterns: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the ids in files that may have a case in `apis` (any if empty) matching one of `patterns`.
+        """Return the ids in files that may have a case in `apis` (any if empty) matching any of `patterns`.
 
-        `patterns` come from `-k`; if there are none, all cases match.
+        The `patterns` come from `-k`; if there are none, all cases match.
         """
         return self.read_ids(
             path
@@ -55,23 +55,24 @@ class Catalog:
         return self.read_ids(path for path in self.paths if f"/{_get_prefix(path)}".endswith(folder))
 
     def load(self, ids: Collection[str] | None = None) -> tuple[AnyCase, ...]:
-        """Return the cases `ids` (all by default) in the order of the files.
+        """Return the cases in `ids` (all by default) in file order.
 
-        Reads only their spec files and cassettes. Raises `SourceError` with every problem in those.
+        Reads only their spec files and cassettes. Raises a `SourceError` that lists every problem in those
+        files.
         """
         if ids is None:
             return load(self.sources)
         return load(self.sources, self.find_files(ids), ids)
 
     def load_heads(self, ids: Collection[str]) -> tuple[CaseHead, ...]:
-        """Return the heads of the cases `ids`, in the order of the files.
+        """Return the heads of the cases in `ids`, in file order.
 
-        Reads only their spec files. Raises `SourceError` with every problem in those.
+        Reads only their spec files. Raises a `SourceError` that lists every problem in those files.
         """
         return load_heads(self.sources, self.find_files(ids), ids)
 
     def find_files(self, ids: Collection[str]) -> list[Path]:
-        """Return the spec files that contain any of the cases `ids`."""
+        """Return the spec files that contain any of the cases in `ids`."""
         prefixes = {id_.rpartition("/")[0] for id_ in ids}
         return [path for path in self.paths if _get_prefix(path) in prefixes and self._holds_any(path, ids)]
 
@@ -98,7 +99,7 @@ def read_catalog(sources: Sources) -> Catalog:
 
 @cache
 def _get_prefix(path: Path) -> str:
-    """Return the prefix that all case ids in a spec file share, without its last slash."""
+    """Return the prefix shared by all case ids in a spec file, without its last slash."""
     return f"{path.parent.name}/{path.stem}"
 
 
@@ -129,7 +130,7 @@ def _scan_ids(data: bytes) -> list[str] | None:
 
 
 def _parse_ids(data: bytes, path: Path) -> list[str]:
-    """Return the ids that the YAML parser finds; loading the file later reports a case without an id."""
+    """Return the ids that the YAML parser finds; a case without an id is reported when the file is loaded."""
     value = reader.parse(data, str(path)).value
     cases = value.get("cases") if isinstance(value, dict) else None
     entries = cases if isinstance(cases, list) else []

@@ -18,7 +18,7 @@ _OF_THE_STREAM: Final = frozenset(
 def take_document(cassette: Cassette) -> Cassette | None:
     """Return the non-streaming exchange, or None if `cassette` has only a stream.
 
-    The exchange of a twin contains the non-streaming request, which `conform record --twin` sends.
+    A twin's exchange contains the non-streaming request, which `conform record --twin` sends.
     """
     api, request = APIS[cassette.api], cassette.request
     if cassette.twin is not None:
@@ -40,7 +40,7 @@ def take_document(cassette: Cassette) -> Cassette | None:
 
 
 def is_document(cassette: Cassette) -> bool:
-    """Return whether the body of `cassette` is a non-streaming answer."""
+    """Return whether the body in `cassette` is a non-streaming answer."""
     return cassette.suffix == "json" and not APIS[cassette.api].requests_stream(cassette.request)
 
 

@@ -1,7 +1,7 @@
 """Read `<specs>/evidence/API.yaml`: facts that support cases, and threads about the bugs they guard against.
 
-A fact is written once and cited by name in the `evidence` of every case that it supports. `wire.yaml` holds
-the facts that are true for every API, such as the rules of event streams and of JSON.
+A fact is written once and cited by name in the `evidence` of every case that it supports. `wire.yaml`
+contains the facts that apply to every API, such as the rules for event streams and for JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
 SHARED: Final = "wire"
-"""The name of the file with the facts that every API shares."""
+"""The name of the file with the facts shared by all APIs."""
 _EVIDENCE_FOLDER: Final = "evidence"
 _WHOLE_REPOSITORY: Final = re.compile(r"https?://(www\.)?(github|gitlab)\.com/[^/]+/[^/]+/?")
 # Each page of these references describes one type or one operation, so an anchor would add nothing.
@@ -29,11 +29,11 @@ _ONE_SUBJECT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A documented statement (`source` is its page), or an observation (`observed` names the recording)."""
+    """A documented statement (`source` is the page), or an observation (`observed` names the recording)."""
 
     says: str
     read: str
-    """The day the page or the recording was read, as YYYY-MM-DD."""
+    """The date when the page or the recording was read, as YYYY-MM-DD."""
     source: str | None = None
     observed: str | None = None
     path: str = ""
@@ -42,7 +42,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A public bug report; `says` is None if the thread could not be opened on the day `read`."""
+    """A public bug report; `says` is None if the thread could not be opened on the date in `read`."""
 
     says: str | None
     read: str
@@ -61,7 +61,7 @@ class Evidence:
 def read_evidence(specs: Path, api: str) -> Evidence:
     """Return the evidence of `api` and the shared facts; a missing file counts as empty.
 
-    Raises `SourceError` with every problem of both files.
+    Raises a `SourceError` that lists every problem in both files.
     """
     facts: dict[str, Fact] = {}
     threads: dict[str, Thread] = {}
@@ -121,7 +121,7 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
 
 
 def _check_sources(document: reader.Document) -> Iterator[Problem]:
-    """Yield the sources that name a site but not where on it the fact is stated."""
+    """Yield the sources that name a site but not where on that site the fact is stated."""
     for key, entry in document.value["facts"].items():
         source = entry.get("source")
         if source is None:

@@ -1,4 +1,4 @@
-"""Expand cases into trials: one per delivery and fault, at the lower of the two levels, or a single call."""
+"""Expand each case into trials: one per delivery and fault, at the lower of both levels, or one call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def expand(
 
     Only cases with the tag `SAMPLE_TAG` get the deliveries in `sampled`. A case without bytes is a single
     trial, regardless of `deliveries` and `faults`. Deliveries and faults that are not in `needed` may be left
-    out, because making their bytes takes time.
+    out, because generating their bytes takes time.
     """
     requested = set(deliveries)
     # Use the table's order rather than the options', because results and reports list trials in that order.
@@ -118,7 +118,7 @@ def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> I
 
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
-    """Return a round trip's trial with the delivery `name`. Raises `SelectionError` if there is none."""
+    """Return a round trip's trial with the delivery `name`. Raises `SelectionError` if none exists."""
     name = get_current_name(name)
     trial = next(_expand_round_trip(case, (name,), seed), None)
     if trial is None:

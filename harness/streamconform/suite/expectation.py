@@ -12,18 +12,19 @@ from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockTy
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
 _DIGEST_SUFFIX: Final = "_digest"
-"""A suffix in `arguments_digest`: length and SHA-256 of the canonical JSON of arguments not in the spec."""
+"""An `arguments_digest` suffix: the length and SHA-256 of the canonical JSON of omitted arguments."""
 _FAILED: Final = (("incomplete", Literally(None)), ("error", Literally("error")))
-"""The status and stop reason if a stream broke or failed without a reason from the provider."""
+"""The status and stop reason if a stream broke or failed before the provider sent a reason."""
 _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
     "text": ("text",),
     "refusal": (),
     "thinking": ("text", "signature", "redacted"),
 }
-"""The keys that mark a mapping as a block's fields rather than a matcher for its text."""
+"""The keys that identify a mapping as a block's fields rather than a matcher for its text."""
 _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
-"""Fields that hold arbitrary JSON: a tool may have an argument called `matches`, so nothing in them is a
-matcher."""
+"""Fields that contain arbitrary JSON. A tool may have an argument called `matches`, so nothing in them is a
+matcher.
+"""
 
 
 def parse(expect: Mapping[str, Any]) -> Expectation:
@@ -59,7 +60,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
 def parse_output(expect: Mapping[str, Any]) -> Literally | AnyOf | Counts:
     """Return a function's expected result: the value of `output`, or one of `any_of`; both are literal JSON.
 
-    `counts` is the expected order of the function's results for several inputs.
+    `counts` gives the expected order of the function's results for several inputs.
     """
     if "counts" in expect:
         return Counts(expect["counts"])

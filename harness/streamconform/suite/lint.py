@@ -23,10 +23,10 @@ _METADATA_SUFFIX: Final = ".yaml"
 
 
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    """Return the number of cases, and every problem of specs, cassettes and profiles.
+    """Return the number of cases, and every problem found in specs, cassettes and profiles.
 
-    Cassettes without a case are a problem. With `strict`, so are unreviewed cases, cases without sources or
-    tags, each `must` without evidence, and bugs in `guards` without a thread.
+    A cassette without a case is a problem. With `strict`, so is an unreviewed case, a case without sources or
+    tags, a `must` without evidence, and a bug in `guards` without a thread.
     """
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     problems = list(loaded.problems)
@@ -40,7 +40,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
 
 
 def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    """Like `lint`, but for some paths only: specs with their cassettes, cassette metadata, or folders."""
+    """Like `lint`, but only for `paths`: specs with their cassettes, cassette metadata, or folders."""
     total = 0
     problems: list[Problem] = []
     for path in paths:
@@ -92,7 +92,7 @@ def _lint_cassette(path: Path) -> list[Problem]:
 
 
 def _check_unused(sources: Sources, loaded: LoadResult) -> Iterator[Problem]:
-    """Yield a problem per cassette without a case, and per file without a cassette."""
+    """Yield a problem for each cassette without a case, and for each file without a cassette."""
     for folder in sorted(path for path in sources.cassettes.glob("*") if path.is_dir()):
         names = {path.stem for path in folder.glob(f"*{_METADATA_SUFFIX}")}
         for path in sorted(folder.iterdir()):
@@ -107,7 +107,7 @@ def _check_unused(sources: Sources, loaded: LoadResult) -> Iterator[Problem]:
 
 
 def _check_comparable(loaded: LoadResult) -> Iterator[Problem]:
-    """Yield a problem per expectation that cannot be compared if an implementation lacks some capability."""
+    """Yield a problem for each expectation that cannot be compared without a certain capability."""
     for case in loaded.cases:
         if isinstance(case, RoundTripCase):
             yield from _check_tool_results(case)
@@ -142,7 +142,7 @@ def _list_stream_cases(loaded: LoadResult) -> Iterator[Case]:
 
 
 def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
-    """Yield a problem per tool result whose tool is not declared, or not called by the first answer."""
+    """Yield a problem for each tool result whose tool is not declared, or not called in the first answer."""
     names = [result["name"] for result in case.results]
     tools = {tool["name"] for tool in case.conversation.get("tools", ())}
     for name in dict.fromkeys(names):
@@ -155,7 +155,7 @@ def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
 
 
 def _list_client_calls(answer: Case) -> list[str] | None:
-    """Return the expected names of the client's calls; None if one of them is not a literal."""
+    """Return the expected names of the client's calls, or None if one of them is not a literal."""
     if answer.expect.content is None:
         return None
     calls = [block.fields for block in answer.expect.content if block.type == "tool_call"]
@@ -177,7 +177,7 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
 def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict: bool) -> Iterator[Problem]:
     """Yield cases that cite unknown evidence, and, with `strict`, those that guard against unknown threads.
 
-    With `whole`, `loaded` is the complete suite, and facts and threads that no case names are problems too.
+    With `whole`, `loaded` is the complete suite, and facts and threads that no case cites are problems too.
     """
     unused: dict[str, Problem] = {}
     named: set[str] = set()
@@ -221,7 +221,7 @@ def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Probl
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
-    """Yield the missing fields that a draft may omit but a case in the bundled suite needs."""
+    """Yield the missing fields that a draft may omit but that a bundled case needs."""
     for case in loaded.cases:
         if isinstance(case, Case) and isinstance(case.cassette.provenance, Pulled):
             continue  # The recording itself is its evidence.
@@ -233,7 +233,7 @@ def _check_finished(loaded: LoadResult) -> Iterator[Problem]:
             )
             yield _report(case, message)
         elif not (case.sources or case.evidence):
-            yield _report(case, "neither `evidence` nor `sources` for the expectation")
+            yield _report(case, "the expectation has neither `evidence` nor `sources`")
         if not case.tags:
             yield _report(case, "no `tags`")
 

@@ -35,7 +35,7 @@ class ShapeReport:
 
     problems: tuple[Problem, ...]
     streams: Mapping[str, int] = field(default_factory=dict)
-    """The number of authored streams by the weakest origin of their shapes: seen, documented, explained,
+    """The number of authored streams by the weakest origin of their shapes: seen, documented, explained or
     unknown.
     """
 
@@ -69,7 +69,7 @@ def lint_shapes(sources: Sources, loaded: LoadResult) -> ShapeReport:
 
 
 def is_stream(cassette: Cassette) -> bool:
-    """Return whether the bytes exist and are a stream."""
+    """Return whether the bytes are available and are a stream."""
     framing = (
         APIS[cassette.api].detect_framing(cassette.status, cassette.body) if cassette.body else "document"
     )
@@ -77,7 +77,7 @@ def is_stream(cassette: Cassette) -> bool:
 
 
 def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
-    """Return the shapes of fields, leaving out those about the order of events."""
+    """Return the shapes of fields, leaving out those of event orders."""
     return frozenset(shape for shape in shapes if shape.type != ORDER)
 
 
@@ -131,7 +131,7 @@ def _check_counterparts(everything: Iterable[object], cases: Iterable[Case]) -> 
             continue
         real = by_id.get(case.seen_in)
         if real is None or real.api != case.api or real.cassette.provenance.kind not in REAL:
-            message = f"`seen_in`: no case `{case.seen_in}` about a real stream of {case.api}"
+            message = f"`seen_in`: no case `{case.seen_in}` about a real stream in {case.api}"
         elif not real.cassette.body:
             continue  # The recording was not pulled.
         else:

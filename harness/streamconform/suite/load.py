@@ -1,4 +1,4 @@
-"""Load specs into cases; report all mistakes in all files together, each with its line."""
+"""Load specs into cases; report all mistakes in all files together, each with its line number."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _DEFAULT_KIND: Final = "stream"
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The folders that hold specs and cassettes."""
+    """The folders that contain specs and cassettes."""
 
     specs: Path
     cassettes: Path
     corpus: Path | None = None
-    """The folder of pulled recordings; None leaves out the specs based on them."""
+    """The folder of pulled recordings; if None, the specs based on them are left out."""
 
 
 @dataclass(slots=True)
 class LoadResult:
-    """The cases that were loaded, and the problems with the others."""
+    """The cases that were loaded, and the problems with those that were not."""
 
     cases: list[AnyCase] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
-    """(API, cassette name) of every cassette that a case names."""
+    """The (API, cassette name) pair of every cassette that a case names."""
 
 
 def load(
     sources: Sources, files: Sequence[Path] | None = None, ids: Collection[str] | None = None
 ) -> tuple[AnyCase, ...]:
-    """Return the cases `ids` in `files`, in the order of the files; by default every case of every file.
+    """Return the cases in `ids` from `files`, in file order; by default, every case in every file.
 
-    Raises `SourceError` with every problem in the files, and in the cassettes that these cases name.
+    Raises a `SourceError` that lists every problem in the files, and in the cassettes that these cases name.
     """
     if files is None:
         files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
@@ -59,9 +59,9 @@ def load(
 
 
 def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) -> tuple[CaseHead, ...]:
-    """Return the heads of the cases `ids` in `files`; no cassette is read.
+    """Return the heads of the cases in `ids` from `files`; no cassette is read.
 
-    Raises `SourceError` with every problem in the files.
+    Raises a `SourceError` that lists every problem in the files.
     """
     loader = _Loader(sources, ids)
     heads = [head for path in files for head in loader.read_heads(path)]
@@ -84,7 +84,7 @@ def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
 
 
 def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> LoadResult:
-    """Return the cases in `files`, and every problem in the files and in the cassettes their cases name.
+    """Return the cases in `files`, and every problem in the files and in the cassettes that the cases name.
 
     With `ids`, each file is still checked completely, but only these cases are built and only their cassettes
     are read.
@@ -139,7 +139,7 @@ class _Loader:
         return None if problems else document
 
     def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the entries of the cases to load, each with its index in the file."""
+        """Yield the entry of each case to load, with its index in the file."""
         for i, entry in enumerate(document.value["cases"]):
             if self._ids is None or _build_case_id(document.value, entry) in self._ids:
                 yield i, entry
@@ -238,27 +238,27 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
     if api is not None and api != folder:
-        yield document.problem(("api",), f"`api` is `{api}` but the folder is `{folder}`; they must agree")
+        yield document.problem(("api",), f"`api` is `{api}`, but the folder is `{folder}`; they must match")
     if api is None and folder != COMMON:
         message = (
             f"specs of kind `{spec['kind']}` belong to no API; move the file from `{folder}` to `{COMMON}`"
         )
         yield document.problem(("kind",), message)
     if spec["topic"] != path.stem:
-        message = f"`topic` is `{spec['topic']}` but the file is `{path.name}`; they must agree"
+        message = f"`topic` is `{spec['topic']}`, but the file is `{path.name}`; they must match"
         yield document.problem(("topic",), message)
     yield from _check_source(document)
     first_lines: dict[str, int | None] = {}
     for i, entry in enumerate(spec["cases"]):
         id_path = ("cases", i, "id")
         if entry["id"] in first_lines:
-            message = f"duplicate case `{entry['id']}`, first defined in line {first_lines[entry['id']]}"
+            message = f"duplicate case `{entry['id']}`, first defined on line {first_lines[entry['id']]}"
             yield document.problem(id_path, message)
         first_lines.setdefault(entry["id"], document.line(id_path))
 
 
 def _check_source(document: reader.Document) -> Iterator[Problem]:
-    """Yield a problem if `source`, the topic and the cases disagree on whether recordings are pulled."""
+    """Yield a problem if `source`, the topic and the cases disagree about whether recordings are pulled."""
     spec = document.value
     source = spec.get("source")
     if source is None and spec["topic"].startswith(pulled.PREFIX):
@@ -266,7 +266,7 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
         yield document.problem(("topic",), message)
     topic = spec["topic"] if source is None else pulled.make_topic(source["name"])
     if spec["topic"] != topic:
-        message = f"recordings of `{source['name']}` must have the topic `{topic}`"
+        message = f"recordings from `{source['name']}` must have the topic `{topic}`"
         yield document.problem(("topic",), message)
     if source is not None and spec.get("kind", _DEFAULT_KIND) != _DEFAULT_KIND:
         yield document.problem(("kind",), f"pulled recordings must be of kind `{_DEFAULT_KIND}`")

@@ -1,7 +1,7 @@
 """Read profiles: `<specs>/profiles/NAME.yaml`, frozen lists of cases with their deliveries and faults.
 
 A name without a release, such as `core`, denotes the newest frozen profile of that name. The profile `next`
-has no file: it consists of the cases that are in no profile yet, the candidates for a later one.
+has no file: it consists of the cases that are not in any profile yet, which are candidates for a later one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEXT_PROFILE: Final = "next"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """A list of case ids; `deliveries` and `faults` are None if the command-line options decide."""
+    """A list of case ids; `deliveries` and `faults` are None if the command-line options determine them."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Profile:
 def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
     """Return the profile `name` in the folder `specs`; `ids` are the ids of all cases.
 
-    If there is no file of that name, the newest frozen `NAME-YEAR.NUMBER` is returned. For `next`, all
+    If there is no file with that name, the newest frozen `NAME-YEAR.NUMBER` is returned. For `next`, all
     profiles are read. Raises `SelectionError` for an unknown name, and `SourceError` with every problem in
     the profile's file, including unknown cases.
     """
@@ -62,7 +62,7 @@ def load_profile(specs: Path, name: str, ids: Sequence[str]) -> Profile:
 
 
 def load_profiles(specs: Path, ids: Sequence[str]) -> tuple[Profile, ...]:
-    """Return all profiles in `specs`. Raises `SourceError` with every problem in every file."""
+    """Return all profiles in `specs`. Raises a `SourceError` that lists every problem in every file."""
     loaded: list[Profile] = []
     problems: list[Problem] = []
     for path in list_profile_files(specs):
@@ -87,14 +87,14 @@ def list_profile_files(specs: Path) -> list[Path]:
 
 
 def list_profile_names(specs: Path) -> tuple[str, ...]:
-    """Return every name that `load_profile` accepts: profiles without their release, all releases, `next`."""
+    """Return every name that `load_profile` accepts: profiles without a release, all releases, and `next`."""
     releases = [path.stem for path in list_profile_files(specs)]
     names = (re.sub(r"-[0-9]{4}\.[0-9]+$", "", release) for release in releases)
     return tuple(dict.fromkeys((*names, *releases, NEXT_PROFILE)))
 
 
 def _list_releases(files: Mapping[str, Path], name: str) -> list[Path]:
-    """Return the files `NAME-YEAR.NUMBER`, the newest release first."""
+    """Return the `NAME-YEAR.NUMBER` files, newest release first."""
     pattern = re.compile(rf"{re.escape(name)}-([0-9]{{4}})\.([0-9]+)")
     matched = {stem: match for stem in files if (match := pattern.fullmatch(stem))}
     # Compared as numbers: `core-2026.10` is newer than `core-2026.9`.
@@ -121,7 +121,7 @@ def _read_profile(path: Path, ids: Sequence[str]) -> Profile:
 def _check_profile(path: Path, document: reader.Document, ids: Sequence[str]) -> Iterator[Problem]:
     name = document.value["name"]
     if name != path.stem:
-        message = f"`name` is `{name}` but the file is `{path.name}`; they must agree"
+        message = f"`name` is `{name}`, but the file is `{path.name}`; they must match"
         yield document.problem(("name",), message)
     if name == NEXT_PROFILE:
         message = f"`{NEXT_PROFILE}` is reserved for cases that belong to no profile; choose another name"
@@ -131,7 +131,7 @@ def _check_profile(path: Path, document: reader.Document, ids: Sequence[str]) ->
     for i, id_ in enumerate(document.value["cases"]):
         value_path = ("cases", i)
         if id_ in first_lines:
-            message = f"duplicate case `{id_}`, first listed in line {first_lines[id_]}"
+            message = f"duplicate case `{id_}`, first listed on line {first_lines[id_]}"
             yield document.problem(value_path, message)
         elif id_ not in known:
             yield document.problem(value_path, f"no case `{id_}`{suggest_cases(id_, ids)}")

@@ -1,4 +1,4 @@
-"""Count the streams of the suite by provenance."""
+"""Count the suite's streams by provenance."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from streamconform.suite.load import Sources, list_spec_files, load
 
 KINDS: Final[Mapping[str, str]] = {
     "recorded": "from engines that this project ran; the bytes are committed",
-    "derived": "from another stream of this suite, by a recipe",
-    "authored": "from documentation; nobody sent these bytes",
+    "derived": "made from another stream in this suite by a recipe",
+    "authored": "written from documentation; no server sent these bytes",
     "pulled": "recorded and published by others; the user fetches the bytes (docs/recorded.md)",
 }
-"""The kinds of provenance with their meanings, in printing order."""
+"""The kinds of provenance and their meanings, in the order in which they are printed."""
 
 
 def count_streams(sources: Sources) -> dict[str, Counter[str]]:

@@ -17,14 +17,14 @@ from streamconform.model.cassette import Cassette, Pulled, Request
 from streamconform.suite import cassettes
 
 PREFIX: Final = "recorded-"
-"""The prefix of topics (and therefore of file names) that is reserved for specs about pulled recordings."""
+"""The topic prefix (and therefore file name prefix) reserved for specs about pulled recordings."""
 NOT_PULLED: Final = "run `conform corpus pull all`"
 """The reason for skipping a case whose recording is not in the cache."""
 _MENTION: Final = re.compile(rf"(^|/){PREFIX}")
 
 
 def is_recorded(id_or_pattern: str) -> bool:
-    """Return whether an id belongs to a pulled recording, or a pattern names such ids explicitly."""
+    """Return whether an id belongs to a pulled recording, or whether a pattern names such ids explicitly."""
     return _MENTION.search(id_or_pattern) is not None
 
 
@@ -34,7 +34,7 @@ def make_topic(source: str) -> str:
 
 
 def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) -> Cassette | None:
-    """Return the recording `name` of a source, or None if the source was not pulled.
+    """Return the recording `name` from a source, or None if the source was not pulled.
 
     Raises `SourceError` if the recording is missing, damaged, or does not have the digest `sha256`.
     """

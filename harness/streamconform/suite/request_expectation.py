@@ -13,7 +13,7 @@ _WHY_KEY: Final = "why"
 
 
 def parse(expect: Mapping[str, Any]) -> RequestExpectation:
-    """Return the expectation in `expect`, which the schema has accepted."""
+    """Return the expectation in `expect`, which has already been validated against the schema."""
     return RequestExpectation(
         must=_parse_fields(expect.get("must", {})),
         may=_parse_fields(expect.get("may", {})),
@@ -26,7 +26,7 @@ def parse(expect: Mapping[str, Any]) -> RequestExpectation:
 
 
 def parse_value(value: Any) -> Wanted:
-    """Return the expectation in `value`; a mapping is an object, unless its only key names a matcher."""
+    """Return the expectation in `value`; a mapping means an object, unless its only key names a matcher."""
     if isinstance(value, list):
         return Items(tuple(map(parse_value, value)))
     if not isinstance(value, Mapping):

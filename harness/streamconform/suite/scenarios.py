@@ -21,7 +21,7 @@ TOPICS: Final = ("text", "tools", "thinking", "errors")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """Requirements that the server must meet, whatever its model answers."""
+    """Requirements that the server must meet regardless of what its model answers."""
 
     calls: tuple[int, int | None] | None = None
     """The minimum and maximum number of calls to the client's tools; None allows any number."""
@@ -44,15 +44,15 @@ class Scenario:
     name: str
     title: str
     conversation: Mapping[str, Any]
-    """The input of `build_request`, usually without a model."""
+    """The input for `build_request`, usually without a model."""
     stop: str | None = None
     """A stop sequence, for the APIs that support them."""
     needs: tuple[str, ...] = ()
-    """Fields of `Probing` that an API must have."""
+    """Fields of `Probing` that must be set for the API."""
     twice: bool = False
-    """Whether to repeat the request and record the second answer too; its prompt may come from a cache."""
+    """Whether to repeat the request and also record the second answer; its prompt may come from a cache."""
     error: bool = False
-    """Whether providers reject the request; a server with one model may ignore the model's name."""
+    """Whether providers reject the request; a server with only one model may ignore the model name."""
     probed: bool = False
     """Whether `conform probe` and `conform drift` use the scenario; `conform record` uses all."""
     expected: ExpectedAnswer = ExpectedAnswer()
@@ -63,10 +63,10 @@ class Scenario:
 
 
 def read_scenarios(specs: Path) -> tuple[Scenario, ...]:
-    """Return the scenarios in the folder `scenarios` of `specs`.
+    """Return the scenarios in the `scenarios` subfolder of `specs`.
 
     Raises:
-        SourceError: a file is missing or wrong, or two scenarios have the same name.
+        SourceError: a file is missing or invalid, or two scenarios have the same name.
 
     """
     found: dict[str, Scenario] = {}
@@ -74,7 +74,7 @@ def read_scenarios(specs: Path) -> tuple[Scenario, ...]:
         document = reader.read(specs / FOLDER / f"{topic}.yaml")
         problems = [*check_document("scenarios.v1", document)] or [*_check_conversations(document)]
         if not problems and document.value["topic"] != topic:
-            problems = [document.problem(("topic",), f"expected `{topic}`, the name of the file")]
+            problems = [document.problem(("topic",), f"expected `{topic}`, as in the file name")]
         if problems:
             raise SourceError(tuple(problems))
         for number, entry in enumerate(document.value["asked"]):

@@ -1,7 +1,8 @@
 """Select cases and trials by id patterns, APIs, levels and shards.
 
-An id consists of components separated by `/`, `@`, `:` and `.`. In a pattern, `*` matches one component or a
-part of one, and `**` any number of components. A pattern without `*` or `/` matches any id that contains it.
+An id consists of components separated by `/`, `@`, `:` and `.`. In a pattern, `*` matches one component or
+part of one, and `**` matches any number of components. A pattern without `*` or `/` matches any id that
+contains it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from streamconform.suggestions import suggest
 
 
 class PatternParts(NamedTuple):
-    """A pattern, split like an id (`case@delivery:check`); a part that it does not restrict is None."""
+    """A pattern, split like an id (`case@delivery:check`); a part that is not restricted is None."""
 
     case: re.Pattern[str]
     delivery: re.Pattern[str] | None
@@ -41,7 +42,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
 @cache
 def split_pattern(pattern: str) -> PatternParts:
-    """Return the parts of a glob; without `@` it matches every trial of a case, without `:` no check."""
+    """Return the parts of a glob. Without `@` it matches all trials of a case; without `:`, no check."""
     pattern = update_id(pattern)
     # Ids have at most one `@` and one `:`, so a pattern with more of either could match nothing.
     subject, colon, check = pattern.partition(":")
@@ -61,7 +62,7 @@ def matches(pattern: str, trial_id: str) -> bool:
 
 
 def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
-    """Return the case ids of `apis`, or all if empty. Raises `SelectionError` for an API without cases."""
+    """Return the case ids in `apis` (all if empty). Raises `SelectionError` for an API without cases."""
     present = dict.fromkeys(id_.partition("/")[0] for id_ in ids)
     for api in apis:
         if api not in present:
@@ -70,10 +71,10 @@ def select_apis(ids: Sequence[str], apis: Collection[str]) -> tuple[str, ...]:
 
 
 def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence[str]) -> tuple[str, ...]:
-    """Return the ids of the cases that may have a trial that matches one of `patterns`.
+    """Return the ids of the cases that may have a trial matching one of `patterns`.
 
-    `deliveries` are the possible deliveries and faults of trials; faults have no frame number. Raises
-    `SelectionError`, with the closest case ids, for a pattern that matches nothing.
+    `deliveries` contains the trials' possible deliveries and faults; faults have no frame number. For a
+    pattern that matches nothing, raises a `SelectionError` that suggests the closest case ids.
     """
     chosen: set[str] = set()
     for pattern in patterns:
@@ -85,7 +86,7 @@ def select_ids(ids: Sequence[str], patterns: Sequence[str], deliveries: Sequence
 
 
 def may_match_file(pattern: str, prefix: str) -> bool:
-    """Return whether `pattern` may match a case in a spec file whose ids begin with `prefix` and a slash."""
+    """Return whether `pattern` may match a case in a spec file whose ids start with `prefix` and a slash."""
     pattern = update_id(pattern)
     if "*" not in pattern and "/" not in pattern:
         return True
@@ -124,7 +125,7 @@ def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
 
 
 def _may_be_in_name(word: str, name: str) -> bool:
-    """Return whether `word` occurs in a delivery's name, or could occur in a fault's numbered name."""
+    """Return whether `word` occurs in a delivery's name, or could occur in a fault's name with its number."""
     stem, dot, number = word.partition(".")
     if name not in FAULTS:
         return word in name
@@ -138,8 +139,8 @@ def select_trials(
 ) -> tuple[AnyTrial, ...]:
     """Return the trials that match any of `patterns`, or all if there are none.
 
-    Unless `lenient`, raises `SelectionError` for a pattern that matches no trial; in a single shard of the
-    suite, such a pattern is not a mistake.
+    Unless `lenient` is set, raises `SelectionError` for a pattern that matches no trial; in a single shard of
+    the suite, such a pattern is not a mistake.
     """
     chosen: list[AnyTrial] = []
     used: set[str] = set()
@@ -157,19 +158,20 @@ def select_trials(
                 f"`-k {pattern}` matches no trial in the selected deliveries and faults"
                 + (
                     hint
-                    or "; `--deliver full --faults all` selects all of them, `--input http` adds round trips"
+                    or "; `--deliver full --faults all` selects all of them,"
+                    " and `--input http` adds round trips"
                 )
             )
     return tuple(chosen)
 
 
 def is_at_least(level: Level, minimum: Level) -> bool:
-    """Return whether `level` is as strict as `minimum`, or stricter."""
+    """Return whether `level` is at least as strict as `minimum`."""
     return LEVELS.index(level) <= LEVELS.index(minimum)
 
 
 class Shard(NamedTuple):
-    """Shard `number` (from 1) of the `total` shards of a suite."""
+    """Shard `number` (counted from 1) of `total` shards."""
 
     number: int
     total: int
@@ -183,7 +185,7 @@ class Shard(NamedTuple):
 
 
 def parse_shard(text: str) -> Shard:
-    """Return the shard `K/N`. Raises `SelectionError` if `text` has another form."""
+    """Return the shard `K/N`. Raises `SelectionError` if `text` has a different form."""
     match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise SelectionError(f"`--shard {text}`: expected K/N with K from 1 to N, such as `2/5`")
@@ -207,7 +209,7 @@ def find_id(name: str, ids: Sequence[str]) -> str:
 
 
 def suggest_cases(pattern: str, ids: Sequence[str]) -> str:
-    """Return the end of a message: the case ids closest to `pattern`, or how to list all ids."""
+    """Return the end of a message: the case ids closest to `pattern`, or a hint on how to list all ids."""
     similar = _find_similar_ids(pattern.partition("@")[0].replace("*", "").strip("/"), ids)
     return f"; closest cases: {_format_names(similar)}" if similar else "; `conform list` shows the ids"
 

@@ -1,8 +1,8 @@
-"""The shapes of streams: their events, fields, types, enum values, and orders of events.
+"""The shapes of streams: their events, fields, types, enum values, and event orders.
 
-Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json` lists the
-shapes of real streams, plus shapes of authored streams that the provider's own types describe; `python -m
-tests.corpus.write_shapes` writes it. `specs/shapes/<api>.yaml` explains all others.
+Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json`, written by
+`python -m tests.corpus.write_shapes`, lists the shapes of real streams, plus those shapes of authored streams
+that the provider's own types describe. `specs/shapes/<api>.yaml` explains all others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from streamconform.yaml_text import reader
 FOLDER: Final = "shapes"
 REWRITE: Final = "`python -m tests.corpus.write_shapes` writes it"
 MAX_DEPTH: Final = 12
-"""Maximum depth of values that are examined; no provider nests deeper."""
+"""Maximum depth of values that are examined; no provider nests values more deeply."""
 OPAQUE: Final = frozenset(
     {
         "args",
@@ -39,7 +39,7 @@ OPAQUE: Final = frozenset(
         "schema",
     }
 )
-"""Members whose objects have keys chosen by a program or a user, not by the API."""
+"""Members that contain objects whose keys are chosen by a program or a user, not by the API."""
 WORDS: Final = frozenset(
     {
         "blockReason",
@@ -56,9 +56,9 @@ WORDS: Final = frozenset(
         "stop_reason",
     }
 )
-"""Members whose values are enum values of the API, so that each value is a shape."""
+"""Members whose values are API-defined enum values, so that each value is a shape."""
 NO_EVENT: Final = "chunk"
-"""The event name for a payload that has none."""
+"""The event name for a payload that lacks one."""
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
 """The origin of a shape that is in the provider's published types but in no recording."""
@@ -80,12 +80,12 @@ class Shape:
 
     event: str
     path: str
-    """The members from the payload down, as in `choices[].delta.content`; an object's type is in `<>`."""
+    """The path from the payload down, such as `choices[].delta.content`; an object's type is in `<>`."""
     type: str
-    """A JSON type; `= word` for an enum value of the API; or `ORDER`, with the next event as the path."""
+    """A JSON type; `= word` for one of the API's enum values; or `ORDER`, with the next event as the path."""
 
     def __str__(self) -> str:
-        """Return `event path type`, or `event > event` for an order of events."""
+        """Return `event path type`, or `event > event` for an event order."""
         return (
             f"{self.event} > {self.path}" if self.type == ORDER else f"{self.event} {self.path} {self.type}"
         )
@@ -96,7 +96,7 @@ class Explanation:
     """Explains shapes of an API's authored streams that are in no real stream or official type."""
 
     patterns: tuple[str, ...]
-    """Patterns that must match a complete shape, as printed; `*` stands for any text."""
+    """Patterns that must match a complete shape in its printed form; `*` stands for any text."""
     facts: tuple[str, ...]
     """Names of facts in the API's evidence."""
     path: str
@@ -112,7 +112,7 @@ class Known:
     """The shapes of an API that are known from sources other than our authored streams."""
 
     origins: Mapping[Shape, str]
-    """Maps each shape to the first recording that has it, or to `DOCUMENTED`."""
+    """Maps each shape to the first recording that contains it, or to `DOCUMENTED`."""
     explanations: tuple[Explanation, ...]
 
 

@@ -19,22 +19,23 @@ _OVERHEAD: Final = PRELUDE.size + _CHECKSUM.size
 
 _STRING_TYPE: Final = 7
 _FIXED_SIZES: Final[Mapping[int, int]] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""The size of a header's value in bytes, by type: true, false, byte, short, integer, long, timestamp, uuid.
+"""The size of a header value in bytes, by type: true, false, byte, short, integer, long, timestamp, uuid.
 """
 _SIZED_TYPES: Final = frozenset({6, _STRING_TYPE})
-"""Types whose value is preceded by its two-byte length: byte array, string."""
+"""The types whose value is preceded by its two-byte length: byte array, string."""
 
 _NAME_HEADERS: Final = (":event-type", ":exception-type", ":error-code")
-"""The headers that name the event, the modeled error, or any other error in a message."""
+"""The headers that name a message's event, modeled error, or other error."""
 
 Kind = Literal["event", "exception"]
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the messages of `body` before the first that is cut or corrupt.
+    """Return the messages in `body` before the first truncated or corrupt one.
 
     After a wrong checksum or length, the next message cannot be located, and the specification says that the
-    stream ends there. A message without a payload is a frame too, since an error may have only headers.
+    stream ends there. A message without a payload also counts as a frame, since an error may consist only of
+    headers.
     """
     frames = []
     start = 0
@@ -59,7 +60,7 @@ def encode_message(headers: bytes, payload: bytes) -> bytes:
 
 
 def replace_payload(original: bytes, payload: bytes) -> bytes:
-    """Return the message `original` with a different payload and the same headers."""
+    """Return the message `original` with a new payload but the same headers."""
     length = PRELUDE.unpack_from(original)[1]
     return encode_message(original[PRELUDE.size : PRELUDE.size + length], payload)
 
@@ -67,8 +68,8 @@ def replace_payload(original: bytes, payload: bytes) -> bytes:
 def update_checksums(before: bytes, after: bytes) -> bytes:
     """Return `after` with new checksums in the messages that differ from `before`.
 
-    `after` has the same length as `before`, but some bytes were replaced. Checksums that were wrong remain
-    wrong.
+    `after` has the same length as `before`, but some of its bytes were replaced. Checksums that were wrong
+    remain wrong.
     """
     out = bytearray(after)
     # Scrubbing overwrites bytes inside messages, and a parser under test would reject the old checksums.

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame of a body, `body[start:end]`. Frames are numbered from 0 in the order of the body.
+    """One frame of a body, `body[start:end]`. Frames are numbered from 0 in body order.
 
-    `payload` is the text that a parser sees. `value` is its span in the body, so that it can be replaced, or
-    None if the payload is not contiguous there. In `invoke_stream`, the bytes in that span may be base64.
+    `payload` is the text that a parser sees. `value` is the payload's span in the body, which allows
+    replacing it, or None if the payload is not contiguous there. In `invoke_stream`, the bytes in that span
+    may be base64.
     """
 
     start: int
@@ -18,4 +19,4 @@ class Frame:
     payload: bytes
     value: tuple[int, int] | None
     event: str | None = None
-    """The name of the event, if the frame has one."""
+    """The event name, if the frame has one."""

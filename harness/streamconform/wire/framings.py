@@ -1,4 +1,4 @@
-"""The framings of streams: split a body into frames, replace a payload, look up the content type. Pure."""
+"""Stream framings: split a body into frames, replace a payload, look up the content type. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_stream(framed: Framing, body: bytes) -> bool:
 
 
 def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) -> bytes:
-    """Return the bytes of `frame` with a different payload; unchanged if its payload is not contiguous."""
+    """Return the bytes of `frame` with a new payload, or unchanged if its payload is not contiguous."""
     whole = body[frame.start : frame.end]
     if frame.value is None:
         return whole
@@ -65,7 +65,7 @@ def replace_payload(framed: Framing, body: bytes, frame: Frame, payload: bytes) 
 
 
 def replace_payloads(framed: Framing, body: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Return `body` with every payload that is contiguous in it replaced by `change(payload)`."""
+    """Return `body` with every payload that is contiguous in `body` replaced by `change(payload)`."""
     out = bytearray()
     position = 0
     for frame in split(framed, body):

@@ -1,8 +1,8 @@
 """Split and write the streams of Amazon Bedrock's `InvokeModelWithResponseStream`.
 
-They are AWS binary event streams. The payload of a `chunk` event is `{"bytes": "…"}`: an event of the model
-in base64, sometimes with padding in other members. In this framing, a frame's payload is the model's event.
-All other messages (exceptions, events with other names) keep their payload.
+They are AWS binary event streams. The payload of a `chunk` event is `{"bytes": "…"}`: a base64-encoded model
+event, sometimes with padding in other members. In this framing, a frame's payload is the model's event. All
+other messages (exceptions, events with other names) keep their payload.
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
 """
 
@@ -18,12 +18,12 @@ from streamconform.wire import eventstream, json_text
 from streamconform.wire.frames import Frame
 
 CHUNK: Final = "chunk"
-"""The name of the AWS events that contain the model's events."""
+"""The name of the AWS events that contain model events."""
 _BYTES: Final = b'"bytes"'
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the messages of `body` before the first that is cut or corrupt, with the model's events decoded.
+    """Return the messages in `body` before the first truncated or corrupt one, with model events decoded.
 
     The `value` of such a frame is the span of the base64 text.
     """
@@ -41,9 +41,9 @@ def write_chunks(payloads: Iterable[bytes]) -> bytes:
 
 
 def replace_payload(original: bytes, payload: bytes) -> bytes:
-    """Return the message `original` with a different payload and the same headers and padding.
+    """Return the message `original` with a new payload but the same headers and padding.
 
-    If `original` contains an event of the model in base64, so does the result.
+    If `original` contains a base64-encoded model event, so does the result.
     """
     frames = eventstream.split(original)
     span = _find_encoded(frames[0]) if frames else None
@@ -68,7 +68,7 @@ def _decode_frame(frame: Frame) -> Frame:
 
 
 def _find_encoded(frame: Frame) -> tuple[int, int] | None:
-    """Return the span of the base64 text in the payload of a `chunk`; None if it is not valid base64."""
+    """Return the span of the base64 text in the payload of a `chunk`, or None if it is not valid base64."""
     root = json_text.parse(frame.payload) if frame.event == CHUNK else None
     if root is None or root.kind != "object":
         return None

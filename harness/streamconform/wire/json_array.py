@@ -1,6 +1,7 @@
-"""Split a JSON array that is streamed element by element, and write one element.
+"""Split a JSON array that is streamed element by element, and write single elements.
 
-Google's `streamGenerateContent` uses this form, `[{…}` `,` newline `{…}` `]`, unless asked for `alt=sse`.
+Google's `streamGenerateContent` uses this form, `[{…}` `,` newline `{…}` `]`, unless the request specifies
+`alt=sse`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ SEPARATOR = b",\r\n"
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the elements of the array in `body`; none if it does not begin with `[`.
+    """Return the elements of the array in `body`, or none if it does not begin with `[`.
 
     A frame includes the bracket or comma before its element, so frames are adjacent; the closing bracket
-    belongs to no frame. A body that is cut after a frame contains that element completely. Brackets are
-    counted, not matched, so an element that is not JSON is a frame too.
+    belongs to no frame. A body that is cut off after a frame contains that element completely. Brackets are
+    counted, not matched, so an element that is not JSON also becomes a frame.
     """
     opening = _OPENING.match(body)
     if opening is None:
@@ -49,5 +50,5 @@ def split(body: bytes) -> tuple[Frame, ...]:
 
 
 def encode_element(payload: bytes) -> bytes:
-    """Return one more element, with the comma before it."""
+    """Return another element, preceded by a comma."""
     return SEPARATOR + payload

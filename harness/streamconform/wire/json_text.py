@@ -1,4 +1,4 @@
-"""Find the tokens of JSON text and rearrange them without decoding.
+"""Find the tokens in JSON text and rearrange them without decoding.
 
 Decoding and encoding a value would change numbers, escapes and duplicate keys; moving spans of text does not.
 """
@@ -21,7 +21,7 @@ _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', r
 """Matches tokens other than commas and colons, whose positions follow from the other tokens."""
 # `_rewrite` recurses, and Python allows 1,000 frames in all.
 _MAX_DEPTH = 200
-"""The maximum nesting of payloads that are rearranged."""
+"""The maximum nesting depth of payloads that are rearranged."""
 _CACHE_SIZE = 512
 """The number of texts whose tokens are cached: about as many as one body has payloads."""
 
@@ -31,7 +31,7 @@ _KINDS = {ord("{"): "object", ord("["): "array"}
 
 @dataclass(slots=True)
 class Node:
-    """A value and its span; an object has `keys` (spans) and `items`, an array only `items`."""
+    """A value and its span; an object has `keys` (spans) and `items`, but an array has only `items`."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Node:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def find_tokens(text: bytes) -> tuple[tuple[int, int], ...] | None:
-    """Return the spans of the tokens of `text`, or None if it is not JSON."""
+    """Return the spans of the tokens in `text`, or None if it is not JSON."""
     # Invalid JSON and `[DONE]` must pass through unchanged, because deliveries do not alter a stream's
     # meaning.
     return tuple([token.span() for token in _TOKEN.finditer(text)]) if _is_json(text) else None
@@ -110,7 +110,7 @@ def reverse_keys(text: bytes) -> bytes:
 
 
 def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> bytes:
-    """Return `text` with `member` appended to each object at `paths`, in which `*` is every array item."""
+    """Return `text` with `member` appended to each object at `paths`; in a path, `*` is every array item."""
     root = parse(text)
     if root is None or root.kind != "object":
         return text

@@ -6,13 +6,13 @@ from streamconform.wire import json_text
 from streamconform.wire.frames import Frame
 
 _WHITESPACE = b" \t\r\n"
-"""White space in JSON, so a line may also end with CR LF."""
+"""JSON whitespace, so a line may also end with CR LF."""
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the lines of `body` that are not blank, valid JSON or not.
+    """Return the lines of `body` that are not blank, whether or not they are valid JSON.
 
-    An unterminated last line is included if it is JSON; otherwise the body was cut inside it.
+    An unterminated last line is included if it is JSON; otherwise, the body was cut off inside that line.
     """
     frames = []
     start = 0

@@ -1,6 +1,6 @@
 """Restore the framing of a stream that was stored as one JSON payload per line. Pure.
 
-Many projects store a stream as `.jsonl`, without its SSE framing. The bytes of the payloads stay the same.
+Many projects store a stream as `.jsonl`, without its SSE framing. The payloads' bytes stay the same.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ Writer = Callable[[Iterable[bytes]], bytes]
 
 
 class NotPayloadError(ValueError):
-    """A line is not the payload of a frame."""
+    """A line is not a frame's payload."""
 
 
 def restore_framing(text: bytes, write: Writer) -> bytes:
     """Return the body whose payloads are the lines of `text`, framed by `write`; empty lines are ignored.
 
-    Raises `NotPayloadError` with the number of the line.
+    Raises a `NotPayloadError` that gives the line number.
     """
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     if not lines:
@@ -33,7 +33,7 @@ def restore_framing(text: bytes, write: Writer) -> bytes:
 
 
 def read_type(payload: bytes) -> str | None:
-    """Return the `type` of a payload; empty if it has none, None if the payload is not an object."""
+    """Return a payload's `type`: empty if it has none, None if the payload is not an object."""
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):
@@ -72,7 +72,7 @@ def write_messages(payloads: Iterable[bytes]) -> bytes:
 
 
 def _read_member(number: int, payload: bytes) -> tuple[bytes, str]:
-    """Return the source text of the only value in `payload`, and the name of its member."""
+    """Return the source text of the only value in `payload`, and the name of the member that contains it."""
     root = json_text.parse(payload)
     if root is None or len(root.keys) != 1:
         raise NotPayloadError(

@@ -16,7 +16,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class SseLine(NamedTuple):
-    """A line: `body[start:stop]` is its text, `body[stop:end]` its line ending (empty at the body's end)."""
+    """A line: `body[start:stop]` is its text; `body[stop:end]` is its line ending (empty at the end)."""
 
     start: int
     stop: int
@@ -24,7 +24,7 @@ class SseLine(NamedTuple):
 
 
 def split_lines(body: bytes) -> Iterator[SseLine]:
-    """Yield the lines of `body`, which end in LF, CR LF, or CR."""
+    """Yield the lines of `body`, which end with LF, CR LF, or CR."""
     position = len(BOM) if body.startswith(BOM) else 0
     # This is the method of `bytes`; that of `str` splits at more characters.
     for line in body[position:].splitlines(keepends=True):
@@ -34,10 +34,10 @@ def split_lines(body: bytes) -> Iterator[SseLine]:
 
 
 def split(body: bytes) -> tuple[Frame, ...]:
-    """Return the events of `body` that have data.
+    """Return the events in `body` that contain data.
 
-    An unterminated event at the end of the body is included if its data is JSON or `[DONE]`; otherwise the
-    body was cut inside it.
+    An unterminated event at the end of the body is included if its data is JSON or `[DONE]`; otherwise, the
+    body was cut off inside that event.
     """
     frames = []
     block: list[SseLine] = []

@@ -18,7 +18,7 @@ from streamconform.errors import Problem, SourceError
 from streamconform.regular_file import read_regular
 
 MAX_BYTES = 4 * 1024 * 1024
-"""The largest YAML file that is read; the largest bundled one has under 200 kB."""
+"""The maximum size of a YAML file; the largest bundled one is smaller than 200 kB."""
 MAX_DEPTH = 64
 MAX_DIGITS = 400
 """The maximum number of digits in an integer: far more than a count needs, but below Python's limit of 4,300.
@@ -39,30 +39,30 @@ ValuePath = tuple[str | int, ...]
 
 
 class Document(NamedTuple):
-    """The value of a YAML file, with the line number (from 1) of each path into it."""
+    """A YAML file's value, with the line number (counted from 1) of each path in it."""
 
     path: str
     value: Any
     lines: dict[ValuePath, int]
 
     def line(self, value_path: ValuePath) -> int | None:
-        """Return the line of `value_path`, or of its nearest ancestor that has one."""
+        """Return the line number of `value_path`, or of its nearest ancestor that has one."""
         while value_path and value_path not in self.lines:
             value_path = value_path[:-1]
         return self.lines.get(value_path)
 
     def problem(self, value_path: ValuePath, message: str) -> Problem:
-        """Return a problem with `message` at the line of `value_path`."""
+        """Return a problem with `message` at `value_path`'s line."""
         return Problem(self.path, self.line(value_path), message)
 
 
 def read(path: Path) -> Document:
-    """Return the document in `path`. Raises `SourceError` with every problem in the file."""
+    """Return the document in `path`. Raises a `SourceError` that lists every problem in the file."""
     return parse(read_bytes(path, str(path)), str(path))
 
 
 def read_bytes(path: Path, name: str) -> bytes:
-    """Return the contents of `path`. Raises `SourceError` if it is unreadable or over `MAX_BYTES`."""
+    """Return the contents of `path`. Raises `SourceError` if it is unreadable or too large."""
     try:
         data = read_regular(path, MAX_BYTES + 1)
     except OSError as error:
@@ -73,7 +73,7 @@ def read_bytes(path: Path, name: str) -> bytes:
 
 
 def parse(data: bytes, name: str) -> Document:
-    """Return the document in `data`. Raises `SourceError` with every problem, under the file name `name`."""
+    """Return the document in `data`, called `name` in messages. Raises `SourceError` with every problem."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -94,7 +94,7 @@ def parse(data: bytes, name: str) -> Document:
 
 
 def _feed(builder: _Builder, text: str) -> None:
-    """Pass the events of `text` to `builder` until it rejects one."""
+    """Pass the parser events for `text` to `builder` until it rejects one."""
     loader = _Loader(text)
     try:
         get_event, handle_event = loader.get_event, builder.handle_event
@@ -107,7 +107,7 @@ def _feed(builder: _Builder, text: str) -> None:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Return whether `text`, if unquoted, would be rejected or read as a value that is not text."""
+    """Return whether `text`, if unquoted, would be rejected or read as something other than text."""
     words = _NULLS | _BOOLEANS.keys()
     return text in words or any(pattern.match(text) for pattern in (_INTEGER, _FLOAT, _LEADING_ZERO))
 
@@ -138,7 +138,7 @@ class _Builder:
         self._open: list[_OpenCollection] = []
 
     def handle_event(self, event: Any, line: int) -> bool:
-        """Handle the event that begins in `line`; return whether to continue."""
+        """Handle the event that begins on `line`; return whether to continue."""
         # Exact types are compared, scalars first, for speed: the suite has 300,000 events.
         match type(event):
             case yaml.ScalarEvent:
@@ -232,7 +232,7 @@ def _describe_syntax_error(error: yaml.YAMLError, name: str, data: bytes) -> Pro
 
 
 def parse_scalar(text: str, *, plain: bool) -> Any:
-    """Return the YAML 1.2 core value of `text`; a scalar that is not `plain` (quoted or a block) is text.
+    """Return `text` as a YAML 1.2 core value; a scalar that is not `plain` (quoted or a block) is text.
 
     Raises `ValueError`, with a message for the file's author, if YAML readers disagree about the value.
     """

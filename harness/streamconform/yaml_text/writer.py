@@ -1,4 +1,4 @@
-"""Write plain values as YAML that `reader` reads back unchanged: no anchors, text quoted where needed."""
+"""Write plain values as YAML that `reader` reads back unchanged: no anchors, and quotes where needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Dumper(yaml.SafeDumper):
     """A dumper whose output `reader` accepts: no anchors, no ambiguous text."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return True, so that an object that occurs twice is written twice."""
+        """Return True, so that an object that occurs twice is written out twice."""
         del data
         return True
 
@@ -32,7 +32,7 @@ class _Dumper(yaml.SafeDumper):
 def dump(value: Any, name: str) -> str:
     """Return YAML that `reader` reads back as `value`.
 
-    Raises `SourceError`, which calls the value `name`, for text that YAML cannot represent.
+    For text that YAML cannot represent, raises a `SourceError` in which the value is called `name`.
     """
     # Unicode is written unescaped unless a reader would change it (such as U+2028).
     for unicode in (True, False):
