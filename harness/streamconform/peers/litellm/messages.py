@@ -37,7 +37,7 @@ def build_messages(
 
 
 def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[Message]:
-    """Return the tool results for an answer; a result belongs to the first unanswered call with its name."""
+    """Return an answer's tool results; each one answers the first unanswered call with the same name."""
     calls = list(answer.tool_calls or [])
     messages = []
     for result in results:
