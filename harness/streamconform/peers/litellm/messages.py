@@ -1,8 +1,7 @@
 """Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
-An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
-`thought_signature` on calls, server tools in `provider_specific_fields`. This form cannot mark a tool result
-as failed.
+An answer has the form that LiteLLM builds for its API: `thinking_blocks`, Gemini's `thought_signature` on
+calls, and server tools in `provider_specific_fields`. This form cannot mark a tool result as failed.
 """
 
 from __future__ import annotations
