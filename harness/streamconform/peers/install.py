@@ -124,7 +124,7 @@ def _describe_failure(peer: Peer, output: str) -> str:
     if NOT_FOUND.search(output):
         lines.append(
             "  `pip config list` shows which index pip uses (`index-url`, `no-index`, `find-links`); "
-            "it must have the pinned releases as wheels for Python "
+            "that index must have the pinned releases as wheels for Python "
             f"{sys.version_info.major}.{sys.version_info.minor}"
         )
     return "\n".join(lines)
