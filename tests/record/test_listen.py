@@ -276,7 +276,7 @@ def test_the_same_request_without_streaming_becomes_the_twin_of_the_stream(tmp_p
     assert code == 0, err
     assert proxy.load().twin == whole
     assert proxy.load().body == answer("Hi, ", "you.")
-    assert "overheard-1: HTTP 200, 77 bytes, the twin of the stream" in err
+    assert "overheard-1: HTTP 200, 77 bytes, the stream's twin" in err
     assert proxy.load("overheard-2").twin is None  # of another request
     assert conform(tmp_path, "lint", "--specs", "specs", "--cassettes", "cassettes").returncode == 0
 

@@ -46,7 +46,7 @@ VERBS: Final[Mapping[str, str]] = {
     "schema": "Print a published JSON Schema.",
     "selftest": "Test the suite itself with broken parsers.",
 }
-"""Every command, with its summary for `--help`; each has a module with a `command`."""
+"""Every command, with its summary for `--help`; each has its own module, which defines `command`."""
 
 MODULES: Final[Mapping[str, str]] = {"import": "import_"}
 """The modules of commands whose names are Python keywords."""
@@ -67,7 +67,7 @@ class OutputClosed(Exception):
 
 
 class Verbs(Group):
-    """A group that imports a command when it is called."""
+    """A group that imports a command's module only when the command is called."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Invoke a command. Raises `OutputClosed`."""
@@ -78,7 +78,7 @@ class Verbs(Group):
             raise OutputClosed from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the table."""
+        """Return the commands in table order."""
         del ctx
         return [*VERBS]  # once it is imported, `list` is the command's module here
 
@@ -92,7 +92,7 @@ class Verbs(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands from the table, which needs no import and keeps `--help` fast."""
+        """List the commands from the table; this needs no imports, which keeps `--help` fast."""
         del ctx
         with formatter.section("Verbs"):
             formatter.write_dl([*VERBS.items()])

@@ -35,7 +35,7 @@ class Choice(click.Choice[str]):
 
 
 class SectionedCommand(click.Command):
-    """A command whose help lists its options in sections; `sections` maps titles to names of parameters."""
+    """A command whose help lists its options in sections; `sections` maps titles to parameter names."""
 
     def __init__(self, *args: Any, sections: Mapping[str, tuple[str, ...]], **settings: Any) -> None:
         """Accept the arguments of `click.Command`, and the sections in display order."""

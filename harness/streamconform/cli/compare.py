@@ -47,7 +47,7 @@ REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
     "markdown": lambda comparison, text: format_markdown(comparison, text=text),
 }
 WITHOUT_TEXT: Final = frozenset({"markdown"})
-"""Reports that omit recorded values by default: Markdown often gets committed; recordings may be private."""
+"""Reports that omit recorded values by default: they often get committed, but recordings may be private."""
 DEFAULT_EXAMPLES: Final = 3
 
 
@@ -93,7 +93,7 @@ DEFAULT_EXAMPLES: Final = 3
 @click.option(
     "--text/--no-text",
     default=None,
-    help="Show recorded values. [default: on the terminal and in json, not in markdown]",
+    help="Show recorded values. [default: on the terminal and in json, but not in markdown]",
 )
 @click.option("--engine", type=commands.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option(
@@ -111,9 +111,9 @@ DEFAULT_EXAMPLES: Final = 3
     type=click.FloatRange(min=0.001),
     default=PARTITION_BYTES / 2**20,
     show_default=True,
-    help="Amount that a worker reads at a time, in MiB.",
+    help="Amount of data that a worker reads at a time, in MiB.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout per trial, in seconds.")
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
@@ -201,7 +201,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 
 def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return the greetings of the implementations. Raises `ImplementationError`."""
+    """Return the implementations' greetings. Raises `ImplementationError`."""
     with Examiner(job) as examiner:
         return examiner.implementations
 
@@ -257,7 +257,7 @@ def _choose_exit(comparison: Comparison) -> Exit:
 
 
 def _find_corpus(name: str, cache_folder: str | None) -> str:
-    """Return the path or URL of recordings: the folder of a pulled source, or else `name` itself.
+    """Return the path or URL of the recordings: a pulled source's folder, or else `name` itself.
 
     A source's name takes precedence; pass a folder of the same name as `./NAME`.
     """

@@ -11,7 +11,7 @@ import click
 
 
 def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the case ids that start with `incomplete`, cut after the next slash if there are several."""
+    """Return case ids that start with `incomplete`, truncated after the next slash if there are several."""
     del ctx, parameter
     from streamconform.cli import options
     from streamconform.errors import ConformError
@@ -25,7 +25,7 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def complete_paths(paths: Iterable[str], incomplete: str) -> list[str]:
-    """Return the paths that start with `incomplete`, cut after the next slash if there are several."""
+    """Return paths that start with `incomplete`, truncated after the next slash if there are several."""
     matching = [path for path in paths if path.startswith(incomplete)]
     if len(matching) == 1:
         return matching
@@ -44,7 +44,7 @@ def complete_impls(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def complete_peers(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of the peers that start with `incomplete`."""
+    """Return the peer names that start with `incomplete`."""
     del ctx, parameter
     from streamconform.peers.table import PEERS
 
@@ -52,7 +52,7 @@ def complete_peers(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of the mutants that start with `incomplete`."""
+    """Return the mutant names that start with `incomplete`."""
     del ctx, parameter
     from streamconform_mutants import MUTANTS
 
@@ -60,7 +60,7 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
 
 
 def complete_profiles(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of the profiles that start with `incomplete`."""
+    """Return the profile names that start with `incomplete`."""
     del ctx, parameter
     from streamconform.cli import options
     from streamconform.errors import ConformError

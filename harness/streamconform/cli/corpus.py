@@ -32,7 +32,7 @@ def command() -> None:
     conform corpus pull mirascope                with pip, verified, to your cache folder
     conform compare mypkg --corpus mirascope
 
-    Public projects ship the cassettes of their tests in their source distributions. Your own pip fetches
+    Public projects ship their tests' cassettes in their source distributions. Your own pip fetches
     them, with your configuration. The archive must have the digest that this version of streamconform lists.
     Its streamed recordings are imported; none of its code is run. The archive is not part of streamconform.
     """
@@ -42,7 +42,7 @@ def command() -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @cache_option
 def pull_command(names: tuple[str, ...], where: str | None) -> None:
-    """Fetch sources and import their recordings; `all` is every source.
+    """Fetch sources and import their recordings; `all` means every source.
 
     A source that is already pulled is not changed. Exit codes: 0 pulled, 2 a source cannot be fetched or has
     a different digest.
@@ -113,7 +113,7 @@ def _summarize_pull(source: Source, pulled: cache.PulledSource) -> Iterator[str]
 
 
 def _describe_version(pulled: cache.PulledSource, source: Source) -> str:
-    """Return what to do if another version of streamconform imported the recordings."""
+    """Return advice if the recordings were imported by a different version of streamconform."""
     if pulled.by == __version__:
         return ""
     return (
@@ -149,7 +149,7 @@ def _source_to_json(source: Source, pulled: cache.PulledSource | None) -> Mappin
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function to call with (done, total) files; on a terminal, stderr shows a progress bar."""
+    """Yield a function to call with (files done, total files); on a terminal, stderr shows a progress bar."""
     console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -24,7 +24,7 @@ from streamconform.run.run_folders import get_latest_results, resolve_results
     show_default=True,
     help="Output format; markdown is for a comment on a pull request.",
 )
-@click.option("-v", "--verbose", count=True, help="With --format text: list every case of a cause.")
+@click.option("-v", "--verbose", count=True, help="With --format text: list every case for each cause.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are new failures.")
 @click.pass_context
 def command(

@@ -1,4 +1,4 @@
-"""`conform drift`: find fields and events in streams that are new to the suite."""
+"""`conform drift`: find fields and events that are new to the suite."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class ExamineProgress:
     """Prints the number of recordings, the rate, the number of causes and the time left."""
 
     def __init__(self, console: Console | None, total: int) -> None:
-        """Print to `console`, if there is one; `total` is the size of the inputs in bytes."""
+        """Print to `console`, if there is one; `total` is the total input size in bytes."""
         self.found = Part()
         """The totals so far."""
         self._console = console

@@ -1,4 +1,4 @@
-"""`conform explain CASE`: the wire and its events, expected and actual values."""
+"""`conform explain CASE`: show the wire and its events, and the expected and actual values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from streamconform.wire.framings import split
     "--impl",
     shell_complete=completion.complete_impls,
     metavar="IMPL",
-    help="Implementation to show; forms as in `conform run`. [default: reference]",
+    help="Implementation to show, in the same forms as for `conform run`. [default: reference]",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True)
 @click.option("-v", "--verbose", count=True, help="Show payloads in full, and the request.")
@@ -44,9 +44,9 @@ from streamconform.wire.framings import split
 def command(
     case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **arguments: Any
 ) -> None:
-    """Show CASE: every frame with offset and time, its events, and expected and actual values.
+    """Show CASE: every frame with its offset, time and events, and the expected and actual values.
 
-    CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
+    CASE is a case id or the end of one. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
     fault. For a case that tests a function, the function's input is shown.
 
     \b
@@ -55,7 +55,7 @@ def command(
     conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
 
     `>` marks frames that are relevant to a failed check, and `!` marks the first wrong event. NO_COLOR is
-    honored. Exit codes: 0 shown, whatever the verdict, 2 usage or input error, 3 implementation unusable.
+    honored. Exit codes: 0 shown (whatever the verdict), 2 usage or input error, 3 implementation unusable.
     """
     settings = options.merge_settings(arguments)
     suite_case = options.find_case(case, settings)
@@ -88,7 +88,7 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
 
 
 async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
-    """Run the trial, and run it again with one chunk per frame if its chunks are not frames.
+    """Run the trial; if its chunks are not whole frames, run it again with one chunk per frame.
 
     The verdict comes from the first run, because an implementation may fail only with this delivery's chunks.
     """

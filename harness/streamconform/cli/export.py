@@ -1,4 +1,4 @@
-"""`conform export`: write cassettes in the formats of other tools."""
+"""`conform export`: write cassettes in other tools' formats."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from streamconform.tools.record.export import FORMATS, find_base_url
 )
 @options.sources_options
 def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, **arguments: Any) -> None:
-    """Write the cassettes of cases in the formats of other tools.
+    """Write the cassettes of cases in other tools' formats.
 
     \b
     conform export 'openai-chat/tool-calls/**' --to vcr --out tests/cassettes
     conform export anthropic-messages/text/plain --to raw
 
-    CASE is a case's id or a pattern, as for `conform run -k`. raw is the body alone and jsonl its payloads;
-    har and vcr include the request. No file is overwritten. Exit codes: 0 written, 2 usage error or nothing
-    selected.
+    CASE is a case's id or a pattern, as for `conform run -k`. raw is the body alone, and jsonl its payloads;
+    har and vcr also include the request. No file is overwritten. Exit codes: 0 written, 2 usage error or
+    nothing selected.
     """
     settings = options.merge_settings(arguments)
     trials = options.select(settings | {"select": cases, "deliver": "fast"}).trials

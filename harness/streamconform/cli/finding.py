@@ -1,4 +1,4 @@
-"""`conform finding IMPL CASE`: one file about a finding, ready for the library's issue tracker."""
+"""`conform finding IMPL CASE`: write a finding as one file, ready for the library's issue tracker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = "peer:"
 @click.command("finding")
 @click.argument("impl", shell_complete=completion.complete_impls)
 @click.argument("case", required=False, shell_complete=completion.complete_cases)
-@click.option("--finding", "slug", metavar="SLUG", help="The finding, if CASE has several or is left out.")
+@click.option("--finding", "slug", metavar="SLUG", help="Finding to use, if CASE has several or is left out.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="[default: stdout]")
 @click.option("--run/--no-run", default=True, help="Run the trial if the peer is installed. [default: run]")
 def command(impl: str, case: str | None, slug: str | None, output: str | None, *, run: bool) -> None:

@@ -36,7 +36,7 @@ from streamconform.tools.minimise.write import write_result
 
 DEFAULT_FOLDER: Final = "fuzz"
 ROUND: Final = 100
-"""The number of answers to generate per API and round; a stopped run has judged all earlier rounds."""
+"""The number of answers to generate per API and round; all rounds before a run is stopped are judged."""
 MAX_TRIALS: Final = 400
 MAX_SECONDS: Final = 30.0
 """Limits for reducing one stream; when one is reached, the smallest stream so far is kept."""
@@ -102,7 +102,7 @@ class Found:
     metavar="DIR",
     default=DEFAULT_FOLDER,
     show_default=True,
-    help="Folder for the streams that fail.",
+    help="Folder for the failing streams.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
@@ -110,7 +110,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
     Valid answers for each API are generated from a seed: thinking, text, calls, usage. They are split into
     random pieces and delivered like recordings in a run, including as broken streams and with unknown fields
-    and events. The generated answer is the expectation. For each failure cause, the stream is reduced and
+    and events. The generated answer is the expectation. For each cause of failure, the stream is reduced and
     written to --out as a cassette and a spec, for `conform run`.
 
     \b
@@ -200,7 +200,7 @@ def _run(
     out: Path,
     seed: int,
 ) -> FinishedRun:
-    """Judge the implementations; the results of the last round are kept in `out`."""
+    """Judge the implementations; the last round's results are kept in `out`."""
     out.mkdir(parents=True, exist_ok=True)
     request = RunRequest(
         connections=connections,
@@ -225,7 +225,7 @@ def _reduce(
     settings: dict[str, Any],
     out: Path,
 ) -> Found:
-    """Return the cause with the smallest stream that reproduces it, which is written below `out`."""
+    """Return the cause with the smallest stream that reproduces it; that stream is written to `out`."""
     failures = [failure for failure in cause.failures if failure.first.id in trials]
     smallest = min(failures, key=lambda failure: len(trials[failure.first.id].trial.body))
     generated, connection = trials[smallest.first.id], connections[cause.implementation]

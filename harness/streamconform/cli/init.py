@@ -35,7 +35,7 @@ PROFILE: Final = "core"
 @click.option(
     "--language",
     type=commands.Choice(LANGUAGES),
-    help="Language of the adapter. [default: the project's]",
+    help="The adapter's language. [default: the project's]",
 )
 @click.option(
     "--input",
@@ -43,8 +43,8 @@ PROFILE: Final = "core"
     type=commands.Choice(ADAPTER_MODES),
     default="bytes",
     show_default=True,
-    help="Input of the adapter: the chunks of the answer, for a parser, or the URL of a local server, for a "
-    "complete client.",
+    help="The adapter's input: the answer's chunks (for a parser), or the URL of a local server (for a "
+    "complete client).",
 )
 @click.option("--package", metavar="NAME", help="Python package to test. [default: the project's]")
 @click.option(

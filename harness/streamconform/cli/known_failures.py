@@ -25,7 +25,7 @@ from streamconform.yaml_text.reader import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 FindUnmatched = Callable[[Sequence[KnownFailure]], frozenset[int]]
-"""Returns the positions of the entries that match no trial of the full suite."""
+"""Returns the positions of the entries that match no trial in the full suite."""
 
 FILTERS: Final = {
     "select": "-k",
@@ -88,8 +88,8 @@ def read_known_failures(
 ) -> tuple[KnownFailuresFile, ...]:
     """Return the files that `settings` names and that apply to any of `impls`, the values of `--impl`.
 
-    Raises `SourceError` with every problem of every file, and `UsageError` if the files are to be updated and
-    it is ambiguous which file gets which failure.
+    Raises `SourceError` with every problem in every file, and `UsageError` if the files are to be updated but
+    it is unclear which file a failure belongs in.
     """
     update = bool(settings.get("update"))
     paths = [Path(name) for name in settings.get("known_failures", ())]
@@ -135,7 +135,7 @@ def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) ->
 def update_known_failures(
     files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> Iterator[str]:
-    """Update the files to match the run and yield what was done. Raises `ReportError` and `SourceError`."""
+    """Update the files to match the run, and yield messages. Raises `ReportError` and `SourceError`."""
     if finished.exit in INCOMPLETE_EXITS:
         yield "known-failures files are not updated, because the run is incomplete"
         return
@@ -161,7 +161,7 @@ def update_known_failures(
 def _plan_changes(
     files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> list[Amendment]:
-    """Return the change to each file; the new failures of an implementation go into one file.
+    """Return the change to each file; an implementation's new failures all go into one file.
 
     Files that get new failures are planned last, when it is known which failures the other files cover.
     """
@@ -192,7 +192,7 @@ def _plan_changes(
 
 
 def _find_home_file(impl: str, files: Sequence[KnownFailures]) -> int | None:
-    """Return the index of the file that gets new failures of `impl`, preferably one for `impl` alone."""
+    """Return the index of the file that gets `impl`'s new failures, preferably one for `impl` alone."""
     candidates = [n for n, known in enumerate(files) if known.applies_to(impl)]
     return min(candidates, key=lambda n: files[n].implementation is None, default=None)
 
@@ -202,7 +202,7 @@ def _make_new_files(
 ) -> Iterator[_ReadFile]:
     """Yield a new file, in the first folder, for each implementation that has no file.
 
-    Raises `UsageError` if it is ambiguous which file gets an implementation's failures.
+    Raises `UsageError` if it is unclear which file an implementation's failures belong in.
     """
     if len(set(impls)) < len(impls):
         raise UsageError("`--update-known-failures` needs each implementation to be given only once")
@@ -210,7 +210,7 @@ def _make_new_files(
         if len(impls) > 1 and known.implementation is None:
             raise UsageError(
                 f"`--update-known-failures` with several implementations: `{known.path}` does not name its"
-                " implementation; add the key `implementation`, or pass a folder"
+                " implementation; add the `implementation` key, or pass a folder"
             )
     for impl in impls:
         if any(known.implementation == impl for known in known_files):
@@ -220,7 +220,7 @@ def _make_new_files(
             path = folders[0] / f"{stem}.yaml"
             name = _display_path(path)
             if path.exists():
-                raise UsageError(f"`{name}` does not apply to `{impl}`; fix its key `implementation`")
+                raise UsageError(f"`{name}` does not apply to `{impl}`; fix its `implementation` key")
             yield _ReadFile(KnownFailures(name, (), impl), path, create_empty(impl), is_new=True)
         elif not known_files:
             raise UsageError(
@@ -229,7 +229,7 @@ def _make_new_files(
 
 
 def _read_files(paths: Sequence[Path], folders: Sequence[Path], *, update: bool) -> list[_ReadFile]:
-    """Return the files without duplicates. Raises `SourceError` with the problems of all files."""
+    """Return the files without duplicates. Raises `SourceError` with the problems in all files."""
     unique: dict[Path, Path] = {}
     for path in paths:
         for file_path in sorted(path.glob("*.yaml")) if path in folders else (path,):
@@ -276,7 +276,7 @@ def _count_expired(findings: Sequence[OutdatedEntry]) -> str:
 
 
 def _display_path(path: Path) -> str:
-    """Return the path to show in messages: relative to the current folder if it is below that folder."""
+    """Return the path to show in messages: relative to the current folder if it is inside that folder."""
     current = Path.cwd()
     return str(path.relative_to(current)) if path.is_relative_to(current) else str(path)
 

@@ -35,7 +35,7 @@ GROUNDS: Final = {
 @click.option(
     "--shapes",
     is_flag=True,
-    help="Instead, compare the fields and the order of events of authored streams with those of real ones.",
+    help="Instead, compare the fields and event order of authored streams with those of real ones.",
 )
 @click.option(
     "--allow",
@@ -55,8 +55,8 @@ def command(
     """Check specs and cassettes; without PATHS, all of them.
 
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as `path:line:
-    message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files are problems
-    too, even if encoded or split.
+    message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files are also
+    problems, even if encoded or split.
     """
     settings = options.merge_settings(arguments)
     sources = options.find_sources(settings)
@@ -75,7 +75,7 @@ def command(
 
 def _lint_shapes(ctx: click.Context, sources: Sources, paths: tuple[Path, ...]) -> None:
     if paths:
-        raise UsageError("--shapes checks all streams; leave the paths out")
+        raise UsageError("--shapes checks all streams; leave out the paths")
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     report = lint_shapes(sources, loaded)
     counts = ", ".join(

@@ -24,7 +24,7 @@ from streamconform.suite.provenance import KINDS, count_streams
 @click.option("--provenance", is_flag=True, help="Count the suite's streams by API and provenance.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 def command(shape: str, *, trials: bool, provenance: bool, **arguments: Any) -> None:
-    """List the cases that a run would judge, with level and title."""
+    """List the cases that a run would judge, with their levels and titles."""
     settings = options.merge_settings(arguments)
     if provenance:
         _print_provenance(count_streams(options.find_sources(settings)), shape)

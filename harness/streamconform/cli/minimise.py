@@ -81,7 +81,7 @@ DEFAULT_FOLDER: Final = "minimised"
     show_default=True,
     help="Timeout per trial, in seconds; lower it if the failure is a timeout.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
 @options.sources_options
 @click.pass_context
 def command(
@@ -101,7 +101,7 @@ def command(
 ) -> None:
     """Find the smallest stream that fails the same check as CASE.
 
-    CASE is a case's id or the end of it. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
+    CASE is a case id or the end of one. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
     fault; without it, the first delivery or fault that fails is used.
 
     \b

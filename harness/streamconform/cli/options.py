@@ -53,7 +53,7 @@ from streamconform.suite.select import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_DEFAULT_WORKERS: Final = 4
-"""Upper limit of the default number of workers; each one is a process that loads the library under test."""
+"""Upper limit on the default number of workers; each one is a process that loads the library under test."""
 FAULT_CHOICES: Final = get_args(FaultSet)
 INPUT_CHOICES: Final = get_args(Input)
 CHOICES: Final = {
@@ -62,7 +62,7 @@ CHOICES: Final = {
     "level": LEVELS,
     "input": INPUT_CHOICES,
 }
-"""Allowed values of settings. click checks options; `merge_settings` checks the config file."""
+"""Allowed values for settings. click checks options; `merge_settings` checks the config file."""
 
 
 def last_failed_option(command: F) -> F:
@@ -95,7 +95,7 @@ def cache_option(contents: str) -> Callable[[F], F]:
 
 
 def read_baseline(path: str | None, kinds: Iterable[str]) -> Results | None:
-    """Return the results of `--baseline`, if any. Raises `UsageError` if no report in `kinds` uses them."""
+    """Return the `--baseline` results, if any. Raises `UsageError` if no report in `kinds` uses them."""
     if path is None:
         return None
     if HTML not in kinds:
@@ -163,7 +163,7 @@ def selection_options(command: F) -> F:
         click.option(
             "--level",
             type=commands.Choice(LEVELS),
-            help="Only trials of this level or stricter. [default: may]",
+            help="Only trials at this level or stricter. [default: may]",
         ),
         click.option(
             "--deliver",
@@ -185,7 +185,9 @@ def selection_options(command: F) -> F:
             "-k recorded-magentic.",
         ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
-        click.option("--seed", type=click.IntRange(min=0), help="Seed for random cuts. [default: 0]"),
+        click.option(
+            "--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]"
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -206,7 +208,7 @@ def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_sources(settings: dict[str, Any]) -> Sources:
-    """Return the folders of specs and cassettes: configured, or `cassettes` next to the specs, or bundled."""
+    """Return the spec and cassette folders: configured, or `cassettes` next to the specs, or bundled."""
     specs, cassettes = settings.get("specs"), settings.get("cassettes")
     if specs and not cassettes:
         sibling = Path(specs).resolve().parent / "cassettes"
@@ -236,7 +238,7 @@ class Selection:
     profile: Profile | None = None
 
     def compute_digest(self) -> str:
-        """Return the digest of the trials' ids, the specs of their cases, and their bodies."""
+        """Return a digest of the trial ids and of their cases' specs and bodies."""
         digest = hashlib.sha256("\n".join(trial.id for trial in self.trials).encode())
         cases = {trial.case.id: trial.case for trial in self.trials}
         for path in self.catalog.find_files(cases):
@@ -352,7 +354,7 @@ def select_deliveries(settings: dict[str, Any], profile: Profile | None) -> tupl
 
 
 def find_case(name: str, settings: dict[str, Any]) -> AnyCase:
-    """Return the case `name`, an id or the end of one. Raises `SourceError` and `SelectionError`."""
+    """Return the case whose id is or ends with `name`. Raises `SourceError` and `SelectionError`."""
     catalog = read_catalog(find_sources(settings | {"recorded": is_recorded(name)}))
     (case,) = catalog.load((_find_case_id(name, catalog),))
     if isinstance(case, Case) and case.unavailable is not None:

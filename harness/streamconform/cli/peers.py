@@ -15,7 +15,7 @@ from streamconform.peers.table import PEERS, Peer
 from streamconform.reports.describe import format_count
 
 cache_option: Final = options.cache_option("environments")
-"""`--cache`, for every command here; `--impl peer:NAME` uses the environment variable or the default."""
+"""`--cache`, for all commands in this module; `--impl peer:NAME` uses the environment variable or default."""
 
 
 @click.group("peers", cls=commands.Group)
@@ -92,7 +92,7 @@ def list_command(shape: str, where: str | None) -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=completion.complete_peers)
 @cache_option
 def remove_command(names: tuple[str, ...], where: str | None) -> None:
-    """Delete the environments of peers; peers of the same release share one."""
+    """Delete peers' environments; peers with the same release share one."""
     root = environments.get_environments_folder(where)
     for peer in [environments.find_peer(name) for name in names]:
         removed = environments.remove_environment(root, peer)
@@ -103,7 +103,7 @@ def remove_command(names: tuple[str, ...], where: str | None) -> None:
 @command.command("outdated")
 @click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=completion.complete_peers)
 def outdated_command(names: tuple[str, ...]) -> None:
-    """List the pinned release of each peer's library, and the newest one on the index; all peers by default.
+    """For each peer (default: all), list its library's pinned release and the newest one on the index.
 
     Exit codes: 0 every library is up to date, 1 at least one is outdated, 2 unknown peer, 3 pip or npm
     failed.
@@ -136,7 +136,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
     type=click.Path(file_okay=False),
     default="docs/matrix/history",
     show_default=True,
-    help="Folder of the NAME.yaml files; releases that are listed in them are not tested again.",
+    help="Folder for the NAME.yaml files; releases that are already listed there are not tested again.",
 )
 @click.option(
     "--releases",
@@ -152,16 +152,17 @@ def outdated_command(names: tuple[str, ...]) -> None:
     show_default=True,
     help="Maximum time in minutes.",
 )
-@click.option("--keep", is_flag=True, help="Keep the environments of the releases.")
+@click.option("--keep", is_flag=True, help="Keep the releases' environments.")
 @cache_option
 def history_command(
     names: tuple[str, ...], output: str, releases: int, minutes: float, where: str | None, *, keep: bool
 ) -> None:
     """For each finding about a peer, find the release that introduced it and the one that fixed it.
 
-    Bisects the releases on the index: each is installed into a separate environment, with the dependencies
-    available on its release day, runs one trial per finding, and is removed. NAME.yaml is written after each
-    release, so that an interrupted search can continue where it stopped.
+    Bisects the releases on the index. Each one is installed into a separate environment, with the
+    dependencies available on its release day; then one trial per finding is run, and the environment is
+    removed. NAME.yaml is written after each release, so that an interrupted search can continue where it
+    stopped.
 
     \b
     conform peers history openai openai-helper

@@ -27,7 +27,7 @@ from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
 
 RESULTS: Final = CONFORM / "probe.jsonl"
-"""Default path of the results; a separate file, so that those of `conform run` are not overwritten."""
+"""Default path for the results: a separate file, so that `conform run`'s results are not overwritten."""
 
 
 @click.command("probe")
@@ -62,10 +62,10 @@ RESULTS: Final = CONFORM / "probe.jsonl"
     "Results are written to .conform/probe.jsonl, or to PATH with jsonl=PATH.",
 )
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
-@click.option("-v", "--verbose", count=True, help="Print every cause with all its questions.")
+@click.option("-v", "--verbose", count=True, help="Print every cause, with all its questions.")
 @click.pass_context
 def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
-    """Judge the streams that a live server sends: a gateway, a proxy, an inference server.
+    """Judge the streams that a live server (a gateway, a proxy or an inference server) sends.
 
     \b
     conform probe http://127.0.0.1:8080 --api openai-chat --model my-model

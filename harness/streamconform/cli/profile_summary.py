@@ -1,4 +1,4 @@
-"""The line printed after a profile is run: its share of the suite, and the command that runs the rest."""
+"""The line printed after a profile is run: the profile's share of the suite, and the command for the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUND_TRIPS: Final = re.compile(rb"^kind: *round_trip\b", re.MULTILINE)
 def describe_rest(
     profile: Profile | None, catalog: Catalog, header: Header, arguments: Mapping[str, Any]
 ) -> str | None:
-    """Return the number of cases that the full suite adds to `profile`, and the command to run it.
+    """Return the number of cases that the full suite adds to `profile`, and the command to run that suite.
 
     Only cases of the claimed APIs count. None if no profile was run, or if options excluded part of it.
     `arguments` are the command-line arguments.

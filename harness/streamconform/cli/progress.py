@@ -11,7 +11,7 @@ from typing import Final, Self, TextIO
 from streamconform.model.result import Header, TrialResult, is_unexpected
 
 INTERVAL: Final = 10.0
-"""Seconds between two progress lines; a shorter run prints none."""
+"""Seconds between two progress lines; a run shorter than this prints none."""
 
 
 class ProgressLines:
@@ -45,7 +45,7 @@ class ProgressLines:
             self._thread.join()
 
     def start(self, header: Header) -> None:
-        """Begin counting the trials of `header`."""
+        """Begin counting the trials of the run that `header` describes."""
         self._total = header.trials
         if self._enabled:
             self._thread.start()

@@ -30,7 +30,7 @@ REQUIRED: Final = {
     "--listen": ("listen", "upstream"),
     "--scenarios": ("scenarios", "endpoint"),
 }
-"""The required options of each form of the command; the key is one of those options."""
+"""The options that each form of the command requires; the key is one of them."""
 OPTIONS: Final = {
     "--request": {
         *("api", "base_url", "request_file", "model", "name", "topic", "headers", "key_env", "twin"),
@@ -63,7 +63,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     help="Record the traffic between any client and --upstream, while COMMAND runs or until Ctrl-C.",
 )
 @click.option("--upstream", metavar="URL", help="With --listen: the server to forward to.")
-@click.option("--scenarios", metavar="all|NAME,...", help="Record these conversations of the suite.")
+@click.option("--scenarios", metavar="all|NAME,...", help="Record these of the suite's conversations.")
 @click.option("--endpoint", metavar="NAME", help="With --scenarios: openai, anthropic, llama-cpp, ...")
 @click.option(
     "--mode",
@@ -73,9 +73,9 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     help="Which scenarios to record: none if there are recordings already, only missing ones, or all.",
 )
 @click.option(
-    "--refresh", is_flag=True, help="Record scenarios again, and only report shapes that have changed."
+    "--refresh", is_flag=True, help="Record scenarios again, but only report which shapes have changed."
 )
-@click.option("--dry-run", is_flag=True, help="Print the requests of scenarios and their estimated cost.")
+@click.option("--dry-run", is_flag=True, help="Print the scenarios' requests and their estimated cost.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0),
@@ -96,9 +96,9 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     metavar="FIELD|FINGERPRINT",
     help="Ignore a possible secret. Repeatable.",
 )
-@click.option("--allow-error", is_flag=True, help="Also save an answer that is not a stream or not 2xx.")
+@click.option("--allow-error", is_flag=True, help="Also save an answer that is not a stream or not a 2xx.")
 @click.option("--server", metavar="TEXT", help="Name and version of the server, for the provenance.")
-@click.option("--note", metavar="TEXT", help="A remark for readers of the cassette.")
+@click.option("--note", metavar="TEXT", help="A note for readers of the cassette.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True)
 @click.option("--specs", type=click.Path(file_okay=False), help="Folder of specs. [default: specs]")
 @click.option(
@@ -196,7 +196,7 @@ def _check_words(arguments: Mapping[str, Any]) -> None:
 
 
 def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
-    """Return the form of the command, a key of `REQUIRED`.
+    """Return the command's form, which is a key of `REQUIRED`.
 
     Raises `UsageError` if an option of another form is used, or a required option is missing.
     """
@@ -248,19 +248,17 @@ def _read_body(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UsageError(f"`{path}` is not JSON in UTF-8") from None
     if not isinstance(body, dict):
-        raise UsageError(
-            f"`{path}`: expected the request's body, a JSON object of at most {MAX_BYTES:,} bytes"
-        )
+        raise UsageError(f"`{path}`: expected the request body, a JSON object of at most {MAX_BYTES:,} bytes")
     return body
 
 
 def _remove_secrets(order: RecordJob, text: str) -> str:
-    """Return `text` without the known secrets, such as a key in the path of the base URL."""
+    """Return `text` without the known secrets, such as a key in the base URL's path."""
     return scrub.blank(text.encode(), order.secrets).decode("utf-8", "replace")
 
 
 class _ProgressLine:
-    """A progress line for terminals: counts and the last event type, never text, which may contain a key."""
+    """A progress line for terminals: counts and the last event type, but no text, which may contain a key."""
 
     EVENT_TYPE: Final = re.compile(rb'"(?:type|object)": ?"([a-z][a-z_.]{2,50})"')
 

@@ -111,7 +111,7 @@ class _Writer:
             raise self._error
 
     def summarise(self) -> Exit:
-        """Print the number of saved exchanges; return an exit code if that number shows a problem."""
+        """Print how many exchanges were saved, and return the exit code for that."""
         kept, lost = self._counts["kept"], self._counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True
@@ -144,7 +144,7 @@ def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
     cassette = result.cassette
     if result.is_twin:
         size = f"{len(cassette.twin or b''):,} bytes"
-        return f"{cassette.api}/{cassette.name}: HTTP {exchange.status}, {size}, the twin of the stream"
+        return f"{cassette.api}/{cassette.name}: HTTP {exchange.status}, {size}, the stream's twin"
     size = f"{len(cassette.body):,} bytes in {format_count(len(cassette.marks), 'chunk')}"
     cut = f", cut: {exchange.cut}" if exchange.cut else ""
     form = ", a document" if is_document(cassette) else ""
@@ -157,7 +157,7 @@ def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
 
 
 def _make_environment(url: str) -> dict[str, str]:
-    """Return the variables that make the SDKs of every API use `url`."""
+    """Return the environment variables that make every API's SDKs use `url`."""
     return {name: url + path for api in APIS.values() for name, path in api.key.addresses.items()}
 
 

@@ -103,7 +103,7 @@ def _make_settings(
 
 
 class _Budget:
-    """The money spent so far, and its limit."""
+    """The money spent so far, and the limit."""
 
     def __init__(self, limit: float | None) -> None:
         # Through `str`, because `Decimal(0.1)` is more than 0.1.
@@ -154,7 +154,7 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
 ) -> int:
-    """Repeat the existing recordings without writing them, and print which shapes have changed."""
+    """Repeat the existing recordings without writing any, and print which shapes have changed."""
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
     chosen = [request for request in planned if before[request.api, request.name] is not None]
     if not chosen:
@@ -194,7 +194,7 @@ def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> int:
 
 def _check_prices(chosen: Sequence[PlannedRequest], limit: float | Decimal | None) -> None:
     if limit is not None and any(planned.estimate is None for planned in chosen):
-        raise UsageError(f"--max-cost needs the price of the model, and none is known; run `{INSTALL}`")
+        raise UsageError(f"--max-cost needs the model's price, which is not known; run `{INSTALL}`")
 
 
 def _describe(answer: RecordedScenario) -> str:

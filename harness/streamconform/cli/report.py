@@ -40,7 +40,7 @@ KINDS: Final = (*reports.REPORTS, reports.STREAMED)
     "-v",
     "--verbose",
     count=True,
-    help="For the terminal report: also show warnings, and list every case of a cause.",
+    help="For the terminal report: also show warnings, and list every case for each cause.",
 )
 @click.pass_context
 def command(
@@ -102,7 +102,7 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
     """Return a function that creates the context for a page at a given path; `-` means the current folder.
 
     Only the cases in `case_ids` are loaded, and only when the function is called. A page links to specs only
-    if it is inside the folder that contains the specs folder.
+    if the page is inside the folder that contains the specs folder.
     """
     root = catalog.sources.specs.resolve().parent
     access = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
@@ -118,7 +118,7 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
 
 
 def _load_page_context(results: Results) -> Callable[[str], PageContext]:
-    """Return the same function for the run's suite, which is read only when the function is called."""
+    """Return such a function for the run's own suite, which is read only when the function is called."""
 
     def make_page_context(path: str) -> PageContext:
         sources = options.find_sources(dict(results.header.selection))

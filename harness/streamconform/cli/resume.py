@@ -34,7 +34,7 @@ def find_interrupted(settings: Mapping[str, Any]) -> Path:
     """Return the results of the last run. Raises `UsageError` if there are none."""
     path = options.find_last_results_path(dict(settings))
     if path is None:
-        raise UsageError("nothing to resume: there are no results of an earlier run here")
+        raise UsageError("nothing to resume: there are no results from an earlier run here")
     return path
 
 
@@ -43,7 +43,7 @@ def apply_interrupted(
 ) -> dict[str, Any]:
     """Return `settings` with the implementations and the selection of the interrupted run.
 
-    Raises `UsageError` if the run was not interrupted, or if a command-line option differs from it.
+    Raises `UsageError` if the run was not interrupted, or if a command-line option differs from that run's.
     """
     header = earlier.header
     if earlier.footer is not None and earlier.footer.complete:
@@ -71,12 +71,12 @@ def apply_interrupted(
 
 
 def _to_plain(value: Any) -> Any:
-    """Return an option's value in the form that results use: a list for a tuple, None if not given."""
+    """Return an option's value in the form that results use: a list instead of a tuple, None if not given."""
     return (list(value) or None) if isinstance(value, tuple) else value
 
 
 def _is_release(given: Any, recorded: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether `recorded` is the newest release of the profile `given`, such as `core`."""
+    """Return whether `recorded` is the newest release of the profile that `given` names, such as `core`."""
     if not (isinstance(given, str) and isinstance(recorded, str)):
         return False
     specs = settings.get("specs")

@@ -123,8 +123,9 @@ SECTIONS: Final = {
     "--report",
     multiple=True,
     metavar="KIND=PATH",
-    help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITE_REPORTS))} or jsonl; PATH - is "
-    "stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl; with jsonl=PATH, to PATH.",
+    help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITE_REPORTS))} or jsonl; a PATH "
+    "of - means stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl, or to PATH with "
+    "jsonl=PATH.",
 )
 @options.baseline_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
@@ -148,7 +149,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform run --last-failed                     only trials that failed in the last run
     conform run --resume                          the rest of a run that was interrupted
 
-    Without --impl and without config, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
+    Without --impl or a config file, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
     failures, 2 usage or input error, 3 implementation unusable, 4 bug in streamconform, 5 nothing ran,
     130 interrupted.
     """

@@ -16,7 +16,7 @@ from streamconform.schemas.bundle import bundle_schema
 @click.argument("name", required=False, metavar="[NAME]", type=commands.Choice(NAMES))
 @click.option("--bundle", is_flag=True, help="Include the definitions of other schemas that NAME refers to.")
 def command(name: str | None, *, bundle: bool) -> None:
-    """Print the JSON Schema NAME, or without NAME, list the schemas.
+    """Print the JSON Schema called NAME; without NAME, list the schemas.
 
     \b
     conform schema protocol.v1 --bundle > protocol.json

@@ -42,7 +42,7 @@ SECONDS_PER_TRIAL: Final = 10.0
 def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **arguments: Any) -> None:  # noqa: FBT001
     """Test the suite itself: each mutant must be caught, and only by checks related to its bug.
 
-    Exit code 1: a mutant survives, none of the cases that catch it names its bug, or it fails unrelated
+    Exit code 1: a mutant survives, is caught only by cases that do not name its bug, or fails unrelated
     checks.
     """
     from streamconform_mutants import MUTANTS
@@ -89,7 +89,7 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
 
 
 class _GroupKey(NamedTuple):
-    """The properties that the mutants of a group share."""
+    """The properties that a group's mutants share."""
 
     apis: tuple[str, ...]
     functions: tuple[str, ...]
@@ -98,7 +98,7 @@ class _GroupKey(NamedTuple):
 
 
 def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
-    """Yield groups of mutants with the same APIs and the same functions, and the trials of each group."""
+    """Yield groups of mutants that have the same APIs and functions, each with its trials."""
     from streamconform_mutants import MUTANTS
 
     # Mutants that run the same trials mostly return the same answers, and each distinct answer is judged

@@ -42,13 +42,13 @@ OTHER_FILES: Final = 64
     "--time-scale",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Send chunks at their recorded times, multiplied by this factor; 0 sends at once. [default: 0]",
+    help="Send chunks at their recorded times multiplied by this factor; 0 sends all at once. [default: 0]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not log requests.")
 def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001 - click's flags
     """Serve the recorded streams over HTTP, on this machine only, until Ctrl-C.
 
-    Prints the base URL and the path of each case; the server's root page lists them. To get another delivery
+    Prints the base URL and the path of each case; the server's root page lists them. For a different delivery
     or a fault, add `@NAME` to the case: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
     logged on stderr; `conform check` judges your client's outcome.
     """

@@ -34,7 +34,7 @@ def parse_base_url(text: str, option: str) -> tuple[str, str]:
 
 
 def parse_headers(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers by lower-case name; error messages never repeat values, which may be secret."""
+    """Return the headers by lowercase name; error messages never repeat the values, which may be secret."""
     headers: dict[str, str] = {}
     for number, text in enumerate(texts, start=1):
         name, colon, value = text.partition(":")
@@ -43,21 +43,21 @@ def parse_headers(texts: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--header number {number}: expected 'name: value'")
         if name in CREDENTIALS:
             raise UsageError(
-                f"header `{name}` carries a key, and other users can see the command line; put the key into "
-                "an environment variable and pass its name with --key-env VAR"
+                f"header `{name}` carries a key, and other users can see the command line; put the key in "
+                "an environment variable, and pass the variable's name with --key-env VAR"
             )
         headers[name] = value.strip()
     return headers
 
 
 def read_key(variable: str | None, default_variable: str) -> str | None:
-    """Return the key from `variable`, or else from `default_variable`; None if the latter is empty."""
+    """Return the key from `variable`, if given, else from `default_variable`; None if that one is empty."""
     key = os.environ.get(variable or default_variable, "").strip()
     if variable and not key:
         raise UsageError(f"--key-env: the environment variable `{variable}` is missing or empty")
     if key and len(key) < scrub.SHORTEST_SECRET and variable:
         click.echo(
-            f"note: the key in `{variable}` is too short to recognize in an answer, and is not scrubbed",
+            f"note: the key in `{variable}` is too short to recognize in an answer, so it is not scrubbed",
             err=True,
         )
     return key or None

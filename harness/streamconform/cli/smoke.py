@@ -70,7 +70,7 @@ def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shap
 
 def _make_connection(impl: str | None, program: tuple[str, ...], settings: dict[str, Any]) -> Connection:
     if program and impl:
-        raise UsageError(f"both `{impl}` and a program after `--`; use one of them")
+        raise UsageError(f"both `{impl}` and a program after `--` are given; use one of them")
     if program:
         return program_command(program)
     impls = [impl] if impl else settings.get("impl") or []

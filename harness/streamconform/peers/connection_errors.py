@@ -1,4 +1,4 @@
-"""Classify SDK exceptions that libraries do not catch as lost connections or API errors."""
+"""Classify the SDK exceptions that libraries let through as lost connections or API errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def describe_error(error: Exception) -> Error:
 
 
 def _find_error_object(body: Any) -> Any:
-    """Return the object that describes the error: `error` in most documents, or the document itself."""
+    """Return the object that describes the error: `error` in most documents, else the document itself."""
     if isinstance(body, str):
         try:
             body = json.loads(body)

@@ -24,11 +24,11 @@ class Source:
         vars(self).update(arguments=list(arguments), keywords=keywords)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the argument `name`; of the positional arguments, only the first has a known name."""
+        """Return the argument `name`; if it is not a keyword argument, it is the first positional one."""
         return self.keywords[name] if name in self.keywords else self.arguments[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Add the attribute to the arguments, because the classes are dataclasses and models."""
+        """Store the attribute as a keyword argument, because the real classes are dataclasses and models."""
         self.keywords[name] = value
 
     def __repr__(self) -> str:
@@ -36,7 +36,7 @@ class Source:
         return format_source(self, UNLIMITED)
 
     def get_parts(self) -> tuple[str, list[tuple[str, Any]]]:
-        """Return the name of the class, and each argument with its prefix; empty keywords are left out."""
+        """Return the class name, and each argument with its prefix; empty keyword arguments are left out."""
         module = "messages." if type(self).__module__ == "pydantic_ai.messages" else ""
         keywords = {name: value for name, value in self.keywords.items() if value not in (None, [], {})}
         arguments = [("", value) for value in self.arguments]
@@ -50,7 +50,7 @@ class StandIn(ModuleType):
     __path__: list[str]
 
     def __getattr__(self, name: str) -> Any:
-        """Return a module for a lower-case name, or a class; Python's own names raise `AttributeError`."""
+        """Return a module for a lowercase name, else a class; Python's own names raise `AttributeError`."""
         if name.startswith("__"):
             raise AttributeError(name)
         if name.islower():
@@ -61,14 +61,14 @@ class StandIn(ModuleType):
 
 
 class StandInFinder(MetaPathFinder, Loader):
-    """Finds a stand-in for every module of some libraries."""
+    """Finds a stand-in for every module of the given libraries."""
 
     def __init__(self, libraries: tuple[str, ...]) -> None:
-        """Store the names of the libraries."""
+        """Store the library names."""
         self._libraries = libraries
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of a stand-in for a module of one of the libraries."""
+        """Return the spec of a stand-in if the module belongs to one of the libraries."""
         del path, target
         is_ours = fullname.partition(".")[0] in self._libraries
         return ModuleSpec(fullname, self, is_package=True) if is_ours else None
@@ -133,7 +133,7 @@ DESCRIBE: Final[Mapping[str, Callable[[Mapping[str, Any], str], dict[str, Any]]]
 """For each peer, the values of the placeholders in its snippet's `request`."""
 LIBRARIES: Final = ("langchain_core", "pydantic_ai")
 WIDTH: Final = 96
-"""The width of a line of source; longer values are divided."""
+"""The maximum width of a source line; longer values are split over several lines."""
 UNLIMITED: Final = sys.maxsize
 
 

@@ -30,13 +30,13 @@ class Environment:
     runtime: Path
     """The environment's Python or, for Node.js peers, the `node_modules` folder."""
     installed_by: str
-    """Version of streamconform that installed it."""
+    """The version of streamconform that installed it."""
     distributions: Mapping[str, str]
     """The installed version of each distribution or npm package."""
 
 
 def get_environments_folder(cache: str | None = None) -> Path:
-    """Return the folder of all environments, which is inside the cache folder that the user named, if any."""
+    """Return the folder that contains all environments, inside `cache` or else the default cache folder."""
     return find_user_cache(cache) / "peers"
 
 
@@ -49,7 +49,7 @@ def find_peer(name: str) -> Peer:
 
 
 def read_environment(root: Path, peer: Peer) -> Environment | None:
-    """Return the environment of `peer`; None if it is not installed.
+    """Return `peer`'s environment, or None if the peer is not installed.
 
     Raises:
         ImplementationError: the environment is damaged.
@@ -74,7 +74,7 @@ def read_environment(root: Path, peer: Peer) -> Environment | None:
 
 
 def remove_environment(root: Path, peer: Peer) -> bool:
-    """Delete the environment of `peer` and leftovers of killed installations; return whether any existed.
+    """Delete `peer`'s environment and leftovers of killed installations; return whether there were any.
 
     Node.js is removed with the last peer that uses it.
     """
@@ -89,7 +89,7 @@ def remove_environment(root: Path, peer: Peer) -> bool:
 
 
 def build_command(name: str) -> tuple[str, ...]:
-    """Return the command that runs the adapter of the peer `name` in its environment.
+    """Return the command that runs the adapter for the peer `name` in its environment.
 
     Raises:
         UsageError: there is no such peer.
@@ -111,7 +111,7 @@ def build_command(name: str) -> tuple[str, ...]:
 
 
 def build_python_command(python: Path, peer: Peer) -> tuple[str, ...]:
-    """Return the command that runs the adapter of `peer` with the Python of an environment."""
+    """Return the command that runs `peer`'s adapter with an environment's Python."""
     # -I keeps PYTHONPATH, the user's site packages and the script's folder out of the import path.
     return (str(python), "-I", str(_HOST), peer.name)
 

@@ -1,4 +1,4 @@
-"""Read the error that a provider describes in a response's body, for SDKs that expose only the response."""
+"""Read the error that a provider describes in a response body, for SDKs that expose only the response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamconform.peers.normal_form import Error, get
 def build_error(body: Any, *, message: str, status: int | None) -> Error:
     """Return the error that a document describes; `message` is used if the document has none.
 
-    The description is the value of `error` in most documents, otherwise the document itself.
+    The description is the value of `error` in most documents; otherwise, it is the document itself.
     """
     details = get(body, "error") if isinstance(get(body, "error"), Mapping) else body
     kind = get(details, "type") or get(details, "code")
@@ -25,7 +25,7 @@ def build_error(body: Any, *, message: str, status: int | None) -> Error:
 
 
 def parse_document(text: str) -> Any:
-    """Return the JSON value of a response's body, or None if it is not JSON."""
+    """Return a response body's JSON value, or None if the body is not JSON."""
     try:
         return json.loads(text)
     except ValueError:

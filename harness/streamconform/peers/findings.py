@@ -1,4 +1,4 @@
-"""Findings: bugs in released libraries, one YAML file each, `docs/matrix/findings/<slug>.yaml`."""
+"""Findings: bugs in released libraries, each in its own YAML file, `docs/matrix/findings/<slug>.yaml`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
 PAGE: Final = "findings.md"
-"""The page with all findings; known failures name a finding as `findings.md#<slug>`."""
+"""The page with all findings; known failures refer to a finding as `findings.md#<slug>`."""
 
 
 NODE_SUFFIX: Final = " (Node.js)"
@@ -55,12 +55,12 @@ class Finding:
     note: str | None = None
     threads: tuple[str, ...] = ()
     timed: bool = False
-    """Whether the bug is a delay, so that its program prints times."""
+    """Whether the bug is a delay; if it is, the finding's program prints times."""
 
     def find_package(self, peer: Peer, versions: Mapping[str, str]) -> str | None:
         """Return the package of `peer` that has the bug, given the pinned `versions` of its packages.
 
-        None if the bug is in none of them but in a library that they use.
+        None if the bug is not in any of them, but in a library that they use.
         """
         on_node = peer.language == "javascript"
         # The suffix distinguishes an npm library from a Python library with the same name if a finding names
@@ -75,7 +75,7 @@ class Finding:
 
 
 def read_findings(folder: Path | None = None) -> dict[str, Finding]:
-    """Return the findings in `folder` (by default the bundled ones) by slug. Raises `SourceError`."""
+    """Return the findings in `folder` (default: the bundled ones), keyed by slug. Raises `SourceError`."""
     paths = sorted((folder or find_bundled("findings")).glob("*.yaml"))
     return {path.stem: read_finding(path) for path in paths}
 

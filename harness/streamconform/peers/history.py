@@ -1,4 +1,4 @@
-"""The history of a peer's findings, one file per peer, `docs/matrix/history/<peer>.yaml`."""
+"""The history of peers' findings, one file per peer: `docs/matrix/history/<peer>.yaml`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FindingHistory:
     oldest: str
     """The oldest release known to have the bug."""
     without: str | None = None
-    """The last release tested before `oldest` that does not have the bug, if there is one."""
+    """The last tested release before `oldest` that does not have the bug, if there is one."""
     fixed: str | None = None
     """The first tested release in which the bug is fixed, if there is one."""
     newest: State | None = None
@@ -54,7 +54,7 @@ class PeerHistory:
 
 
 def read_histories(folder: Path | None = None) -> dict[str, PeerHistory]:
-    """Return the histories in `folder` (by default the bundled ones) by peer. Raises `SourceError`."""
+    """Return the histories in `folder` (default: the bundled ones), keyed by peer. Raises `SourceError`."""
     paths = sorted((folder or find_bundled("history")).glob("*.yaml"))
     return {path.stem: read_history(path) for path in paths}
 
@@ -66,7 +66,7 @@ def read_history_of(peer: str) -> PeerHistory | None:
 
 
 def read_history(path: Path) -> PeerHistory:
-    """Return the history in a file. Raises `SourceError` with the lines that are wrong."""
+    """Return the history in a file. Raises `SourceError`, which lists the invalid lines."""
     document = reader.read(path)
     problems = check_document("history.v1", document)
     if problems:
@@ -77,7 +77,7 @@ def read_history(path: Path) -> PeerHistory:
 
 
 def format_history(history: PeerHistory) -> str:
-    """Return a history as the text of its file."""
+    """Return the text of a history's file."""
     document = {
         "history": 1,
         "peer": history.peer,

@@ -26,11 +26,11 @@ PIP_OPTIONS: Final = ("--no-input", "--disable-pip-version-check")
 INSTALL_COMMAND: Final = (
     *("install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-warn-script-location"),
 )
-"""Only pinned wheels are installed, and their digests are verified; an installation never runs a build."""
+"""Only pinned wheels are installed, and their digests are verified; nothing is ever built."""
 NOT_FOUND: Final = re.compile(
     r"No matching distribution found|Could not find a version|conflicting dependencies", re.IGNORECASE
 )
-"""Matches pip's output if its index lacks a release."""
+"""Matches pip's output when the index lacks a release."""
 MAX_OUTPUT_LINES: Final = 6
 """The maximum number of lines of pip's output to show in an error message."""
 
@@ -43,7 +43,7 @@ def install(root: Path, peer: Peer) -> Environment:
     """Install `peer` under `root` and return its environment.
 
     Raises:
-        InstallError: pip is missing or failed, or the folder cannot be written.
+        InstallError: pip is missing or failed, or the folder cannot be written to.
         ImplementationError: npm is missing or failed.
     """
     is_javascript = peer.language == "javascript"
@@ -73,7 +73,7 @@ def install(root: Path, peer: Peer) -> Environment:
             f"choose another folder with `--cache` or `{VARIABLE}`"
         ) from error
     environment = read_environment(root, peer)
-    assert environment is not None, "the folder was just renamed into place, or existed before"
+    assert environment is not None, "the folder was just renamed into place, or already existed"
     return environment
 
 
@@ -90,7 +90,7 @@ def _fill(folder: Path, peer: Peer) -> dict[str, str]:
 
 
 def _run_pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the user's pip, with its index, proxy and cache, on the environment of `python`."""
+    """Run the user's pip, with its index, proxy and cache, on `python`'s environment."""
     return subprocess.run(  # noqa: S603 - our own Python, and arguments from our own table
         (sys.executable, "-m", "pip", "--python", str(python), *PIP_OPTIONS, *arguments),
         stdin=subprocess.DEVNULL,
@@ -124,14 +124,14 @@ def _describe_failure(peer: Peer, output: str) -> str:
     if NOT_FOUND.search(output):
         lines.append(
             "  `pip config list` shows which index pip uses (`index-url`, `no-index`, `find-links`); "
-            "it must have the pinned releases as wheels for Python "
+            "that index must have the pinned releases as wheels for Python "
             f"{sys.version_info.major}.{sys.version_info.minor}"
         )
     return "\n".join(lines)
 
 
 def _select_lines(output: str) -> Iterator[str]:
-    """Yield the last lines of pip's output, or its errors if it reports any, shortened."""
+    """Yield pip's last error lines or, if there are none, the last lines of its output, shortened."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")]
     for line in (errors or lines or ["(no output)"])[-MAX_OUTPUT_LINES:]:

@@ -1,4 +1,4 @@
-"""Install and run Node.js peers, with the user's npm and a Node.js that is installed with the peers."""
+"""Install Node.js peers with the user's npm, and run them with a Node.js that is installed with the peers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamconform.peers.peer import Peer
 from streamconform.suite.cassettes import write_atomically
 
 ADAPTERS: Final = Path(__file__).parent / "node"
-"""The adapters and, in `pins`, a lock file per environment: versions and digests, no registry URLs."""
+"""The adapters and, in `pins`, one lock file per environment: versions and digests, but no registry URLs."""
 INSTALL_COMMAND: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
 """Installs exactly what the lock file lists, without running packages' install scripts."""
 MAX_OUTPUT_LINES: Final = 6
@@ -58,7 +58,7 @@ def fill(folder: Path, lock_file: Path) -> dict[str, str]:
 
 
 def build_command(node: Path, folder: Path, peer: Peer) -> tuple[str, ...]:
-    """Copy the adapters into `folder`, and return the command that runs `peer` on the program `node`."""
+    """Copy the adapters into `folder`, and return the command that runs `peer` with the program `node`."""
     module, *arguments = peer.module.split()
     # A module resolves packages from its own folder, so it must be next to `node_modules`. Copying on every
     # start ensures that the adapters are from this release, whichever release installed the packages.

@@ -1,4 +1,4 @@
-"""Install Node.js next to the peers that run on it, so that the machine's own is not used."""
+"""Install Node.js next to the peers that run on it, so that the machine's own Node.js is not used."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from streamconform.errors import ImplementationError
 from streamconform.peers import node_package
 
 VERSION: Final = "26.10.0"
-"""The only release that runs peers. On npm, it is one package per platform."""
+"""The only Node.js release that runs peers. On npm, there is one package per platform."""
 PINS: Final = node_package.ADAPTERS / "runtime.json"
 """The lock file with the digest of each platform's package."""
 FOLDER: Final = f"node-runtime-{VERSION}"
 
 
 def find_runtime(root: Path) -> Path | None:
-    """Return the program `node` for the environments in `root`, or None if it is not installed."""
+    """Return the `node` program for the environments in `root`, or None if it is not installed."""
     programs = sorted((root / FOLDER / "node_modules").glob("node-*/bin/node*"))
     return programs[0] if programs else None
 
 
 def install_runtime(root: Path) -> Path:
-    """Install Node.js into `root`, unless it is already there, and return the program.
+    """Install Node.js into `root`, unless it is already there, and return the `node` program.
 
     Raises:
         ImplementationError: npm is missing or failed, or there is no package for this platform.

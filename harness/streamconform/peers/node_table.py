@@ -1,4 +1,4 @@
-"""The table of the peers that run on Node.js."""
+"""The table of Node.js peers."""
 
 from __future__ import annotations
 
@@ -253,4 +253,4 @@ NODE_PEERS: Final = (
         language="javascript",
     ),
 )
-"""All peers on Node.js, in listing order."""
+"""All Node.js peers, in listing order."""

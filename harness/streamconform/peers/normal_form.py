@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 TIMEOUT_SECONDS: Final = 8.0
-"""Timeout set on every client. It is shorter than a trial's, so the library's own timeout fires first."""
+"""Timeout set on every client. It is shorter than a trial's timeout, so it fires first."""
 
 Block = dict[str, Any]
 Error = dict[str, Any]
 
 
 def append_text(content: list[Block], kind: str, text: str | None) -> None:
-    """Append text of this kind (text, thinking or refusal), extending the last block if the kind matches."""
+    """Append text of a kind (text, thinking or refusal), extending the last block if its kind is the same."""
     if text and content and content[-1]["type"] == kind:
         content[-1]["text"] += text
     elif text:
@@ -53,16 +53,16 @@ def parse_arguments(text: str) -> Any:
 
 
 def build_other(kind: str, data: Any = None) -> Block:
-    """Return a block of type `other`, for content for which the normal form has no type."""
+    """Return a block of type `other`, for content that has no type in the normal form."""
     return {"type": "other", "kind": kind, "data": data}
 
 
 def describe_exception(error: BaseException) -> Error:
-    """Return the error for an exception that the library raised while reading.
+    """Return the error for an exception that the library raised while reading an answer.
 
     Libraries reject bytes that they cannot parse with a `ValueError` (`JSONDecodeError` and pydantic's
-    `ValidationError` derive from it). The normal form calls that `protocol`; any other exception keeps its
-    class name as the type.
+    `ValidationError` derive from it). In the normal form, such errors have the type `protocol`; for any other
+    exception, the type is its class name.
     """
     kind = "protocol" if isinstance(error, ValueError) else type(error).__name__
     return {"type": kind, "message": str(error)[:2000], "status": None}
@@ -117,8 +117,8 @@ def build_outcome(
 ) -> dict[str, Any]:
     """Return the outcome; its status is `incomplete` if there is neither an error nor a stop reason.
 
-    `reason` is the normal form's stop reason, `raw` the provider's. `names` has `model` and `response_id`,
-    if the library exposes them.
+    `reason` is the normal form's stop reason, and `raw` is the provider's. `names` contains `model` and
+    `response_id`, if the library exposes them.
     """
     calls = [block for block in content if block["type"] == "tool_call"]
     # If an answer was cut off in the arguments of its last call, that call is not complete.
@@ -146,7 +146,7 @@ def subtract(total: int | None, *parts: int | None) -> int | None:
 
 
 def build_keywords(function: Callable[..., Any], request: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a request's body as keyword arguments of `function`; unknown fields go into `extra_body`."""
+    """Return a request body as keyword arguments for `function`; unknown fields go into `extra_body`."""
     known = inspect.signature(function).parameters
     keywords = dict(request or {})
     extra = {key: keywords.pop(key) for key in list(keywords) if key not in known}
@@ -154,14 +154,14 @@ def build_keywords(function: Callable[..., Any], request: Mapping[str, Any] | No
 
 
 def get(holder: Any, *path: str) -> Any:
-    """Return the value at a path of attributes or keys, or None."""
+    """Return the value at a path of attributes or keys, or None if there is none."""
     for key in path:
         holder = holder.get(key) if isinstance(holder, Mapping) else getattr(holder, key, None)
     return holder
 
 
 def get_text(holder: Any, *path: str) -> str:
-    """Return the text at a path; empty if it is not text, regardless of the declared type."""
+    """Return the text at a path, or an empty string if the value is not text, whatever its declared type."""
     value = get(holder, *path)
     return value if isinstance(value, str) else ""
 

@@ -1,4 +1,4 @@
-"""`Peer`, a row of the table of peers: a library, its pinned release and its claims."""
+"""`Peer`, a row of the peer table: a library, its pinned release and its claims."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Peer:
     """The adapter's module, relative to this package; for JavaScript, a file in `node` and its arguments."""
     apis: tuple[str, ...]
     through: str
-    """The functions of the library that the adapter calls."""
+    """The library functions that the adapter calls."""
     issues: str
     """The library's issue tracker."""
     claims: Capabilities
     """The capabilities that the adapter claims."""
     claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
-    """Claims for individual APIs, in place of `claims`."""
+    """Claims for individual APIs, which replace `claims`."""
     vendor: str | None = None
     """The vendor whose servers the library is written for; it is judged only on that vendor's streams."""
     extras: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """The name of the environment's folder and of the pins file."""
+        """The name of both the environment folder and the pins file."""
         release = f"{self.distribution.lstrip('@').replace('/', '-')}-{self.version}"
         return release if self.language == "python" else f"node-{release}"
 
@@ -54,7 +54,7 @@ class Peer:
 
     @property
     def capabilities(self) -> Mapping[str, Capabilities]:
-        """The claimed capabilities of each API."""
+        """The capabilities claimed for each API."""
         return {api: self.claims_by_api.get(api, self.claims) for api in self.apis}
 
 

@@ -1,4 +1,4 @@
-"""Read the pins of Python peers: the release of every distribution, and the digests of its files."""
+"""Read the pins for Python peers: the release of each distribution, and its file digests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamconform.peers.peer import Peer
 
 FOLDER: Final = Path(__file__).parent / "pins"
 HASHES: Final = FOLDER / "hashes.txt"
-"""One line per release, which several peers may pin: `name==version`, then the digests of its files."""
+"""One line per release, which several peers may pin: `name==version`, then its file digests."""
 
 
 def get_pins(peer: Peer) -> Path:
@@ -18,7 +18,7 @@ def get_pins(peer: Peer) -> Path:
 
 
 def read_pins(peer: Peer) -> list[str]:
-    """Return `name==version` of every distribution that may be installed with `peer`."""
+    """Return `name==version` for every distribution that may be installed with `peer`."""
     return get_pins(peer).read_text("utf-8").splitlines()
 
 
@@ -29,7 +29,7 @@ def read_hashes() -> dict[str, tuple[str, ...]]:
 
 
 def format_constraints(peer: Peer) -> str:
-    """Return the pins of `peer` with their digests, in pip's format."""
+    """Return `peer`'s pins with their digests, in pip's format."""
     hashes = read_hashes()
     return "".join(
         " ".join([pin, *(f"--hash={digest}" for digest in hashes.get(pin, ()))]) + "\n"

@@ -1,4 +1,4 @@
-"""Ask the user's package index for the releases of a library, with pip or npm."""
+"""Ask the user's package index for a library's releases, using pip or npm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamconform.peers.peer import Peer
 STABLE: Final = re.compile(r"[0-9]+(\.[0-9]+)*")
 """A release that pip and npm install without an option that allows pre-releases."""
 FIRST_DAY: Final = date(2022, 1, 1)
-"""A day before any release that can be tested."""
+"""A day that is earlier than any release that can be tested."""
 PRECISION: Final = timedelta(days=10)
 """The precision at which the search for a release's date on the Python index stops."""
 NAME_AND_VERSION: Final = re.compile(r"(?P<name>@?[^@\[=]+)(\[[^\]]*\])?(@|==)?(?P<version>[0-9][^@]*)?")
@@ -60,7 +60,7 @@ def list_releases(package: Package) -> tuple[str, ...]:
 
 
 def find_date(package: Package, version: str) -> date | None:
-    """Return a day soon after the release was uploaded to the index; None if unknown."""
+    """Return a day shortly after the release was uploaded to the index, or None if that is unknown."""
     if package.language == "javascript":
         text = _read_npm_dates(package.name).get(version)
         return None if text is None else datetime.fromisoformat(text).date() + timedelta(days=1)
@@ -80,13 +80,13 @@ def find_date(package: Package, version: str) -> date | None:
 
 
 def get_sort_key(version: str) -> tuple[int, ...]:
-    """Return the numbers of a stable version."""
+    """Return the numbers that make up a stable version."""
     return tuple(map(int, version.split(".")))
 
 
 @cache
 def _list_python_releases(name: str, day: date | None) -> tuple[str, ...]:
-    """Return the releases that were on the index on a day (by default today), newest first."""
+    """Return the releases that were on the index on a given day (by default, today), newest first."""
     until = () if day is None else ("--uploaded-prior-to", day.isoformat())
     command = (sys.executable, "-m", "pip", "index", "versions", name, "--json", *until)
     options = ("--no-input", "--disable-pip-version-check", "--only-binary", ":all:")

@@ -1,4 +1,4 @@
-"""Read the prompt and the tools from a request's body, for libraries with their own request format."""
+"""Read the prompt and the tools from a request body, for libraries with their own request format."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from streamconform.peers.normal_form import get
 
 Tool = tuple[str, str, Mapping[str, Any]]
-"""Name, description, JSON Schema of the arguments."""
+"""A tool's name, its description, and the JSON Schema of its arguments."""
 NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 def read_prompt(request: Mapping[str, Any] | None) -> str:
-    """Return the last text in the messages of any API's request, or `?` if there is none."""
+    """Return the last text in a request's messages (in any API), or `?` if there is none."""
     body = request or {}
     texts = list(
         _read_texts(body.get("messages") or body.get("contents") or body.get("input") or body.get("message"))
@@ -22,7 +22,7 @@ def read_prompt(request: Mapping[str, Any] | None) -> str:
 
 
 def read_tools(request: Mapping[str, Any] | None) -> list[Tool]:
-    """Return the client tools that any API's request declares; tools that the provider runs are skipped."""
+    """Return the client tools that a request (in any API) declares; provider-run tools are skipped."""
     return list(_read_tools((request or {}).get("tools") or get(request, "toolConfig", "tools") or []))
 
 

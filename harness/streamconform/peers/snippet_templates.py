@@ -23,13 +23,13 @@ class Snippet:
     imports: str
     code: str
     request: str | None
-    """The code that sends a conversation; None if the peer claims no requests."""
+    """The code that sends a conversation; None if the peer does not claim requests."""
     values: Mapping[str, str]
     """Values of the placeholders that do not depend on the finding."""
 
 
 def read_snippet(peer: str, api: str) -> Snippet:
-    """Return the snippet of a peer for an API. Raises `UsageError` if there is none, and `SourceError`."""
+    """Return a peer's snippet for an API. Raises `UsageError` if there is none, and `SourceError`."""
     document = _read_document(peer)
     of_api = document["apis"].get(api)
     if of_api is None:
@@ -56,7 +56,7 @@ def _read_document(peer: str) -> Mapping[str, Any]:
 def fill_in(template: str, values: Mapping[str, str]) -> str:
     """Return `template` with its placeholders replaced; lines that need a missing value are dropped.
 
-    An empty value keeps the line.
+    A line whose value is empty is kept.
     """
     lines = [line for line in template.splitlines() if set(PLACEHOLDER.findall(line)) <= values.keys()]
     # A value may contain text that looks like a placeholder, so each line is replaced only once.

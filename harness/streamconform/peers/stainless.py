@@ -28,7 +28,7 @@ from streamconform.peers.openai.completion import ChatFields, convert_completion
 def build_adapter(
     library: Any, client: Callable[..., Any], exposed: ChatFields, **settings: Any
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return the adapter of the SDK `library`; `client` is its client class, `settings` are its options."""
+    """Return the adapter for the SDK `library`; `client` is its client class, which takes `settings`."""
     shared_client = client(api_key="conform", max_retries=0, timeout=TIMEOUT_SECONDS, **settings)
 
     def describe(error: Exception) -> Error | None:
@@ -61,7 +61,7 @@ def build_request(run: Any) -> dict[str, Any]:
 def describe_error(library: Any, error: Exception) -> Error | None:
     """Return the error in an SDK exception; None if the connection was lost.
 
-    The body is the document of an error response, or the value of `error` for an error in the stream.
+    The body is the document of an error response or, for an error in the stream, the value of `error`.
     """
     if isinstance(error, (library.APIConnectionError, httpx.TransportError)):
         return None

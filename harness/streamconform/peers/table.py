@@ -1,4 +1,4 @@
-"""The table of all peers: library, pinned release, the functions that its adapter calls, and its claims."""
+"""The table of all peers: library, pinned release, functions that the adapter calls, and claims."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ __all__ = [
 REPORTS: Final = ("json", "junit", "markdown", "github", "badge")
 """The kinds that need only the results. Each is a module of this package with a function `render(results)`.
 
-A module is imported when it renders: a run without reports needs none of them.
+A module is imported only when it renders: a run without reports needs none of them.
 """
 
 HTML: Final = "html"
@@ -43,7 +43,7 @@ HTML: Final = "html"
 SUITE_REPORTS: Final = (HTML, "matrix", "scores")
 """The kinds that also read the suite."""
 STREAMED: Final = "jsonl"
-"""The kind of report that is written during the run: the results file."""
+"""The kind of report that is written during a run: the results file."""
 
 
 def parse_option(option: str) -> tuple[str, str]:
@@ -66,7 +66,7 @@ def write_report(
     page_context: Callable[[str], PageContext],
     baseline: Results | None = None,
 ) -> None:
-    """Write the report `kind` of `results` to `path`; `-` is stdout. Raises `ReportError`.
+    """Write a report of the given `kind` on `results` to `path`; `-` is stdout. Raises `ReportError`.
 
     `page_context` returns what a page at a given path needs besides the results; only some reports call it.
     `baseline` is an earlier run, for the report that shows what changed.
@@ -92,7 +92,7 @@ def render(kind: str, results: Results) -> str:
 
 
 def _load_renderer(kind: str) -> Callable[..., str]:
-    """Import the module of the report `kind` and return its function `render`."""
+    """Import the module for the report `kind` and return its `render` function."""
     renderer: Callable[..., str] = import_module(f"{__name__}.{kind}").render
     return renderer
 

@@ -12,7 +12,7 @@ LABEL: Final = "streamconform"
 
 
 def render(results: Results) -> str:
-    """Return the JSON of the badge, with the counts of the run's headline as its message."""
+    """Return the badge's JSON, with the counts in the run's headline as its message."""
     summary = summarize(results)
     badge: dict[str, object] = {"schemaVersion": 1, "label": LABEL, "message": format_badge(results)}
     if describe_incomplete(results) is not None or not summary.judged:

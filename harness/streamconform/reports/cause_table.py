@@ -18,7 +18,7 @@ Harm = Literal[
     "wrong metadata",
     "exposes less",
 ]
-"""The possible effects of a difference on a user of the library, worst first."""
+"""The possible effects of a difference on the library's users, worst first."""
 HARMS: Final[tuple[Harm, ...]] = get_args(Harm)
 
 RUNS: Final[Harm] = "runs a wrong or unfinished call"
@@ -202,7 +202,7 @@ BLOCK_NAMES: Final = {
     "other": "blocks of other types",
     "tool_call": "a tool call",
 }
-"""How headlines name the block types whose own name does not work as a noun."""
+"""How headlines refer to block types whose own names do not work as nouns."""
 
 WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere|different"
 
@@ -221,7 +221,7 @@ FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
 """(path, kind, paths of consequences) as regular expressions; the first row whose path and kind match
 applies.
 
-A failed check that is a consequence of another failed check of the same trial is listed below it and is never
+A failed check that is a consequence of another failed check in the same trial is listed below it and is never
 the cause. A client that reports a broken stream as complete may also run an unfinished call; that is not a
 consequence.
 """

@@ -49,7 +49,7 @@ CULPRITS: Final[Mapping[Culprit | None, str]] = {
     "harness": "the test suite",
     None: "the known-failures file",
 }
-"""Names of the party at fault, in human-readable reports."""
+"""Names for the party at fault, in human-readable reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Cause:
 
     implementation: int
     title: str
-    """The headline, one line of escaped text."""
+    """The headline: one line of escaped text."""
     harm: Harm | None
-    """The effect on a user of the library; None if it is unknown because the adapter is at fault."""
+    """The effect on the library's users; None if it is unknown because the adapter is at fault."""
     culprit: Culprit | None
     failures: tuple[Failure, ...]
     also: tuple[tuple[str, int], ...] = ()
-    """Pairs of a generalized path and a number of trials, for the other checks that failed with it."""
+    """For the other checks that failed along with it: pairs of a generalized path and a number of trials."""
 
     @property
     def trials(self) -> int:
@@ -103,7 +103,7 @@ class _Root:
 
 
 def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
-    """Return the causes of `results`, over all implementations: the worst harm first, then the most cases.
+    """Return the causes in `results` for all implementations, sorted by worst harm, then by most cases.
 
     Adapter errors come first, because nothing else is known about their trials. Among warnings, crashes come
     first.
@@ -172,7 +172,7 @@ def format_explain_command(info: ImplementationInfo, result: TrialResult, header
 
 
 def list_guarded_bugs(results: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return the real bugs that the cases of `results` guard against, each once, in order."""
+    """Return the real bugs that the cases in `results` guard against, each once, in order."""
     return tuple(dict.fromkeys(bug for result in results for bug in result.guards))
 
 
@@ -271,7 +271,7 @@ def _explain_missing_answer(result: TrialResult) -> _Root:
 
 
 def _locate_error(traceback: object) -> str | None:
-    """Return the innermost line of a traceback outside the standard library: `adapter.py:19 in read`."""
+    """Return the innermost traceback line that is outside the standard library: `adapter.py:19 in read`."""
     if not isinstance(traceback, str):
         return None
     frames = [frame for frame in _FRAME.finditer(traceback) if not _STANDARD_LIBRARY.search(frame["file"])]
@@ -320,7 +320,7 @@ def _list_others(result: TrialResult, roots: Mapping[int, _Root]) -> set[str]:
 
 
 def _make_failure(trials: Sequence[TrialResult], check: Check | None) -> Failure:
-    """Return the failure that `trials` of one case share."""
+    """Return the failure shared by `trials`, which all belong to one case."""
     first = trials[0]
     also = tuple(dict.fromkeys(other.path for other in first.checks if other is not check))
     return Failure(first, check, tuple(trial.delivery or "" for trial in trials), also)

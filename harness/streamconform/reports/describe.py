@@ -22,7 +22,7 @@ VERDICT_LABELS: Final[Mapping[Verdict, str]] = {
     "faulted": "adapter error",
     "hang": "timed out",
 }
-"""Names of verdicts in human-readable reports; results, JSON and JUnit use the verdict itself."""
+"""Names for verdicts in human-readable reports; results, JSON and JUnit use the verdict itself."""
 WARNINGS_TITLE: Final = "Warnings: the provider's documentation does not settle these"
 OUT_OF_DATE_TITLE: Final = "Known-failures entries that are out of date"
 UPDATE_HINT: Final = "`conform run --update-known-failures` fixes the file, except for expired entries"
@@ -116,7 +116,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def name_implementations(header: Header) -> tuple[str, ...]:
-    """Return distinct names of the implementations, with the version or `--impl` value where needed."""
+    """Return distinct names for the implementations, with the version or `--impl` value where needed."""
     names = [info.name for info in header.implementations]
     with_version = [f"{info.name} {info.version or ''}".rstrip() for info in header.implementations]
     with_impl = [f"{info.name} ({info.impl})" for info in header.implementations]

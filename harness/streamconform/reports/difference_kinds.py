@@ -1,6 +1,6 @@
 """Classify the difference in a failed check by its expected and actual values. Pure.
 
-`cause_table.py` maps paths and kinds to headlines. A kind depends on the check and on the other checks of its
+`cause_table.py` maps paths and kinds to headlines. A kind depends on the check and on the other checks in its
 trial, never on other trials.
 """
 
@@ -62,7 +62,7 @@ def generalize_path(path: str) -> str:
 
 
 def classify_check(check: Check, result: TrialResult) -> Difference:
-    """Return the kind of difference in `check`, one of the failed checks of `result`."""
+    """Return the kind of difference in `check`, which is one of `result`'s failed checks."""
     path = generalize_path(check.path)
     if path == "output":
         # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
@@ -133,7 +133,7 @@ def _classify_stop(path: str, check: Check) -> Difference:
 
 
 def _classify_blocks(check: Check, result: TrialResult) -> Difference:
-    """Return the kind for a missing, extra, merged or split block; its path names the block's type."""
+    """Return the kind for a missing, extra, merged or split block; its path contains the block's type."""
     missing = _find_missing_blocks(result)
     expected, got = _read_block_types(check, result)
     extra = [*(got - expected).elements()]
@@ -207,7 +207,7 @@ def _has_nameless_call(result: TrialResult) -> bool:
 
 
 def _is_merged(type_: str, result: TrialResult) -> bool:
-    """Return whether another block has the missing content: in its text, or as a second JSON document."""
+    """Return whether another block contains the missing content, in its text or as a second JSON document."""
     types = ((check, _BLOCK_TYPE.search(check.path)) for check in result.checks)
     checks = [check for check, match in types if match and match[2] == type_]
     lost = [check for check in checks if check.message == BLOCK_MISSING]
@@ -259,7 +259,7 @@ def _classify_arguments(expected: Any, got: Any) -> str:
 
 
 def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
-    """Return the kind for a number of tokens."""
+    """Return the kind for a token count."""
     accepted = [value for value in accepted_values(check.expected) if _is_number(value)]
     if check.got is None:
         return "null"
@@ -286,13 +286,13 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
 
 
 def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
-    """Return whether `got` is the sum of several of the stream's reports."""
+    """Return whether `got` is the sum of several usage reports in the stream."""
     chosen = reports[:_MAX_REPORTS]
     return any(got == sum(part) for n in range(2, len(chosen) + 1) for part in combinations(chosen, n))
 
 
 def _list_sums(buckets: Sequence[str], result: TrialResult) -> set[int]:
-    """Return the possible sums of `buckets`, of both the expected and the reported values."""
+    """Return the nonzero counts in `buckets`, both expected and reported, and the sum of all these."""
     usage = _get_outcome(result).get("usage")
     reported = usage if isinstance(usage, dict) else {}
     expected = {check.path: check.expected for check in result.checks}

@@ -1,9 +1,9 @@
 """Find the point where live events diverge from the stream, and place each event at its frame. Pure.
 
 Results do not record when an event was emitted. However, the outcome after each frame is known, so each event
-is placed at the first frame after which all events so far are true, and never before the frame of the
-previous event. If an event is not true after any frame, it is the first wrong one: the implementation
-diverges at the next frame that changes the part of the outcome that the event reports.
+is placed at the first frame after which all events so far are true, and never before the previous event's
+frame. If an event is not true after any frame, it is the first wrong one: the implementation diverges at the
+next frame that changes the part of the outcome that the event reports.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Ev
 from streamconform.model.outcome import Block, Other, Outcome, Thinking, ToolCall, Usage
 
 Snapshots = Sequence[tuple[int, Outcome]]
-"""Pairs of a frame and a correct parser's outcome after it, in increasing order."""
+"""Frames in increasing order, each with a correct parser's outcome after that frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The frame of each event (None from the first wrong event on), and the frame of the divergence."""
+    """Each event's frame (None from the first wrong event on), and the frame at which they diverge."""
 
     frames: tuple[int | None, ...]
     diverged: int | None
@@ -74,7 +74,7 @@ def place_events(events: Sequence[Event], snapshots: Snapshots) -> Placement:
 
 
 def _is_true(event: Event, reported: _Reported, outcome: Outcome, final: Outcome) -> bool:
-    """Return whether the state reported by the events, including `event`, is true of `outcome`."""
+    """Return whether the state reported by the events, including `event`, agrees with `outcome`."""
     match event:
         case UsageReport(usage=usage):
             return all(
@@ -171,7 +171,7 @@ def _reported_part(event: Event, outcome: Outcome) -> object:
 
 
 def _find_first_longer(event: Event, reported: _Reported, snapshots: Snapshots) -> int | None:
-    """Return the first frame with more text of a delta's block than was reported before the delta."""
+    """Return the first frame after which a delta's block has more text than was reported before it."""
     if not isinstance(event, BlockDelta):
         return None
     length_before = len(reported.texts[event.content_index]) - len(event.delta)
@@ -183,7 +183,7 @@ def _find_first_longer(event: Event, reported: _Reported, snapshots: Snapshots) 
 
 
 def _find_unreported_text(reported: _Reported, snapshots: Snapshots) -> int | None:
-    """Return the first frame with text of a started block that the events never reported."""
+    """Return the first frame after which a started block has text that the events never reported."""
     for index, (type_, number) in reported.blocks.items():
         reported_text = reported.texts.get(index)
         for frame, outcome in snapshots:

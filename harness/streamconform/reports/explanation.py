@@ -38,7 +38,7 @@ from streamconform.wire.framings import split
 
 WIDTH: Final = 110
 TRACEBACK_LINES: Final = 6
-"""The maximum number of lines of an adapter's traceback to show."""
+"""The maximum number of lines to show of an adapter's traceback."""
 UNLIMITED: Final = 10**6
 """The width up to which `-v` shows a text in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -91,7 +91,7 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
-    """Yield one line per check, with passed checks first, and then the verdict."""
+    """Yield one line per check, starting with the passed ones, and then the verdict."""
     return _verdict_lines(_judge(explained), explained.answer)
 
 
@@ -262,7 +262,7 @@ def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
 
 
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:
-    """Return the events by the frame that caused them, and the events at the end of the stream.
+    """Return the events, grouped by the frame that caused them, and the events at the end of the stream.
 
     For each event, `taken` contains the number of chunks read when it was emitted. Without `taken`, all
     events are placed at the end.
@@ -290,12 +290,12 @@ def _format_event(event: Any) -> str:
 
 
 def _drop_nulls(value: Any) -> Any:
-    """Return `value` without its null members, to save room on a single line."""
+    """Return `value` without its null members, to save space on a single line."""
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 
 def _format_time(trial: Trial, frame: Frame) -> str:
-    """Return when the chunk with the frame's first byte arrived, in ms, or `""` if that was not recorded."""
+    """Return the time in ms at which the frame's first byte arrived, or `""` if that was not recorded."""
     marks = trial.case.cassette.marks
     if not marks or trial.delivery != AS_IS:
         return ""

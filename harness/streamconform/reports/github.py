@@ -92,7 +92,7 @@ def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
 
 
 def _format_problem(problem: Problem) -> str:
-    """Return the annotation at the known-failures entry that `problem` is about."""
+    """Return the annotation for the known-failures entry that `problem` is about."""
     properties = {
         "file": problem.path,
         "line": str(problem.line or 1),

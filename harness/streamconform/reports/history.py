@@ -1,4 +1,4 @@
-"""Compare two results, trial by trial. Pure."""
+"""Compare the results of two runs, trial by trial. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IDENTITIES: Final[tuple[Callable[[ImplementationInfo], object], ...]] = (
     lambda info: info.impl,
     lambda info: info.name,
 )
-"""The keys that match implementations between two results, most reliable first."""
+"""The keys used to match implementations between two runs' results, most reliable first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Change:
     - `fixed`: failed before, listed as known or not, and passes now without being listed
     - `still`: failed before and now
     - `stale`: listed as a known failure now, and passes
-    - `changed`: any other change of verdict, such as `pass` to `skipped` or `fail` to `known`
+    - `changed`: any other change in verdict, such as `pass` to `skipped` or `fail` to `known`
     - `gone`: only in the earlier results, whatever its verdict
     - `added`: only in the later results, and does not fail
     - `same`: the same verdict, and not a failure
@@ -52,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The change of every trial, in the order of the later results, followed by the removed trials."""
+    """Every trial's change, in the order of the later results, followed by the removed trials."""
 
     before: Results
     after: Results
@@ -75,7 +75,7 @@ def compare_results(before: Results, after: Results) -> History:
     """Return the change of each trial from `before` to `after`.
 
     Trials match by id and implementation. Implementations match by `impl` and input, or else by `impl`, or
-    else by name; if both results have only one implementation, those match. Each run decides for itself what
+    else by name; if each run has only one implementation, the two match. Each run decides for itself what
     counts as a failure, since either may have been `strict`.
     """
     after = sort_trials(after)

@@ -11,9 +11,9 @@ from streamconform.run.results import Results, to_json
 
 
 def render(results: Results) -> str:
-    """Return header, trials and footer; `cut` says why the results are incomplete.
+    """Return the header, the trials and the footer; `cut` says why the results are incomplete.
 
-    Date, command, platform and times are left out, so that the same run gives the same bytes.
+    Date, command, platform and times are left out, so that the same run always produces the same bytes.
     """
     trials = [to_json(trial) for trial in results.trials]
     for trial in trials:

@@ -28,14 +28,14 @@ MAX_CHECKS: Final = 20
 """The maximum number of checks listed in the body of a failure; the rest are counted."""
 MAX_TRACEBACK_LINES: Final = 20
 WIDTH: Final = 400
-"""The approximate length of a line; the command at the end of a body may be four times as long."""
+"""The approximate maximum line length; the command at the end of a body may be four times as long."""
 
 
 def render(results: Results) -> str:
-    """Return the document. Times are 0, so that the same run gives the same bytes.
+    """Return the document. Times are 0, so that the same run always produces the same bytes.
 
     The verdicts fail and stale become `failure`, faulted and hang become `error`, known and skipped become
-    `skipped`; the text of a warning goes to `system-out`. Incomplete results and known-failures entries that
+    `skipped`; a warning's text goes to `system-out`. Incomplete results and known-failures entries that
     are out of date also add a failed test in a suite named `streamconform`; otherwise, a tool that shows only
     tests would show such a run as green.
     """

@@ -40,7 +40,7 @@ from streamconform.reports.summary import (
 from streamconform.run.results import Results
 
 MAX_BYTES: Final = 65_000
-"""A GitHub comment can have 65,536 characters, and a step summary 1 MiB."""
+"""A GitHub comment can have up to 65,536 characters, and a step summary up to 1 MiB."""
 MAX_CASES: Final = 3
 MAX_ROWS: Final = 50
 MAX_DELIVERIES: Final = 8

@@ -15,7 +15,7 @@ _VARIABLE: Final = re.compile(
 )
 """Matches the parts that vary between messages with the same cause: digits, hexadecimal numbers, strings.
 
-A quoted string also matches without its closing quote, because long messages are cut.
+A quoted string also matches without its closing quote, because long messages are truncated.
 """
 
 
@@ -29,7 +29,7 @@ class ExceptionRecord:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the type and the place; without a place, the message without its variable parts."""
+        """Return the type and the location or, if that is unknown, the message without its variable parts."""
         return self.type, self.where or collapse_variables(self.message)
 
 

@@ -1,7 +1,7 @@
 """The scores of one implementation as JSON, for pages about many implementations. Pure.
 
 A run's results contain one line per trial. This document contains only one word per case, and the causes of
-the failures; it is small enough to commit, and a diff of two versions is readable.
+the failures; it is small enough to commit, and diffs between versions are readable.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from streamconform.reports.raised import describe_raised
 from streamconform.run.results import Results
 
 CaseMark = Literal["pass", "warn", "fail", "framing", "truncation", "skipped"]
-"""Whether a case fails in `as-is`, only in other deliveries (`framing`), or only when cut."""
+"""Whether a case fails in `as-is`, only in other deliveries (`framing`), or only when truncated."""
 MAX_EXAMPLE: Final = 400
 """The maximum length of a cause's example."""
 
@@ -134,7 +134,7 @@ def _render_cause(cause: Cause, row: MatrixRow, context: PageContext) -> dict[st
 
 
 def _group_marks(marks: Mapping[str, CaseMark]) -> dict[str, dict[str, str]]:
-    """Return the names of the cases in each group, by mark."""
+    """Return the case names in each group, by mark."""
     groups: dict[str, dict[str, list[str]]] = {}
     for case, mark in marks.items():
         group, _, name = case.rpartition("/")

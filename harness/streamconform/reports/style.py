@@ -41,7 +41,7 @@ def print_lines(lines: Iterable[StyledLine]) -> None:
 
 
 def render_lines(lines: Iterable[StyledLine]) -> str:
-    """Return `lines` as stdout would show them: with color escapes on a terminal, else plain."""
+    """Return `lines` as stdout would show them: with color escapes on a terminal, otherwise plain."""
     text = io.StringIO()
     # A pager reads this text, so render it as if for stdout; None leaves the choice to FORCE_COLOR.
     forced = True if sys.stdout.isatty() else None

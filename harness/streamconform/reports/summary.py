@@ -117,7 +117,7 @@ def format_badge(results: Results) -> str:
 
 
 def describe_incomplete(results: Results) -> str | None:
-    """Return why the results are incomplete (an interrupted run, missing trials), or None if complete."""
+    """Return why the results are incomplete (interrupted run, missing trials), or None if they are not."""
     ended = len(results.trials)
     progress = f"{ended:,} of {format_count(results.header.trials, 'trial')} ended"
     if results.footer is None:
@@ -143,7 +143,7 @@ def find_warnings(results: Results) -> list[TrialResult]:
 
 
 def needs_attention(results: Results) -> bool:
-    """Return whether known failures or warnings keep a run without new failures from being green."""
+    """Return whether a run without new failures is not green, because of known failures or warnings."""
     summary = summarize(results)
     return bool(summary.known or summary.warnings)
 

@@ -51,7 +51,7 @@ MAX_BUGS: Final = 12
 MAX_FRAME_RANGES: Final = 8
 MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
-"""Paths whose value depends on the end of the stream if no frame changed them."""
+"""Paths whose values depend on the end of the stream if no frame changed them."""
 STYLES: Final = {
     "fail": "bold red",
     "hang": "bold red",
@@ -240,7 +240,7 @@ def describe_implementation(info: ImplementationInfo) -> str:
 
 
 def format_frames(numbers: tuple[int, ...]) -> str:
-    """Return `frame: 3` or `frames: 1, 3-6`; consecutive numbers become ranges, and long lists are cut."""
+    """Return `frame: 3` or `frames: 1, 3-6`: consecutive numbers become ranges; long lists are truncated."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -277,7 +277,7 @@ def _format_deliveries(failure: Failure, results: Results) -> str:
 
 
 def _name_other_cases(cause: Cause) -> Iterator[str]:
-    """Yield each case of `cause` once, except for the first case."""
+    """Yield each case of `cause` once, except the first one."""
     first = cause.failures[0].first.case
     yield from dict.fromkeys(failure.first.case for failure in cause.failures if failure.first.case != first)
 

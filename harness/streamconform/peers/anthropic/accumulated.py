@@ -44,7 +44,7 @@ def adapter(run: Any) -> dict[str, Any]:
 def convert_message(
     message: Any, kept: ExceptionKeeper, done: Collection[int] | None = None
 ) -> dict[str, Any]:
-    """Return the outcome of a message; `done` are the indexes of the completed blocks, None for all."""
+    """Return the outcome of a message; `done` contains the indexes of the completed blocks (None: all)."""
     # Without a final message, the snapshot's stop reason is not used.
     stop = None if kept.exception else get(message, "stop_reason")
     return build_outcome(

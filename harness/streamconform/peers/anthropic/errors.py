@@ -1,4 +1,4 @@
-"""The client, requests, errors and usage of the Anthropic SDK.
+"""The Anthropic SDK's client, requests, errors and usage.
 
 `APIStatusError` is the provider's error, even in the middle of a stream.
 """
@@ -58,7 +58,7 @@ def describe_error(error: Exception) -> Error | None:
 
 
 def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the usage buckets from the SDK's usage fields, using the last report of each one."""
+    """Return the usage buckets, using the last value that was reported for each of the SDK's usage fields."""
     return {
         "input": subtract(usage.get("input_tokens")),
         "cache_read": usage.get("cache_read_input_tokens"),

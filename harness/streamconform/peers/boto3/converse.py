@@ -50,7 +50,7 @@ def _get_shared_client() -> Any:
 
 
 def get_client(run: Any) -> Any:
-    """Return the shared client, after directing its requests to the run's address.
+    """Return the shared client, with its requests redirected to the run's address.
 
     A boto3 client is slow to create and its endpoint is fixed, so a handler redirects each request instead.
     """

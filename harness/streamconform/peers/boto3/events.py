@@ -54,7 +54,7 @@ def _add_delta(blocks: dict[int, Block], index: int, delta: Mapping[str, Any]) -
 
 
 def convert_block(block: Mapping[str, Any]) -> Block:
-    """Return a block of `converse()`, whose document has complete blocks."""
+    """Return a block from `converse()`, whose document contains complete blocks."""
     kind: str = next(iter(block), "empty")
     value: Any = block.get(kind)
     if kind == "text":

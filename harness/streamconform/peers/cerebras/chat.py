@@ -1,6 +1,6 @@
-"""`peer:cerebras`: Cerebras's SDK, `chat.completions.create()`, for Chat Completions.
+"""`peer:cerebras`: Chat Completions through Cerebras's SDK, with `chat.completions.create()`.
 
-By default, a new client sends a request of its own to warm up the connection; this is turned off.
+By default, a new client sends its own request to warm up the connection; this is turned off.
 """
 
 from __future__ import annotations

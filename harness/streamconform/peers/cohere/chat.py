@@ -1,7 +1,7 @@
-"""`peer:cohere`: Cohere's SDK, `chat_stream()` of v2 or v1, depending on the request.
+"""`peer:cohere`: v2 or v1 of Cohere's API (depending on the request) through its SDK's `chat_stream()`.
 
-`ApiError` is the provider's error; `httpx` exceptions while reading are lost connections. v2 events are
-aggregated as Cohere's streaming guide shows; v1 repeats the whole answer in its last event.
+`ApiError` is the provider's error; `httpx` exceptions raised while reading mean a lost connection. v2 events
+are aggregated as Cohere's streaming guide shows; v1 repeats the whole answer in its last event.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convert the non-streaming answers of Cohere's `chat()`, in v2 and v1."""
+"""Convert the non-streaming answers from Cohere's `chat()`, in v2 and v1."""
 
 from __future__ import annotations
 

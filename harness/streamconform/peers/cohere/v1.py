@@ -1,4 +1,4 @@
-"""Read the events of Cohere's v1 `Client.chat_stream()`: text from all, calls and usage from the last."""
+"""Read the events of Cohere's v1 `Client.chat_stream()`: all text, but calls and usage only from the last."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STOP_REASONS: Final = {
     "ERROR_TOXIC": "content_filter",
 }
 ERROR_REASONS: Final = frozenset({"ERROR", "TIMEOUT"})
-"""Finish reasons that report a failure of the provider."""
+"""Finish reasons that report a failure on the provider's side."""
 
 
 def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:

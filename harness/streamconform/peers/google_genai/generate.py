@@ -1,8 +1,8 @@
 """`peer:google-genai`: the Google Gen AI SDK's `generate_content_stream()`, with its parts joined in order.
 
 All fields of the request except `contents` go into `extra_body`. `APIError` is the provider's error; `httpx2`
-exceptions while reading are lost connections. The SDK returns signatures as bytes; the normal form uses
-base64.
+exceptions raised while reading mean a lost connection. The SDK returns signatures as bytes; the normal form
+uses base64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streamconform.peers.normal_form import (
 
 @cache
 def get_client() -> genai.Client:
-    """Return the client of this process; each request carries its run's address."""
+    """Return this process's client; each request carries its run's address."""
     options = {"timeout": int(TIMEOUT_SECONDS * 1000), "retry_options": {"attempts": 1}}
     return genai.Client(api_key="none", vertexai=False, http_options=options)
 

@@ -24,7 +24,7 @@ _TEXT_FIELDS: Final = frozenset({"text", "thought", "thought_signature"})
 
 
 def append_part(content: list[Block], part: Any) -> None:
-    """Append a part; its text extends the last block if that is of the same type and neither is signed.
+    """Append a part; its text extends the last block if both are of the same type and neither is signed.
 
     A thought may also be signed by its last part, if that part has text.
     """
@@ -88,8 +88,7 @@ def _set_value(holder: Any, piece: Any) -> None:
 def read_usage(fields: Mapping[str, Any]) -> dict[str, int | None]:
     """Return the usage buckets.
 
-    The candidates' tokens exclude thoughts; the prompt's tokens include the cache, but not the tool-use
-    prompt.
+    Candidate tokens exclude thoughts; prompt tokens include the cache, but not the tool-use prompt.
     """
     output = [fields.get(name) for name in ("candidates_token_count", "thoughts_token_count")]
     uncached = subtract(fields.get("prompt_token_count"), fields.get("cached_content_token_count"))

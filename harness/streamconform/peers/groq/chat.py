@@ -1,4 +1,4 @@
-"""`peer:groq`: Groq's SDK, `chat.completions.create()`, for Chat Completions.
+"""`peer:groq`: Chat Completions through Groq's SDK, with `chat.completions.create()`.
 
 Groq reports the token counts in the last chunk's `x_groq` and, on request, in `usage`.
 """

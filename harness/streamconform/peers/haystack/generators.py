@@ -1,8 +1,8 @@
 """`peer:haystack`: `run()` of Haystack's generators for OpenAI's two APIs, with a `streaming_callback`.
 
 The answer is the message that `run()` returns or, if it raises, the sum of the chunks that the callback
-received. A message has one reasoning block, one text and a list of calls; only the chunks show their order.
-The request's prompt and tools are sent in the library's own form.
+received. A message contains one reasoning block, one text and a list of calls; only the chunks show their
+order. The request's prompt and tools are sent in the library's own form.
 """
 
 from __future__ import annotations

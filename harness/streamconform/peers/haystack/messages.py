@@ -8,7 +8,7 @@ from streamconform.peers.normal_form import Block, append_text, build_call, get,
 
 
 def convert_message(message: Any, chunks: list[Any], *, complete: bool) -> list[Block]:
-    """Return the blocks of a message, with its calls in order, at the positions that the chunks show."""
+    """Return a message's blocks in the order that the chunks show; calls keep their own order."""
     order = [key for chunk in chunks for key in _find_keys(chunk)]
     placed: list[tuple[int, Block]] = []
     if message.reasoning:

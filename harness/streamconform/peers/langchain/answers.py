@@ -32,7 +32,7 @@ TEXT_APIS: Final = ("openai-chat", "ollama-chat", "cohere-chat")
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> AIMessage:
-    """Return the message for an answer from `api`; `model` is used if the answer names none."""
+    """Return the message for an answer from `api`; `model` is used if the answer does not name its own."""
     key = "encrypted_content" if api == "openai-responses" else "signature"
     blocks = [_convert_block(block, key) for block in message["content"]]
     provider = {"model_provider": PROVIDERS[api], "model_name": message.get("model", model)}

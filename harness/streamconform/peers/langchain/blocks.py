@@ -14,8 +14,8 @@ CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
     """Yield the blocks in the order of `content_blocks`, followed by calls that are not in it.
 
-    Valid and invalid calls are in separate lists; `tool_call_chunks` has their order. If `content_blocks` has
-    a call twice, the calls are matched by id.
+    Valid and invalid calls are in separate lists; `tool_call_chunks` has their order. If `content_blocks`
+    contains a call twice, the calls are matched by id.
     """
     texts = {chunk["id"]: chunk["args"] for chunk in get(message, "tool_call_chunks") or ()}
     ids = [get(block, "id") for block in message.content_blocks if "tool_call" in block["type"]]

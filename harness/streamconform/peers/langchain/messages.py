@@ -15,7 +15,7 @@ from streamconform.peers.normal_form import get
 Part = Mapping[str, Any]
 """A tool result, or a part of a message's content, in the form used in conversations."""
 DOCUMENTS: Final = ("document", "search_result")
-"""Types of prompt parts that an answer can cite (Anthropic)."""
+"""The types of prompt parts that an answer can cite (Anthropic)."""
 
 
 def build_messages(
@@ -73,7 +73,7 @@ def _convert_part(part: Part) -> dict[str, Any]:
 
 
 def build_prompt(run: Any) -> Any:
-    """Return the prompt of a run's request.
+    """Return the prompt in a run's request.
 
     A prompt with documents is sent unchanged, because documents change the type that LangChain gives the
     answer's content.

@@ -1,4 +1,4 @@
-"""Build LangChain's chat models, one per API, configured with the address of a run's server."""
+"""Build LangChain's chat models, one per API, configured with a run's server address."""
 
 from __future__ import annotations
 

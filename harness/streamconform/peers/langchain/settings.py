@@ -39,7 +39,7 @@ def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
 
 
 def get_cache_control(conversation: Mapping[str, Any], api: str) -> Mapping[str, str] | None:
-    """Return the `cache_control` of the system prompt; None if the API has none."""
+    """Return the system prompt's `cache_control`, or None if the API does not have that field."""
     return CACHE_CONTROLS.get(conversation.get("cache", "")) if api == "anthropic-messages" else None
 
 

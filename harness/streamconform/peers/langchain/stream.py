@@ -1,4 +1,4 @@
-"""`peer:langchain`: `stream()` of LangChain's chat models, and the `content_blocks` of the summed chunks.
+"""`peer:langchain`: `stream()` in LangChain's chat models, and the `content_blocks` of the summed chunks.
 
 The request's prompt and tools are sent in the library's own form. Calls are read from the sum's `tool_calls`
 and `invalid_tool_calls`. LangChain does not catch exceptions from a provider's SDK.

@@ -1,10 +1,10 @@
 """`peer:litellm`: LiteLLM's `completion(stream=True)`, with `stream_chunk_builder()` applied to the chunks.
 
-LiteLLM uses the form of Chat Completions for every provider; the request's prompt and tools are sent in that
-form. Cohere is not claimed, because LiteLLM requests lines of JSON (`accept: application/json`), but all
-recordings of v2 are SSE. LiteLLM's exceptions derive from the OpenAI SDK's. `APIConnectionError` is raised
-for provider errors too, so it means a lost connection only if it was caused by an exception of the HTTP
-library. The stop reasons are LiteLLM's own; it does not expose the provider's.
+LiteLLM uses the Chat Completions format for every provider; the request's prompt and tools are sent in that
+format. Cohere is not claimed, because LiteLLM requests lines of JSON (`accept: application/json`), but all v2
+recordings are SSE. LiteLLM's exceptions derive from the OpenAI SDK's. `APIConnectionError` is raised for
+provider errors too, so it means a lost connection only if it was caused by an exception of the HTTP library.
+The stop reasons are LiteLLM's own; it does not expose the provider's.
 """
 
 from __future__ import annotations

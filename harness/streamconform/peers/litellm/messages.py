@@ -1,8 +1,7 @@
 """Convert a conversation's messages to LiteLLM's form: Chat Completions with LiteLLM's additions.
 
-An answer has the form that LiteLLM builds when it receives one from that API: `thinking_blocks`, Gemini's
-`thought_signature` on calls, server tools in `provider_specific_fields`. This form cannot mark a tool result
-as failed.
+An answer has the form that LiteLLM builds for its API: `thinking_blocks`, Gemini's `thought_signature` on
+calls, and server tools in `provider_specific_fields`. This form cannot mark a tool result as failed.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def build_messages(
 
 
 def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[Message]:
-    """Return the tool results for an answer; a result belongs to the first unanswered call with its name."""
+    """Return an answer's tool results; each one answers the first unanswered call with the same name."""
     calls = list(answer.tool_calls or [])
     messages = []
     for result in results:

@@ -1,4 +1,4 @@
-"""Build the arguments of LiteLLM's `completion()`, including its name for the model."""
+"""Build the arguments for LiteLLM's `completion()`, including LiteLLM's name for the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
     "ollama-chat": ("ollama_chat", ""),
     "bedrock-converse": ("bedrock/converse", ""),
 }
-"""By API: the model name's prefix and the path after the base URL. Source: LiteLLM's provider pages."""
+"""For each API, the model name's prefix and the path after the base URL. Source: LiteLLM's provider pages."""
 AWS_CREDENTIALS: Final = {
     "aws_access_key_id": "x",
     "aws_secret_access_key": "x",

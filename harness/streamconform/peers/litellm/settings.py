@@ -1,4 +1,4 @@
-"""Convert a conversation to arguments of LiteLLM's `completion()`: messages, tools and options."""
+"""Convert a conversation to arguments for LiteLLM's `completion()`: messages, tools and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`peer:mistralai`: Mistral's SDK, `chat.stream()`, for Mistral's dialect of Chat Completions.
+"""`peer:mistralai`: Mistral's dialect of Chat Completions through Mistral's SDK, with `chat.stream()`.
 
 Mistral's API sends complete calls; a piece without an id, for which the SDK returns the string `null`,
 continues the call at its index.

@@ -1,7 +1,7 @@
 """The errors of Mistral's SDK: a `MistralError` with an error status is the provider's error.
 
-With any other status, it means that the SDK rejected the stream's bytes. `httpx2` exceptions while reading
-are lost connections.
+With any other status, it means that the SDK rejected the stream's bytes. `httpx2` exceptions raised while
+reading mean a lost connection.
 """
 
 from __future__ import annotations

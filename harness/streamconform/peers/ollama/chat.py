@@ -1,6 +1,6 @@
-"""`peer:ollama`: Ollama's Python library, `Client.chat(stream=True)`, aggregated as in its README.
+"""`peer:ollama`: `Client.chat(stream=True)` in Ollama's Python library, aggregated as in its README.
 
-`ResponseError` is the server's error; `httpx` exceptions while reading are lost connections.
+`ResponseError` is the server's error; `httpx` exceptions raised while reading mean a lost connection.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ STOP_REASONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFields:
-    """Differences between an SDK and the fields common to all SDKs; the defaults are OpenAI's."""
+    """The fields in which SDKs differ from each other; the defaults are OpenAI's."""
 
     reasoning: Sequence[str] = ()
     """The fields of a message or a delta that contain the reasoning text."""
@@ -79,7 +79,7 @@ def find_usage(holder: Any, exposed: ChatFields) -> Any:
 def build_result(
     content: list[Block], fields: Mapping[str, Any], kept: ExceptionKeeper, exposed: ChatFields
 ) -> dict[str, Any]:
-    """Return the outcome of the blocks; `fields` has `model`, `id`, `stop` and `usage`."""
+    """Return the outcome of the blocks; `fields` contains `model`, `id`, `stop` and `usage`."""
     stop, usage = fields.get("stop"), fields.get("usage")
     content = [_finish_call(block, complete=bool(stop)) for block in content]
     reason = STOP_REASONS.get(stop, "other") if stop else None

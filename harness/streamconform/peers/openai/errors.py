@@ -1,6 +1,6 @@
-"""The client, requests and errors of the OpenAI SDK.
+"""The OpenAI SDK's client, requests and errors.
 
-`APIError` is the provider's error, and `APIConnectionError` a lost connection.
+`APIError` is the provider's error; `APIConnectionError` means a lost connection.
 """
 
 from __future__ import annotations

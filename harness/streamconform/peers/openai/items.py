@@ -33,7 +33,7 @@ HOSTED_CALLS: Final[Mapping[str, tuple[str, str, Callable[[Any], Any]]]] = {
     "shell_call": ("shell", "client", read_action),
     "apply_patch_call": ("apply_patch", "client", lambda item: to_json(get(item, "operation"))),
 }
-"""Calls to the provider's tools, by item type: the tool's name and executor, and a reader of arguments."""
+"""Calls to the provider's tools, by item type: tool name, executor, and a function to read the arguments."""
 FREE_TEXT_CALLS: Final[Mapping[str, tuple[str, str]]] = {
     "custom_tool_call": ("client", "input"),
     "code_interpreter_call": ("provider", "code"),

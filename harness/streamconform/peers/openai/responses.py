@@ -1,7 +1,7 @@
 """Responses through the OpenAI SDK: its raw events, and its accumulating helper.
 
-With raw events, `output_item.done` has the final item; an item that did not end is read from its deltas. The
-helper's answer is `get_final_response()`; if that raises, its events are read the same way.
+With raw events, `output_item.done` contains the final item; an item that did not end is read from its deltas.
+The helper's answer is `get_final_response()`; if that raises, its events are read the same way.
 """
 
 from __future__ import annotations

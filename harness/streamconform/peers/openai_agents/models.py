@@ -1,8 +1,8 @@
 """`peer:openai-agents`: `stream_response()` of the model classes in OpenAI's Agents SDK.
 
-Both classes yield events of the Responses API. As in `Runner`, the answer is the output of the event
-`response.completed` or, if that is empty, the items that ended before it. The request's prompt and tools are
-sent in the library's own form.
+Both classes yield events of the Responses API. As in `Runner`, the answer is the output in the
+`response.completed` event or, if that is empty, the items completed before it. The request's prompt and tools
+are sent in the library's own form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`peer:openrouter`: OpenRouter's SDK, `chat.send()`, for Chat Completions.
+"""`peer:openrouter`: Chat Completions through OpenRouter's SDK, with `chat.send()`.
 
-`OpenRouterError` is the provider's error. An error in the middle of a stream is a field of its chunk, whose
-stop reason is `error`.
+`OpenRouterError` is the provider's error. An error in the middle of a stream is a field of a chunk whose stop
+reason is `error`.
 """
 
 from __future__ import annotations

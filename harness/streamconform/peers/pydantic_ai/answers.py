@@ -1,4 +1,4 @@
-"""Convert an answer in a conversation to Pydantic AI's response: parts with the name of their provider.
+"""Convert an answer in a conversation to Pydantic AI's response: parts with their provider's name.
 
 The response is the one that Pydantic AI builds when it receives such an answer: Gemini's signatures and
 OpenAI's phases are in the `provider_details` of their part.
@@ -35,7 +35,7 @@ NATIVE_TOOLS: Final[Mapping[str, str]] = {
 
 
 def convert_answer(message: AnswerBlock, api: str, model: str) -> messages.ModelResponse:
-    """Return the response for an answer; `api` and `model` are used if the answer names none."""
+    """Return the response for an answer; `api` and `model` are used if the answer does not name its own."""
     provider = PROVIDERS[message.get("api", api)]
     parts = [part for block in message["content"] if (part := _convert_block(block, provider)) is not None]
     return messages.ModelResponse(
@@ -81,7 +81,7 @@ def _convert_block(block: AnswerBlock, provider: str) -> Any:
 
 
 def _build_details(block: AnswerBlock, provider: str) -> dict[str, Any]:
-    """Return the fields with Gemini's signature for text or a call, or with the phase of a text."""
+    """Return the fields that hold Gemini's signature of a text or a call, or the phase of a text."""
     details: dict[str, Any] = {}
     if signature := block.get("signature"):
         details["thought_signature"] = signature

@@ -1,8 +1,8 @@
-"""`peer:pydantic-ai`: Pydantic AI, `direct.model_request_stream_sync()` and the response that it builds.
+"""`peer:pydantic-ai`: Pydantic AI's `direct.model_request_stream_sync()`, and the response that it builds.
 
 `ModelAPIError` and its subclasses are the provider's errors, except `ModelConnectionError`, which is a lost
-connection. The request's prompt and tools are sent in the library's own form. For a complete answer, counts
-are reported as 0 if Pydantic AI returns 0.
+connection. The request's prompt and tools are sent in the library's own form. For a complete answer, a count
+is reported as 0 if Pydantic AI returns 0.
 """
 
 from __future__ import annotations

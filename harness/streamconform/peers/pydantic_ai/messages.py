@@ -38,7 +38,7 @@ def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.M
 
 
 def build_result_message(answer: Any, results: Sequence[Part], system: str | None) -> messages.ModelRequest:
-    """Return a request with tool results; each belongs to the first unanswered call with its name."""
+    """Return a request with tool results; each one answers the first unanswered call with the same name."""
     calls = [part for part in get(answer, "parts") or [] if isinstance(part, messages.ToolCallPart)]
     parts = []
     for result in results:
@@ -62,7 +62,7 @@ def build_tools(conversation: Mapping[str, Any]) -> list[ToolDefinition]:
 
 
 def build_output(conversation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request's parameters that `Agent` sets for a `NativeOutput`."""
+    """Return the request parameters that `Agent` sets for a `NativeOutput`."""
     if (output := conversation.get("output_schema")) is None:
         return {}
     return {

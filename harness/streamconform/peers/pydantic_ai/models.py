@@ -1,4 +1,4 @@
-"""Build Pydantic AI's models, one per API, with the address of a run's server, and describe exceptions."""
+"""Build Pydantic AI's models, one per API, for a run's server address, and describe exceptions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ HOST_MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]
 
 
 def build_model(run: Any) -> Any:
-    """Return the run's model, with the provider for the host that its conversation names, if it is known."""
+    """Return the run's model, with the provider for the conversation's host if that host is known."""
     host = ((run.conversation or {}).get("facts") or {}).get("host", "")
     host_model = HOST_MODELS.get(host) if run.api == "openai-chat" else None
     model_type, build_provider = host_model or MODELS[run.api]

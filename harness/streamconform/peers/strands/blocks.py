@@ -1,4 +1,4 @@
-"""Convert Strands' blocks and usage, which have the form of Bedrock Converse, to the normal form."""
+"""Convert Strands' blocks and usage, which are in the Bedrock Converse format, to the normal form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build Strands' model providers, one per API, configured with the address of a run's server."""
+"""Build Strands' model providers, one per API, configured with a run's server address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`peer:together`: Together's SDK, `chat.completions.create()`, for Chat Completions."""
+"""`peer:together`: Chat Completions through Together's SDK, with `chat.completions.create()`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`peer:zai`: Z.ai's SDK, `chat.completions.create()`, for Chat Completions.
+"""`peer:zai`: Chat Completions through Z.ai's SDK, with `chat.completions.create()`.
 
-`APIStatusError` is the provider's error response, whose body is available only from its `response`;
+`APIStatusError` is the provider's error response, whose body is available only through `response`;
 `APIResponseError` is an error in the stream.
 """
 

@@ -11,7 +11,7 @@ __all__ = ["render"]
 
 
 def render(results: Results, baseline: Results | None = None) -> str:
-    """Return the page of `results`; with `baseline` it also lists new, fixed and still failing trials.
+    """Return the page for `results`; with `baseline`, it also lists new, fixed and still failing trials.
 
     Cases and cassettes are read from the folders named in the header's selection. If they cannot be read, or
     may have changed since the run, the page says so.

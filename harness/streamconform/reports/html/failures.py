@@ -72,7 +72,7 @@ class FailureRows:
         new: frozenset[tuple[int, str]],
         budget: Budget,
     ) -> None:
-        """Number cases by `case_numbers`; `new` contains (implementation, trial id) of each new failure."""
+        """Number cases by `case_numbers`; `new` contains (implementation, trial id) for each new failure."""
         self.rows: list[dict[str, Any]] = []
         self.about: dict[int, dict[str, Any]] = {}
         self.wires: dict[str, dict[str, Any]] = {}
@@ -209,9 +209,9 @@ def _check_to_json(check: Check) -> dict[str, Any]:
 
 
 def _limit_sides(expected: Any, got: Any) -> tuple[Any, Any, list[int]]:
-    """Return both values, and `[start, expected length, got length]` if they were cut, or else `[]`.
+    """Return both values, and `[start, expected length, got length]` if they were trimmed, or else `[]`.
 
-    Long values become text, cut around their first difference.
+    Long values become text that is trimmed to the part around the first difference.
     """
     expected_text, got_text = _to_text(expected), _to_text(got)
     if max(len(expected_text), len(got_text)) <= MAX_VALUE:
@@ -228,7 +228,7 @@ def _to_text(value: Any) -> str:
 
 
 def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[str, Any]) -> list[list[str]]:
-    """Return [path, value] of the checks that passed.
+    """Return [path, value] for each check that passed.
 
     Results contain only the number of passed checks, so the outcome is judged again. Results do not contain
     the claims either: all capabilities are assumed, and checks that fail as a result are left out.

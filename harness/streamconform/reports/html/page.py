@@ -35,7 +35,7 @@ MAX_PROBLEMS: Final = 50
 UNSAFE_IN_SCRIPT: Final = re.compile("[<>&\u2028\u2029]")
 """Characters that could end a script element or one of its lines; in JSON they can be escaped."""
 COLUMNS: Final = ("pass", "fail", "faulted", "hang", "warn", "known", "stale", "skipped")
-"""The verdicts in the order of the table of implementations."""
+"""The verdicts, in the order used in the table of implementations."""
 
 
 def render(results: Results, baseline: Results | None = None) -> str:
@@ -77,7 +77,7 @@ def escape_in_script(value: Any) -> str:
 
 
 def _pick_tone(results: Results) -> str:
-    """Return the class of the headline: `bad`, `warn` with known failures or warnings, or `good`."""
+    """Return the headline's class: `bad`, `warn` if there are known failures or warnings, or `good`."""
     if not results.trials or find_unexpected(results) or list_problems(results):
         return "bad"
     return "warn" if needs_attention(results) else "good"

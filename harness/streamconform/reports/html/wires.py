@@ -17,16 +17,16 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 MAX_BODY: Final = 192 * 1024
-"""The maximum number of bytes of a body to show; only the beginning of a longer body is on the page."""
+"""The maximum number of bytes to show of a body; only the beginning of a longer body is on the page."""
 MAX_FRAMES: Final = 3000
 MAX_CHUNKS: Final = 4000
 """The maximum number of chunk offsets and times to list."""
 MAX_INPUT: Final = 64 * 1024
-"""The maximum number of characters of a request's body or a function's input to show."""
+"""The maximum number of characters to show of a request body or a function's input."""
 
 
 def wire_to_json(trial: Trial) -> dict[str, Any]:
-    """Return the bytes of `trial` and how they are framed; `size` and `count` describe the whole body.
+    """Return `trial`'s bytes and how they are framed; `size` and `count` describe the whole body.
 
     A frame is `[start, end, payload start, payload end, event]`. If the payload is not one contiguous piece
     of the body, both payload offsets are null, and the payload follows as base64. `chunks` are the offsets at
@@ -84,7 +84,7 @@ def limit_text(text: str, width: int) -> str:
 
 
 def _limit_json(value: Any) -> Any:
-    """Return `value`, or the beginning of its JSON text if that is long."""
+    """Return `value`, or only the beginning of its JSON text if that text is long."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     return value if len(text) <= MAX_INPUT else limit_text(text, MAX_INPUT)
 

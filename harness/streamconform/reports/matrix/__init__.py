@@ -1,4 +1,4 @@
-"""The matrix of implementations and capabilities: one Markdown page for people who choose a library.
+"""The matrix of implementations and capabilities: one Markdown page for people who are choosing a library.
 
 The summary comes first, then a table per API, then the failures of each implementation. All untrusted text is
 in code spans, or is a link target in a form that is known to be safe.
@@ -122,7 +122,7 @@ def _summary_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[
 
 
 def _table_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[str]) -> Iterator[str]:
-    """Yield the table of one API."""
+    """Yield one API's table."""
     columns = [name for name in COLUMNS if any(name in row.columns for row in rows)]
     yield f"| implementation | cases | {' | '.join(COLUMNS[name] for name in columns)} |"
     yield "|---|" + "--:|" * (len(columns) + 1)

@@ -51,7 +51,7 @@ class PageContext:
 
 
 def make_slug(text: str) -> str:
-    """Return `text` in lower case with hyphens, as part of an anchor's name."""
+    """Return `text` in lowercase with hyphens, for use in an anchor's name."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
 
 

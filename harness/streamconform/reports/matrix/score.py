@@ -1,6 +1,6 @@
 """Score the cases in each column of the matrix. Pure.
 
-The unit is the case. The result of its delivery `as-is` counts in the column of each of its tags. If `as-is`
+The unit is the case. The result of its `as-is` delivery counts in the column of each of its tags. If `as-is`
 passes, the case's other deliveries count under `framing`, and its faults under `truncation`; a case that
 fails anyway reveals nothing about these.
 """
@@ -55,7 +55,7 @@ Mark = Literal["pass", "warn", "fail", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The numbers of cases in a cell."""
+    """The case counts in a cell."""
 
     passed: int = 0
     """The number of passing cases, including those with a warning."""
@@ -128,7 +128,7 @@ def is_fault(trial: TrialResult) -> bool:
 def find_columns(
     failed: Mapping[str, Sequence[str]], row: MatrixRow, suite: Mapping[str, AnyCase]
 ) -> list[str]:
-    """Return the columns of `row` that count the cases in `failed` (case ids with failing deliveries)."""
+    """Return the columns of `row` that count the cases in `failed` (failing deliveries by case id)."""
     columns: set[str] = set()
     failed_as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     for id_, names in failed.items():

@@ -70,7 +70,7 @@ def render_section(
 
 
 def _count_failures(row: MatrixRow) -> str:
-    """Return the numbers of cases that were judged, that fail in `as-is`, and that fail only elsewhere."""
+    """Return how many cases were judged, how many fail in `as-is`, and how many fail only elsewhere."""
     as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     with_faults = {trial.case for trial in row.failing if is_fault(trial)}
     other_deliveries = {trial.case for trial in row.failing} - as_is - with_faults

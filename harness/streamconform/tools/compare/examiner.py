@@ -68,7 +68,7 @@ class Examiner:
 
     @property
     def implementations(self) -> tuple[ImplementationInfo, ...]:
-        """Return the greetings of the implementations."""
+        """Return the implementations' greetings."""
         return tuple(each.plan.info for each in self._running)
 
     def examine(
