@@ -102,8 +102,8 @@ class Decoder(ABC):
             self._head.clear()
         if self.message.ended:
             return
-        # Most marks have no whitespace around them, and finding out that `[DONE]` is not JSON takes longer than
-        # reading a frame.
+        # Checked before parsing, because finding out that `[DONE]` is not JSON takes longer than reading a
+        # frame. Most marks have no whitespace around them.
         if frame.data == DONE_MARK:
             self._read_mark()
             return
