@@ -308,9 +308,9 @@ cases:
         ("increasing", [1, 2, 2], "input 2 is longer than input 1, but both have 2 tokens"),
         ("non_decreasing", [1, 1, 2], None),
         ("non_decreasing", [1, 0, 2], "input 1 has 0 tokens, fewer than input 0, which has 1"),
-        ("non_decreasing", [1, 1.5, 2], "expected a number of tokens for input 1, got 1.5"),
-        ("non_decreasing", [True, 1, 2], "expected a number of tokens for input 0, got true"),
-        ("non_decreasing", [-1, 1, 2], "expected a number of tokens for input 0, got -1"),
+        ("non_decreasing", [1, 1.5, 2], "expected a token count for input 1, got 1.5"),
+        ("non_decreasing", [True, 1, 2], "expected a token count for input 0, got true"),
+        ("non_decreasing", [-1, 1, 2], "expected a token count for input 0, got -1"),
     ],
 )
 def test_counts_are_compared_with_each_other(sources, order, counts, message):

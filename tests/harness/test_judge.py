@@ -395,7 +395,7 @@ def test_each_output_is_judged_by_its_kind_of_expectation(call, answer, failing)
 
 def test_a_long_value_in_place_of_a_count_is_cut_after_80_characters():
     (check,) = judged(Output(["x" * 200]), trial=COUNTED).checks
-    assert check.message == f'expected a number of tokens for input 0, got "{"x" * 79}'
+    assert check.message == f'expected a token count for input 0, got "{"x" * 79}'
 
 
 @pytest.mark.parametrize(

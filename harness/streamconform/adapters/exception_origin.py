@@ -100,7 +100,7 @@ def find_own_file(adapter: Callable[..., Any]) -> str | None:
 
 
 def _unwrap_group(error: BaseException) -> BaseException:
-    """Return the only exception in a group, because task groups wrap even a single task's exception."""
+    """Return the exception in a group that has only one: a task group wraps even a single failure."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -241,7 +241,7 @@ def _explain_counts(expect: Counts, got: Any) -> str | None:
     counts = got if isinstance(got, list) else [got]
     for i, count in enumerate(counts):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            return f"expected a number of tokens for input {i}, got {json.dumps(count)[:80]}"
+            return f"expected a token count for input {i}, got {json.dumps(count)[:80]}"
     for i, (count, following) in enumerate(pairwise(counts)):
         if following < count:
             return f"input {i + 1} has {following} tokens, fewer than input {i}, which has {count}"

@@ -1,6 +1,6 @@
 """Run mutants in forked workers, and judge each distinct answer to a trial once.
 
-Most mutants answer most trials in the same way, because they have one bug each. Judging is pure, so equal
+Most mutants give the same answer to most trials, because each has only one bug. Judging is pure, so equal
 answers to the same trial get equal verdicts. An answer is the line that a program would send in protocol v1.
 """
 
