@@ -62,9 +62,9 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     yield (
         f"{len(clients)} clients of {len(apis)} APIs. A cell shows the percentage of cases that a client"
         " reads correctly in the `as-is` delivery, and below it the number of cases. The other two"
-        " percentages are of the cases that it reads correctly. **cut**: it also reports them correctly when the"
-        " stream is cut, reset or ended by an error. **framed**: it also reads them correctly when the same"
-        " stream is delivered differently: in one piece, byte by byte, or with comments."
+        " percentages are of the cases that it reads correctly. **cut**: it also reports them correctly when"
+        " the stream is cut, reset or ended by an error. **framed**: it also reads them correctly when the"
+        " same stream is delivered differently: in one piece, byte by byte, or with comments."
     )
     yield (
         "Known failures count as failures. A value that a library does not expose, and does not claim to"
