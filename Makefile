@@ -47,7 +47,7 @@ selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 
 # The package and modules whose survivors are all explained in tests/mutation/survivors.yaml.
 MODULE ?= known_failures \
-	judge.align judge.compare judge.invariants judge.judge judge.match judge.partial judge.proxy_expectation judge.request judge.request_ids judge.round_trip judge.schema_problems \
+	judge.align judge.compare judge.decode judge.invariants judge.judge judge.match judge.partial judge.proxy_expectation judge.request judge.request_ids judge.round_trip judge.schema_problems \
 	suite.catalog suite.documents suite.expectation suite.profiles suite.provenance suite.pulled suite.request_expectation suite.scenarios
 
 mutation: $(VENV)/.mutation ## Check that a test fails for each small change to the code; MODULE=suite.select for other modules

@@ -211,6 +211,28 @@ def test_an_omitted_field_is_null():
     assert decode.decode_outcome(said) == decode.decode_outcome(nulls)
 
 
+def test_an_outcome_without_a_stop_reason_and_usage_has_empty_ones():
+    assert decode.decode_outcome({"status": "complete", "content": []}) == oc.Outcome(
+        status="complete",
+        content=(),
+        absent=frozenset(
+            {"model", "response_id", "continuation", "stop.raw", "stop.sequence", "stop.details"}
+        ),
+    )
+
+
+@pytest.mark.parametrize("kind", [["text"], {"text": 1}, None, "image"], ids=str)
+def test_a_block_of_no_known_type_is_malformed(kind):
+    with pytest.raises(decode.MalformedError):
+        decode.decode_block({"type": kind, "text": "Hi"})
+
+
+@pytest.mark.parametrize("currency", ["EUR", "usd", "", 1], ids=str)
+def test_a_cost_in_another_currency_is_malformed(currency):
+    with pytest.raises(decode.MalformedError):
+        decode.decode_outcome({"status": "complete", "content": [], "cost": {"currency": currency}})
+
+
 CITATION = {
     "source": "https://example.org",
     "title": "T",

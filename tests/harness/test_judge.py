@@ -17,6 +17,8 @@ from streamconform.adapters.interface import (
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.invariants import EVENT_RULES
 from streamconform.judge.judge import (
+    AnswerChecks,
+    Judgement,
     check_observation,
     decide_verdict,
     explain_unclaimed,
@@ -559,6 +561,9 @@ def test_paths_that_the_case_names_and_the_outcome_leaves_out_are_listed():
     assert judged(GOOD, trial=builders.trial(without_content)).not_exposed == ("model",)
     malformed = Observation({"status": "done"}, EVENTS)
     assert judged(malformed, trial=builders.trial(case)).not_exposed == ()
+    malformed_events = replace(GOOD, events=[{"type": "end"}])
+    assert judged(malformed_events, trial=builders.trial(case)).not_exposed == ("model",)
+    assert judged(replace(GOOD, events=None), trial=builders.trial(case)).not_exposed == ("model",)
     call_only = builders.case(
         {"status": "complete", "stop": "stop", "content": [{"tool_call": {"name": "f", "id": "a"}}]}
     )
@@ -621,3 +626,10 @@ def test_a_round_trip_is_judged():
     found = judged(replace(round_trips.GOOD, requests=()), trial=trial)
     assert (found.verdict, found.culprit) == ("fail", "implementation")
     assert found.not_exposed == ()
+
+
+def test_a_caller_may_check_answers_itself():
+    """As a run does, which remembers the checks of an answer that it gets several times."""
+    found = AnswerChecks((), "implementation", not_exposed=("model",))
+    judgement = judge(TRIAL, GOOD, ALL, lambda _: None, lambda *_: found)
+    assert judgement == Judgement("pass", None, not_exposed=("model",))
