@@ -22,9 +22,9 @@ Payload = dict[str, Any]
 
 DONE_MARK: Final = b"[DONE]"
 _HTTP_ERROR: Final = 400
-# The number of bytes to read at once from a larger chunk. Very short lines become frames that take 100 times
-# their memory, so the frames of a large chunk must not all exist at the same time.
-_READ_BYTES: Final = 16 * 1024
+READ_BYTES: Final = 16 * 1024
+"""The number of bytes to read at once from a larger chunk. Very short lines become frames that take 100 times
+their memory, so the frames of a large chunk must not all exist at the same time."""
 # The number of bytes kept of a body that may be an error document; real error documents are shorter.
 _BODY_HEAD: Final = 256 * 1024
 
@@ -63,7 +63,7 @@ class Decoder(ABC):
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Decode the next bytes of the body, which may be split anywhere; return the resulting events."""
-        if len(data) > _READ_BYTES:
+        if len(data) > READ_BYTES:
             return self._receive_in_pieces(data)
         if self.message.ended:
             return []
@@ -85,8 +85,8 @@ class Decoder(ABC):
 
     def _receive_in_pieces(self, data: bytes) -> list[Event]:
         events: list[Event] = []
-        for start in range(0, len(data), _READ_BYTES):
-            events += self.receive_data(data[start : start + _READ_BYTES])
+        for start in range(0, len(data), READ_BYTES):
+            events += self.receive_data(data[start : start + READ_BYTES])
         return events
 
     def receive_eof(self) -> list[Event]:
