@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from . import commands, page
 from .groups import shares
 from .measure import Timed, reference, timed
+from .memory import measure_memory
 from .peers import measure_peers
 from .plot import draw
 from .recorded import measure_recordings
@@ -38,9 +39,13 @@ class Scale:
     """The number of runs of the full suite; 0 leaves out the commands."""
     peers: int
     """The number of deltas of a stream for installed peers; 0 leaves them out."""
+    body: int
+    """The size in bytes of the bodies whose memory is measured; 0 leaves them out."""
 
 
-FULL: Final = Scale(2000, 10_000, (50_000, 200_000, 800_000, 3_200_000), runs=9, suites=1, peers=2000)
+FULL: Final = Scale(
+    2000, 10_000, (50_000, 200_000, 800_000, 3_200_000), runs=9, suites=1, peers=2000, body=32 << 20
+)
 KINDS: Final[tuple[Kind, ...]] = ("text", "tool call")
 
 
@@ -67,6 +72,8 @@ def tables(scale: Scale) -> Iterator[Section]:
     if recorded:
         yield Section("Recordings", page.recordings(recorded))
     yield Section("Nanoseconds per delta, by size of the answer", page.sizes(list(_growing(scale))))
+    if scale.body:
+        yield Section("Memory for bodies of very short lines", page.memory(measure_memory(scale.body)))
     yield Section("Where the time goes", page.profile(_profiles(scale)))
     if scale.peers:
         times = list(measure_peers(KINDS, deltas=scale.peers, size=page.CHARACTERS, runs=3))

@@ -11,6 +11,7 @@ from typing import Final
 
 from .commands import Suite
 from .measure import Timed
+from .memory import MemoryUse
 from .peers import PeerTime
 from .recorded import Recorded
 from .streams import APIS
@@ -84,6 +85,21 @@ def _describe_time(row: PeerTime | None) -> str:
     if row.spent < SMALLEST:
         return f"under {SMALLEST // 1_000_000} ms"
     return f"{row.ratio:,.0f} times, {row.spent / 1e6:,.0f} ms"
+
+
+def memory(rows: Iterable[MemoryUse]) -> str:
+    """Return the table of memory, one row for each body and chunk size."""
+    cells = [
+        (
+            row.body,
+            row.chunks,
+            f"{row.size / 2**20:.0f} MiB",
+            f"{row.grown / 2**20:,.0f} MiB",
+            f"{row.ratio:.1f}",
+        )
+        for row in rows
+    ]
+    return _table(("body", "chunks", "size", "memory", "ratio"), cells, numbers=3)
 
 
 def profile(shares: Mapping[str, Mapping[str, float]]) -> str:
@@ -164,6 +180,8 @@ METHOD: Final = f"""## Method
   time is the processor time of that process: the library, its HTTP client, and what our adapter does with the
   library's objects, minus the time for an answer of two deltas. The floor has no HTTP client, so compare
   peers with each other rather than with the reference.
+- **Memory**: the body consists of the same very short lines. The figure is the growth of the process's peak
+  memory while it reads the body, without the body itself (`tests/bench/memory.py`).
 - `not read` means that the peer rejected the generated stream, which contains only the fields that most
   clients need. A tool call that takes many times as long as a text points to arguments that are parsed again
   with every delta.

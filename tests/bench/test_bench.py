@@ -14,10 +14,12 @@ from .__main__ import KINDS, Scale, tables
 from .floor import FLOORS
 from .groups import GROUPS
 from .measure import reference
+from .memory import CHUNKS as CHUNKS_OF_BODIES
+from .memory import HOSTILE, MemoryUse, read_body
 from .plot import draw
 from .streams import APIS, CHUNKINGS, deltas_of_call, deltas_of_text, stream
 
-TINY = Scale(text=3, call=20, sizes=(400, 800), runs=1, suites=0, peers=0)
+TINY = Scale(text=3, call=20, sizes=(400, 800), runs=1, suites=0, peers=0, body=0)
 PIECES = {"text": deltas_of_text, "tool call": deltas_of_call}
 
 
@@ -69,3 +71,11 @@ def test_the_plot_has_a_bar_for_each_name_and_escapes_it():
     drawn = draw([("slow <b>", 120.0), ("fast", 3.0)], "A title")
     assert drawn.index("fast") < drawn.index("slow &lt;b&gt;")
     assert drawn.count("<rect") == 2
+
+
+@pytest.mark.parametrize("chunks", CHUNKS_OF_BODIES)
+@pytest.mark.parametrize("body", HOSTILE)
+def test_the_memory_of_a_body_has_a_row(body, chunks):
+    grown = read_body(body, chunks, 1 << 13)
+    assert grown >= 0
+    assert f"| {body} | {chunks} | 0 MiB |" in page.memory([MemoryUse(body, chunks, 1 << 13, grown)])
