@@ -198,7 +198,19 @@ def test_a_case_lists_only_the_findings_that_its_own_failures_show(matrix):
     slugs = matrix.list_findings_of_case(SHOWN_CASE)
     assert SHOWN_FINDING in slugs
     assert {slug for cause in causes for slug in cause.findings} - {*slugs}, "other cases of its causes"
-    assert all(shown <= cause.cases.keys() for cause in causes for shown in cause.findings.values())
+    assert all(
+        set(names) <= set(cause.cases[case])
+        for cause in causes
+        for shown in cause.findings.values()
+        for case, names in shown.items()
+    )
+
+
+def test_a_case_shows_the_deliveries_in_which_each_finding_shows(matrix, site):
+    names = matrix.list_findings_of_case(SHOWN_CASE)[SHOWN_FINDING]
+    assert names[0] == "as-is"
+    page = (site / f"matrix/cases/{SHOWN_CASE}.html").read_text("utf-8")
+    assert f"<small>in {', '.join(names[:4])}" in page
 
 
 def test_peers_of_the_matrix_are_known(matrix):

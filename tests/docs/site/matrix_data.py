@@ -13,6 +13,7 @@ import yaml
 from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.model.case import AnyCase
+from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.peers.findings import Finding, get_slug, read_findings
 from streamconform.peers.peer import Peer
 from streamconform.peers.table import PEERS
@@ -81,8 +82,9 @@ class Cause:
     example_trial: str
     cases: Mapping[str, tuple[str, ...]]
     """Maps a case id to the deliveries and faults in which the case fails."""
-    findings: Mapping[str, frozenset[str]]
-    """Maps the slug of each finding that its known failures name to the cases that show it."""
+    findings: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Maps the slug of each finding that its known failures name to the cases that show it, and each case to
+    the deliveries and faults in which it does."""
 
 
 @dataclass(frozen=True)
@@ -204,13 +206,23 @@ class Matrix:
         groups = {mark: [each for each in self.clients if each.marks.get(case) == mark] for mark in MARKS}
         return [(mark, clients) for mark, clients in groups.items() if clients]
 
-    def list_findings_of_case(self, case: str) -> list[str]:
-        """Return the slugs of the findings that name a case, or that a failure of it names."""
-        slugs = {slug for slug, finding in self.findings.items() if case in finding.cases}
+    def list_findings_of_case(self, case: str) -> dict[str, list[str]]:
+        """Return the findings that name a case, or that a failure of it names, by slug.
+
+        Each has the deliveries, and the kinds of faults, in which the case fails because of it.
+        """
+        names: dict[str, set[str]] = {
+            slug: set() for slug, finding in self.findings.items() if case in finding.cases
+        }
         for client in self.clients:
             for cause in client.failures:
-                slugs.update(slug for slug, shown in cause.findings.items() if case in shown)
-        return sorted(slugs & self.findings.keys())
+                for slug, shown in cause.findings.items():
+                    if case in shown and slug in self.findings:
+                        kinds = {name.partition(".")[0] for name in shown[case]}
+                        names.setdefault(slug, set()).update(kinds)
+        return {
+            slug: [name for name in (*DELIVERIES, *FAULTS) if name in names[slug]] for slug in sorted(names)
+        }
 
 
 def read_matrix(folder: Path = FOLDER) -> Matrix:
@@ -298,14 +310,19 @@ def _read_causes(
 
 def _find_findings(
     cases: Mapping[str, Sequence[str]], known: Sequence[tuple[PatternParts, str]]
-) -> dict[str, frozenset[str]]:
-    """Return the findings of the known failures that match a trial, with the cases of these trials."""
-    shown: dict[str, set[str]] = {}
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the findings of the known failures that match a trial, with the cases and deliveries of these
+    trials."""
+    shown: dict[str, dict[str, tuple[str, ...]]] = {}
     for pattern, slug in known:
         for case, names in cases.items():
-            if pattern.case.match(case) and any(map(pattern.matches_delivery, names or (None,))):
-                shown.setdefault(slug, set()).add(case)
-    return {slug: frozenset(shown[slug]) for slug in sorted(shown)}
+            if not pattern.case.match(case):
+                continue
+            matching = tuple(filter(pattern.matches_delivery, names))
+            if matching or (not names and pattern.matches_delivery(None)):
+                of_case = shown.setdefault(slug, {})
+                of_case[case] = (*of_case.get(case, ()), *matching)
+    return {slug: shown[slug] for slug in sorted(shown)}
 
 
 def _read_marks(scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -325,7 +325,9 @@ def _render_case(matrix: Matrix, renderer: Renderer, id_: str) -> str:
         guards=[(guard, _find_issue(guard)) for guard in case.guards],
         marks=matrix.group_marks(id_),
         mark_titles=MARKS,
-        findings=[matrix.findings[slug] for slug in matrix.list_findings_of_case(id_)],
+        findings=[
+            (matrix.findings[slug], names) for slug, names in matrix.list_findings_of_case(id_).items()
+        ],
         section="matrix",
     )
 
