@@ -42,7 +42,7 @@ MODULES: Final = (
 
 
 def load(name: str) -> Adapter:
-    """Return a mutant's adapter. Only the module that defines it is imported.
+    """Return a mutant's adapter; only the module that defines the mutant is imported.
 
     Raises:
         KeyError: no mutant has this name.

@@ -13,7 +13,7 @@ class Mutant:
     """A broken adapter: its bug, the issues that report that bug, and the checks that may fail.
 
     `fails` are globs over check ids, matched by whole components split at `/ @ : .`: `*` matches one
-    component, `**` any number. A check that fails and matches none of them is a defect of the mutant.
+    component, `**` any number. If a check fails and matches none of them, the mutant is defective.
     """
 
     name: str

@@ -11,7 +11,7 @@ WriteLine = Callable[[str], None]
 """Writes one line of the log."""
 
 MAX_LINE: Final = 400
-"""The maximum length of a line, because some of its text comes from clients."""
+"""The maximum length of a line; some of its text comes from clients."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class AccessRecord:
     notes: list[str] = field(default_factory=list)
 
     def format_line(self, milliseconds: float) -> str:
-        """Return the log line for a request that took this long."""
+        """Return the log line for a request that took this many milliseconds."""
         summary = f"{self.method} {self.path} {self.status or '-'} {milliseconds:.0f} ms {self.sent} bytes"
         return make_printable("  ".join([summary, *(["; ".join(self.notes)] if self.notes else [])]))
 

@@ -34,7 +34,7 @@ ERROR_TYPES: Final[Mapping[int, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The error type by status; otherwise, `invalid_request_error` below 500 and `api_error` from 500."""
+"""The error type by status; others are `invalid_request_error` below 500 and `api_error` from 500 up."""
 
 STATUS_CHANGES: Final[Mapping[str, Mapping[int, int]]] = {
     "anthropic-messages": {503: 529},

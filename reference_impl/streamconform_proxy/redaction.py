@@ -56,7 +56,7 @@ class EventRedactor:
         """Search for `secret`; if it is None, events are unchanged."""
         self._secret = secret
         self._held: dict[int, ProseDelta | ToolCallDelta] = {}
-        """For each block, a delta with text that may be the beginning of the key."""
+        """By block: the delta that is held back because its text may be the beginning of the key."""
 
     def redact_events(self, events: Iterable[Event]) -> list[Event]:
         """Return the events that can be sent."""

@@ -18,7 +18,7 @@ from streamconform_reference.requests.fields import unsupported
 MAX_NAMED: Final = 12
 """The maximum number of fields named in a log line."""
 MAX_NAME: Final = 60
-"""The maximum length of a field's name in the log, because clients choose these names."""
+"""The maximum length of a field's name in the log; clients choose these names."""
 
 _ANTHROPIC_TOOL: Final = frozenset(
     {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}

@@ -232,7 +232,7 @@ class ProxyServer:
         return await exchange.break_off(status, message)
 
     async def _read_body(self, request: web.Request) -> bytes:
-        """Return the body. Raises `RequestError` if it is too large or arrives too slowly."""
+        """Return the body. Raises `RequestError` if the body is too large or arrives too slowly."""
         message = f"the request body is larger than {self._bounds.body} bytes"
         too_large = RequestError(413, "request_too_large", message)
         if (request.content_length or 0) > self._bounds.body:

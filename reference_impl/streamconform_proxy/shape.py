@@ -53,7 +53,7 @@ def generate_hex_digits(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Replaces an event that is not sent to the client; it only shows that the upstream is alive."""
+    """Replaces an event that the client does not get, to show that the upstream is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

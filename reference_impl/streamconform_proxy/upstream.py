@@ -62,7 +62,7 @@ class UpstreamResponse:
         """Return the next chunk; empty at the end, None if nothing arrived within `seconds`.
 
         Raises:
-            UpstreamError: the connection broke off, or the upstream was silent for too long.
+            UpstreamError: the connection was lost, or the upstream was silent for too long.
         """
         left = self._idle - self._silent
         wait = left if seconds is None else min(seconds, left)
@@ -76,7 +76,7 @@ class UpstreamResponse:
             message = f"the upstream sent nothing for {self._idle:g} s"
             raise UpstreamError(_GATEWAY_TIMEOUT, message) from None
         except (aiohttp.ClientError, OSError) as error:
-            message = f"the connection to the upstream broke off ({_describe_cause(error)})"
+            message = f"the connection to the upstream was lost ({_describe_cause(error)})"
             raise UpstreamError(_BAD_GATEWAY, message) from None
         self._silent = 0.0
         return data

@@ -20,7 +20,7 @@ from .tool_buffer.chunk import ADAPTERS
 VERSION: Final = "0.1.0"
 
 Function = Callable[[str | None, Any], Any]
-"""A function for the protocol's `call`: it takes an API name or None, and an input, and returns JSON."""
+"""A function for the protocol's `call`: it takes an API name (or None) and an input, and returns JSON."""
 
 CAPABILITIES: Final = (
     "tool_calls",
@@ -177,7 +177,7 @@ def describe_adapter(
     apis: Iterable[str],
     claimed: Sequence[str] = (),
 ) -> Adapter:
-    """Return the function with an adapter's attributes added, plus `functions` as further attributes.
+    """Add an adapter's attributes to the function, and each of `functions` as an attribute; return it.
 
     It claims the capabilities of all decoders and of `functions`, and those in `claimed`.
     """

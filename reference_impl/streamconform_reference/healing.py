@@ -27,7 +27,7 @@ _LAYERS: Final = 3
 
 
 def heal_tool_arguments(arguments: Any) -> dict[str, Any]:
-    """Return the arguments as an object; no input raises."""
+    """Return the arguments as an object; never raises, whatever the input."""
     if arguments is None:
         return {}
     if isinstance(arguments, dict):

@@ -16,7 +16,7 @@ MAX_TOKENS: Final = 1600
 """The token count of the largest image, also used for images of unknown size, such as linked images."""
 MAX_EDGE: Final = 1568
 _HEADER_TEXT: Final = 64 * 1024
-"""The number of base64 characters to decode: a JPEG's size comes after its thumbnail."""
+"""The number of base64 characters to decode: enough for a JPEG, whose size comes after its thumbnail."""
 
 
 def count_image(source: Any) -> int:
@@ -44,7 +44,7 @@ def read_size(data: str) -> tuple[int, int] | None:
 
 
 def _read_jpeg_size(head: bytes) -> tuple[int, int] | None:
-    """Return the size in the first frame header (markers C0 to CF, except C4, C8 and CC)."""
+    """Return the size from the first frame header (markers C0 to CF, except C4, C8 and CC)."""
     place = 2
     while place + 9 <= len(head) and head[place] == 0xFF:
         marker = head[place + 1]

@@ -98,9 +98,9 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool call. A client may execute it only if it is complete and has arguments.
+    """A tool call. A client may execute the call only if it is complete and has arguments.
 
-    `arguments` is a JSON value; it is None until the call is complete, or if its text cannot be parsed.
+    `arguments` is a JSON value, or None if the call is incomplete or the text cannot be parsed.
     `arguments_text` is the joined fragments, or None if there were none.
     """
 

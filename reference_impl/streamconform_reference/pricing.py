@@ -3,8 +3,8 @@
 The table is a mapping of decimal strings in USD per million tokens: `input output cache_read cache_write_5m
 cache_write_1h web_search_per_1000`, with optional `tiers` (`[{above: 200000, input: ...}]`), factors for all
 tokens (`service_tier: {flex: "0.5"}`, and likewise `speed` and `inference_geo`) and `modalities` (`{audio:
-{input: "1.00"}}`). A value that is not a plain decimal number counts as absent. Without prices for input and
-output, the cost is None, because a total that silently omits tokens is worse than no total.
+{input: "1.00"}}`). A value that is not a plain decimal number is treated as absent. Without prices for input
+and output, the cost is None, because a total that silently omits tokens is worse than no total.
 
 Source of the rules (5-minute and 1-hour writes, web search, long prompts, batch, fast mode, data
 residency): https://platform.claude.com/docs/en/about-claude/pricing; prices by modality:

@@ -1,4 +1,4 @@
-"""The grammar of each API. It is a separate table because decoders do not need grammars."""
+"""The grammar of each API, in a separate table because decoders do not need grammars."""
 
 from __future__ import annotations
 

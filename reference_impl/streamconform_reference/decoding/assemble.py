@@ -10,8 +10,8 @@ usage, and `ending` those for the stop reason:
   that has ended, or that contains another kind of block, is ignored, as is a fragment without a call.
 - If an ended call's text cannot be parsed, its end event is held back until the stop reason is known.
 - If an API repeats a block's complete text, the block gets the part that its deltas omitted. Emitted events
-  cannot be retracted, so prose that contradicts its deltas stays as streamed. A call takes its arguments from
-  the repeated text, and only its `arguments_text` stays as streamed.
+  cannot be retracted, so prose stays as streamed even if the complete text contradicts it. A call takes its
+  arguments from the repeated text, and only its `arguments_text` stays as streamed.
 - The status is set once, by the first of `complete`, `fail` and `end_of_file`.
 """
 

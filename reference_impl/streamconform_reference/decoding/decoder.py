@@ -24,7 +24,7 @@ DONE_MARK: Final = b"[DONE]"
 _HTTP_ERROR: Final = 400
 READ_BYTES: Final = 16 * 1024
 """The number of bytes to read at once from a larger chunk. Very short lines become frames that take 100 times
-their memory, so the frames of a large chunk must not all exist at the same time."""
+as much memory, so the frames of a large chunk must not all exist at the same time."""
 # The number of bytes kept of a body that may be an error document; real error documents are shorter.
 _BODY_HEAD: Final = 256 * 1024
 
@@ -96,7 +96,7 @@ class Decoder(ABC):
         return self.message.take_events()
 
     def receive_frame(self, frame: Frame) -> None:
-        """Decode one frame of the body; call it in the order of the frames."""
+        """Decode one frame of the body; pass the frames in order."""
         if not self._framed:
             self._framed = True
             self._head.clear()

@@ -3,10 +3,10 @@
 - APIs report the same end differently: a reported `stop` becomes `tool_use` if the client has a call to run,
   and `refusal` if the model declined. A reported `tool_use` becomes `stop` if the provider ran every call
   itself.
-- A truncated answer has no reason. A failed answer has the reason `error`, and the raw reason that arrived,
-  if any.
+- A truncated answer has no reason. A failed answer has the reason `error`, plus the raw reason if one
+  arrived.
 - Call text that cannot be parsed counts as truncated if the call is the last one in a truncated answer.
-  Otherwise, the model wrote it that way, and the call ends with the answer.
+  Otherwise, the model wrote it that way, and the call ends when the answer ends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _set_reason(stop: Stop, reason: StopReason | None) -> Stop:
 
 
 def find_held_calls(reported: Stop, blocks: Sequence[GrowingBlock]) -> list[CallBlock]:
-    """Return the ended calls whose held-back end events are emitted if the answer is complete."""
+    """Return the ended calls whose held-back end events must be emitted if the answer is complete."""
     calls = _filter_calls(blocks)
     if reported.reason in _TRUNCATING:
         # A limit can truncate only the call that the model was writing, which is the last one.

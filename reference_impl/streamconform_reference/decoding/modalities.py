@@ -12,7 +12,7 @@ from .fields import read_count, read_objects
 
 
 def read_modalities(usage: Payload, fields: Mapping[str, str], count: str) -> dict[str, dict[str, int]]:
-    """Return the tokens by modality, from the lists under the keys of `fields`; `count` is each number's key.
+    """Return the tokens by modality, from the lists under the keys of `fields`; `count` is the numbers' key.
 
     Cached tokens are included in `prompt` too, and are subtracted from it.
     """

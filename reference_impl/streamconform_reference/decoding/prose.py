@@ -37,7 +37,7 @@ class Prose:
         self._message.add(self._slot, kind, text)
 
     def sign(self, signature: str, *, part: Hashable, redacted: bool = False) -> None:
-        """Sign the open thinking block, or a new one if there is none or another part signed it already."""
+        """Sign the open thinking block, or a new one if none is open or the open one is already signed."""
         if self._kind != "thinking" or self._signed_by not in (None, part):
             self._begin("thinking")
         self._message.sign(self._slot, signature, redacted=redacted)

@@ -1,8 +1,8 @@
 """Arguments in APIs that send them as text: the text to write, and the value that a client reads.
 
-Events contain arguments as text fragments and, at the end, as a value. For a call that a client may run, both
-agree. If they differ, the encoder has already written the text and cannot retract it, so it ensures that the
-call is not executed: text followed by `UNPARSEABLE` can never be parsed. This does not stop a client that
+Events contain arguments as text fragments and, at the end, as a value. For a call that a client may run, the
+two agree. If they differ, the encoder has already written the text and cannot retract it, so it ensures that
+the call is not executed: text followed by `UNPARSEABLE` can never be parsed. This does not stop a client that
 parses a prefix of the text; such a client has to check the stop reason.
 """
 

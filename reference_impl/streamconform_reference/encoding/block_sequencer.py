@@ -1,9 +1,9 @@
 """Reorder interleaved pieces so that blocks do not overlap, for APIs with one open block at a time.
 
-The pieces of a block wait until every earlier block has ended. A block that never ends is ended with the
-answer, and later blocks are written after it. This is the only output that an encoder delays even though it
-could be written: in APIs whose calls all end with the answer, the second call waits until the first has
-ended.
+The pieces of a block wait until every earlier block has ended. A block that is still open when the answer
+ends is ended then, and later blocks are written after it. This is the only output that an encoder delays even
+though it could be written: in APIs whose calls all end with the answer, the second call waits until the first
+has ended.
 """
 
 from __future__ import annotations

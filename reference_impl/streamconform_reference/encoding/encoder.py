@@ -156,7 +156,7 @@ def encode(
 
 
 def is_free_text(call: ToolCall) -> bool:
-    """Whether a call's arguments are free text: they equal their text, which JSON values never do."""
+    """Whether a call's arguments are free text: only then does their value equal their text."""
     return bool(call.arguments_text) and call.arguments == call.arguments_text
 
 

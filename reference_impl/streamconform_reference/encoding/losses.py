@@ -178,12 +178,12 @@ def is_client_call(block: Block) -> bool:
 
 
 def _convert_refusal(block: Block) -> Iterator[Block]:
-    """Yield the block, with a refusal as text."""
+    """Yield the block; a refusal becomes text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
 
 
 def drop_redacted(block: Block) -> Iterator[Block]:
-    """Yield the block, with redacted thinking unsigned."""
+    """Yield the block; redacted thinking becomes thinking without a signature."""
     if isinstance(block, Thinking) and block.redacted:
         yield Thinking(text=block.text, signature=None, redacted=False)
     else:
@@ -191,7 +191,7 @@ def drop_redacted(block: Block) -> Iterator[Block]:
 
 
 def _drop_signature(block: Block) -> Iterator[Block]:
-    """Yield the block, with thinking unsigned; drop thinking without text."""
+    """Yield the block; thinking loses its signature, and is dropped if it has no text."""
     if not isinstance(block, Thinking):
         yield block
     elif block.text:

@@ -143,7 +143,7 @@ class JsonArrayFraming:
         return self._position != self._start
 
     def _read_element(self) -> bool:
-        """Continue reading the element; return whether it ends."""
+        """Continue reading the element; return whether its end was reached."""
         buffer, position, depth = self._buffer, self._position, self._depth
         is_ended = False
         while not is_ended and position < len(buffer):

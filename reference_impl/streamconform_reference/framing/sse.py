@@ -97,7 +97,7 @@ class SseFraming:
         """Read whole events with LF line ends; `data` excludes the last event's blank line.
 
         Reading lines takes most of the parser's time for Anthropic and Cohere (`make bench`), so the two
-        forms that providers send are read in one step: one data line, after an event line or alone.
+        forms that providers send are read in one step: one data line, either alone or after an event line.
         """
         frames: list[Frame] = []
         offset = self._offset

@@ -43,7 +43,7 @@ class GrammarBlocks:
     """The blocks of one index space. Events with an invalid index are skipped; other rules report them."""
 
     def __init__(self, noun: str = "block", *, sequential: bool = True) -> None:
-        """Start without blocks; with `sequential`, a block has to stop before the next one starts."""
+        """Start without blocks; with `sequential`, each block must stop before the next one starts."""
         self.noun = noun
         self.sequential = sequential
         self.by_index: dict[int, GrammarBlock] = {}

@@ -35,7 +35,7 @@ KINDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "null": lambda value: value is None,
 }
 ABSENT: Final = object()
-"""`values_at` yields it for an absent key."""
+"""The value that `values_at` yields for an absent key."""
 
 
 def needs(kind: str, *paths: str, level: Level = "must") -> tuple[Field, ...]:
@@ -79,6 +79,6 @@ def format_value(value: Any) -> str:
 
 
 def adds_up(counts: Sequence[Any], total: Any) -> bool:
-    """Return whether a total is the sum of its counts; true if any is not a number (a separate error)."""
+    """Return whether a total is the sum of its counts, or any of them is not a number (a separate error)."""
     whole = [entry for entry in counts if type(entry) is int]
     return type(total) is not int or len(whole) < len(counts) or sum(whole) == total

@@ -68,7 +68,7 @@ class Step:
 
 
 Violation = tuple[str, str]
-"""A violated rule, and a message."""
+"""The violated rule, and a message about it."""
 Violations = Iterator[Violation]
 
 COMMON: Final[Mapping[str, Rule]] = {
@@ -112,7 +112,7 @@ class Grammar(ABC):
         """Initialize the state that is kept between frames."""
 
     def receive(self, frame: Frame) -> list[Deviation]:
-        """Check the next frame; return the deviations found so far."""
+        """Check the next frame; return the new deviations."""
         self.frame += 1
         return [self._to_deviation(*violations) for violations in self._check_frame(frame)]
 
@@ -136,7 +136,7 @@ class Grammar(ABC):
         for frame in framing.end():
             violations += grammar.receive(frame)
         if framing.fault is not None or not framing.recognised:
-            problem = framing.fault or "it is a document or empty, not a stream"
+            problem = framing.fault or "it is empty or a document, not a stream"
             violations.append(replace(grammar._to_deviation("framing", problem), frame=None))
         return violations + grammar.end()
 

@@ -66,7 +66,7 @@ _MAY_CLOSE: Final = (_Awaits.ELEMENT_OR_END, _Awaits.KEY_OR_END, _Awaits.COMMA_O
 
 
 class _Nothing:
-    """The type of `_NOTHING`, which means that no value is known yet, unlike null, which is a value."""
+    """The type of `_NOTHING`, which means that no value is known yet; null, in contrast, is a value."""
 
 
 _NOTHING: Final = _Nothing()

@@ -160,7 +160,7 @@ def arguments_text(call: Block) -> str:
 
 
 def arguments_object(call: Block) -> dict[str, Any]:
-    """Return the arguments as an object, which APIs require.
+    """Return the arguments as an object, for APIs that require one.
 
     Malformed text is wrapped in an object, because `{}` would be a valid call that the model never made.
     """
@@ -181,7 +181,7 @@ class RequestCallIds:
     used: set[str] = field(default_factory=set)
 
     def choose(self, call_id: str) -> str:
-        """Return the id if it fits, or else its first rewritten form that fits, or else the id unchanged."""
+        """Return the id if it is usable, else its first usable rewritten form, else the id unchanged."""
         spellings = self._generate_spellings(call_id)
         spelling = next(filter(self._fits, (call_id, *spellings)), call_id)
         self.used.add(spelling)

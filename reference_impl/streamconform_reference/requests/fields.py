@@ -67,7 +67,7 @@ def read_choice(holder: Mapping[str, Any], key: str, options: Mapping[str, Any],
 
 
 def read_objects(holder: Mapping[str, Any], key: str, parent: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield the objects in a list, each with its path; nothing if it is absent. Raises like `read_field`."""
+    """Yield a list's objects, each with its path; none if the list is absent. Raises like `read_field`."""
     for number, value in enumerate(read_field(holder, key, "list", parent) or ()):
         path = join_path(join_path(parent, key), str(number))
         if not isinstance(value, dict):

@@ -105,7 +105,7 @@ def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
 
 
 def read_limit(conversation: Conversation) -> int | None:
-    """Return the requested limit, capped at the model's maximum, because APIs enforce it."""
+    """Return the requested limit, capped at the model's maximum, which APIs enforce."""
     requested_limit, maximum = (
         conversation.get("max_tokens"),
         read_facts(conversation).get("max_output_tokens"),
@@ -135,7 +135,7 @@ def is_on_host(conversation: Conversation, *domains: str) -> bool:
 
 
 def compute_default_limit(conversation: Conversation) -> int:
-    """Return the default token limit: floor(min(most / 3, 32000))."""
+    """Return the default token limit: a third of the model's maximum, but at most `MAX_DEFAULT_LIMIT`."""
     maximum = read_facts(conversation).get("max_output_tokens")
     return DEFAULT_LIMIT if maximum is None else max(min(maximum // 3, MAX_DEFAULT_LIMIT), 1)
 

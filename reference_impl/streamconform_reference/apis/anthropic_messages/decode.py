@@ -12,9 +12,9 @@ Undocumented behavior, and differences between servers:
 - A delta that does not match its block's type is ignored, as in the official SDKs. Text or thinking for an
   index without a block starts a new block.
 - `message_delta.usage` is cumulative: a field replaces the earlier value, unless it is null or absent.
-- `usage.iterations` of type `compaction` are billed but not included in the totals: they count in the cost,
-  under `other`, but not in the buckets. Advisor iterations are billed at another model's price and are left
-  out.
+- `usage.iterations` of type `compaction` are billed but not included in the totals: they are part of the
+  cost, under `other`, but not of the buckets. Advisor iterations are billed at another model's price and are
+  left out.
 - A second `message_start` before `message_stop` means that a new answer was spliced in. Finished blocks of
   the first answer stay, its open blocks never end, and usage, model and id come from the second answer.
 - Everything after `message_stop` or an error is ignored, for example a second recording in the same file.

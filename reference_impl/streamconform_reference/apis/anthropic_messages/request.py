@@ -73,7 +73,7 @@ def build_request(conversation: Conversation) -> Request:
 
 
 def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
-    """Return the body's members, except the model and `stream`."""
+    """Return the members of the body, except the model and `stream`."""
     cache = _build_cache_control(conversation)
     body: dict[str, Any] = {"messages": build_messages(conversation, cache, api)}
     if conversation.get("system"):

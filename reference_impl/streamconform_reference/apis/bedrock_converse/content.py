@@ -129,7 +129,7 @@ DELTAS: Final[Mapping[str, tuple[type, PartHandler]]] = {
     "citation": (dict, add_citation),
     "toolResult": (list, add_result),
 }
-"""The handler for each delta, with the type that its value must have."""
+"""The handler for each kind of delta, with the type that its value must have."""
 
 
 def start_block(message: Assembler, slot: int, payload: Payload) -> None:

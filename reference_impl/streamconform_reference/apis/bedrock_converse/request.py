@@ -11,8 +11,8 @@ pages on tool use, reasoning and prompt caching, and the service model in botoco
   text). Its status says whether the tool failed. Content must not be blank, so an empty result gets a text
   that says it is empty.
 - There is no option for "no tool" or for "one call at most". Leaving out all tools would prevent calls, but a
-  history with calls requires `toolConfig`, so the request keeps its tools, or, if it has none, declares the
-  tools called in the history (langgenius/dify#17545, vxcontrol/pentagi#196).
+  history with calls requires `toolConfig`. The request therefore keeps its tools or, if it has none, declares
+  the tools called in the history (langgenius/dify#17545, vxcontrol/pentagi#196).
 - Converse has no thinking options: each model family has its own, in `additionalModelRequestFields`.
 - Images have four formats; an image in any other format is replaced by text.
 """

@@ -60,7 +60,7 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
         self.message.report_usage({}, Billing(service_tier=self.headers.get(SERVICE_TIER)))
 
     def receive_frame(self, frame: Frame) -> None:
-        """Decode one message of the stream; call it in the order of the messages."""
+        """Decode one message of the stream; pass the messages in order."""
         if (frame.headers or {}).get(":message-type") in FAILURES:
             self.take_failure(frame)
         elif is_chunk(frame) and not self.message.ended:

@@ -54,7 +54,7 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     }
 
     def receive(self, frame: Frame) -> list[Deviation]:
-        """Check the next message; return the deviations found so far."""
+        """Check the next message; return the new deviations."""
         if _is_failure(frame) or not is_chunk(frame):
             return super().receive(frame._replace(data=frame.data or b"{}"))
         try:

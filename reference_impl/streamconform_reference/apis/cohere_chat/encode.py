@@ -1,4 +1,4 @@
-"""Encode events as a Cohere Chat version 2 stream (version 1: `encode_v1`), and an outcome as a document.
+"""Encode events as a Cohere Chat version 2 stream, and an outcome as a document (version 1: `encode_v1`).
 
 Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/docs/streaming
 

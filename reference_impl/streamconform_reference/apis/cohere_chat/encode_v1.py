@@ -4,7 +4,7 @@ Source: https://docs.cohere.com/reference/chat-stream-v1
 
 - All text is one block, regardless of its position. Thinking is not written.
 - Calls are written complete, in one event at the end, because pieces would not show where a call ends. Their
-  arguments must be objects: a call with other arguments makes the answer fail. They have no ids.
+  arguments must be objects: a call with other arguments causes the answer to fail. They have no ids.
 - The last event repeats the complete answer.
 """
 

@@ -86,7 +86,7 @@ def encode_usage(usage: Usage | None) -> Usage:
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error with a type, and without the HTTP status, which no event has."""
+    """Return the error with a type, and without the HTTP status, for which events have no field."""
     return Error(error.type or FAILED, error.message or None, None)
 
 

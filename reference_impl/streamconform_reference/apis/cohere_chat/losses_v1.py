@@ -44,7 +44,7 @@ V1_STOP_WORDS: Final = StopReasons(
     {**STOP_WORDS.usual, "tool_use": STOP_WORDS.usual["stop"]},
 )
 MALFORMED: Final = "INVALID_TOOL_GENERATION"
-"""Version 2's name for such a failure."""
+"""Version 2's name for the failure that malformed arguments cause."""
 # `other` blocks: the type of their event, the field with the list, and a field that each item has.
 V1_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "search_query": ("search-queries-generation", "search_queries", "text"),
@@ -76,7 +76,7 @@ def is_malformed(block: Block) -> bool:
 
 
 def make_malformed_error(call: ToolCall) -> Error:
-    """Return the error for an answer with such a call."""
+    """Return the error for an answer with `call`, whose arguments are not an object."""
     return Error(MALFORMED, f"invalid tool generation: {call.name}", None)
 
 

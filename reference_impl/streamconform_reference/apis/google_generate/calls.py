@@ -43,7 +43,7 @@ class FunctionCalls:
         """Read one `functionCall`.
 
         Raises:
-            BrokenPayloadError: it is not an object, or its partial arguments have no valid path.
+            BrokenPayloadError: the call is not an object, or its partial arguments have no valid path.
         """
         if not isinstance(part, dict):
             raise BrokenPayloadError("`functionCall` is not an object")

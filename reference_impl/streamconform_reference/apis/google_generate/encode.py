@@ -5,13 +5,13 @@ https://ai.google.dev/gemini-api/docs/thought-signatures
 
 - There are no blocks on the wire, so the pieces of a block wait until every earlier block has ended.
 - A call is one part, so it waits until it is complete; a truncated call is never written. Only Vertex AI
-  streams calls in pieces, on request. A call whose arguments are not an object makes the answer fail with
+  streams calls in pieces, on request. A call whose arguments are not an object causes the answer to fail with
   `MALFORMED_FUNCTION_CALL`, as in the API.
 - A call's signature is on the call's part. The signature of text or thinking is on an empty part after it,
   because the text is written as it arrives.
 - Usage is written with the next chunk. An error is an event like any other, whereas Google's own servers send
   errors between events, where most clients do not see them.
-- A body that ends without an answer has one chunk with the model and id.
+- An answer that ends without content still has one chunk, with the model and id.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _PartWriter:
     def __init__(self) -> None:
         """Start with no parts."""
         self.malformed: Error | None = None
-        """The error that makes the answer fail."""
+        """The error that causes the answer to fail."""
         self.written = False
         """Whether there was any output."""
 
@@ -219,7 +219,7 @@ def _build_ending(stop: Stop, parts: _PartWriter) -> Json:
 
 
 def _build_failure(error: Error) -> Json:
-    """Return the last chunk's fields for an answer that failed with a finish reason."""
+    """Return the last chunk's fields for an answer whose finish reason indicates failure."""
     error_field = {} if error.message is None else {"finishMessage": error.message}
     return {"candidates": [{**_last(error.type or MALFORMED), **error_field}]}
 

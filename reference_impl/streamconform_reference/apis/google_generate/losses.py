@@ -94,7 +94,7 @@ def is_hosted(call: ToolCall) -> bool:
 
 
 def make_malformed_error(call: ToolCall) -> Error:
-    """Return the error for an answer that contains such a call."""
+    """Return the error for an answer with `call`, whose arguments are not an object."""
     return Error(MALFORMED, f"Malformed function call: {call.name}", None)
 
 

@@ -7,7 +7,7 @@ merged with an unsigned one. Signed text is therefore a separate block, often an
 in pieces, the last of which is signed, so the signature ends the block.
 
 In the normal form, `other` blocks, such as images, cannot have a signature. The signature of such a part is
-put on the thinking block before it, or else on a thinking block without text.
+attached to the thinking block before it, or else to a thinking block without text.
 
 Source: https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -47,7 +47,7 @@ class SignedProse:
             self.end()
 
     def sign_other(self, signature: str) -> None:
-        """Put the signature of a future `other` block on a thinking block, and end the open block."""
+        """Attach the signature of a future `other` block to a thinking block, and end the open block."""
         if signature:
             if self._kind != "thinking":
                 self.end()

@@ -5,8 +5,8 @@
   `candidatesTokenCount` excludes the thoughts: in a recording, 9 + 23 + 185 = 217.
 - Every chunk may report usage, which is cumulative. The last report of each count wins, before the buckets
   are computed. Vertex AI reports no counts before the last chunk.
-- A count of zero is omitted. The model's output is the sum of candidates and thoughts, so if only one of them
-  is reported, the other is zero; if both are absent, nothing was reported.
+- Gemini omits counts of zero. The model's output is the sum of candidates and thoughts, so if only one of
+  them is reported, the other is zero; if both are absent, nothing was reported.
 
 Source: https://ai.google.dev/api/generate-content#UsageMetadata and the types of the `google-genai`
 package.
@@ -44,7 +44,7 @@ _DETAILS: Final = {
     "cacheTokensDetails": "cache_read",
     "candidatesTokensDetails": "output",
 }
-"""The fields that list tokens by modality, each with its count. Tool tokens are always text."""
+"""Fields that list tokens by modality, and the count that each breaks down. Tool tokens are always text."""
 
 PRICED: Final = ("serviceTier", *_DETAILS)
 """The `usageMetadata` fields that `read_billing` reads."""

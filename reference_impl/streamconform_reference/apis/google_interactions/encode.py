@@ -92,7 +92,7 @@ class GoogleInteractionsEncoder:
         )
 
     def ping(self) -> bytes:
-        """Return a comment, because the API documents no event for this."""
+        """Return a comment: the API documents no ping event."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:

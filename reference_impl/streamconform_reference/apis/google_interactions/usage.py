@@ -29,11 +29,11 @@ _MODALITIES: Final = {
     "cached_tokens_by_modality": "cache_read",
     "output_tokens_by_modality": "output",
 }
-"""Fields with tokens by modality, and the count that each belongs to."""
+"""Fields that list tokens by modality, and the count that each breaks down."""
 
 
 def read_usage_modalities(usage: Payload) -> dict[str, dict[str, int]]:
-    """Return the token counts by modality, and by `Usage` field."""
+    """Return the token counts by modality, then by `Usage` field."""
     return read_modalities(usage, _MODALITIES, "tokens")
 
 

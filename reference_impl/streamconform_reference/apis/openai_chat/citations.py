@@ -35,7 +35,7 @@ class Citations:
             self._annotations.append(read_annotation(annotation))
 
     def settle(self, urls: Any, slot: Hashable) -> None:
-        """Read the list of URLs, if there is one, and put all citations on the text in `slot`, if any."""
+        """Read the list of URLs, if there is one, and attach all citations to the text in `slot`, if any."""
         if isinstance(urls, list) and urls:
             self._urls = [Citation(source=url if isinstance(url, str) else None, data=url) for url in urls]
         if slot is not None and (self._annotations or self._urls):

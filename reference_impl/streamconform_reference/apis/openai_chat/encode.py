@@ -85,7 +85,7 @@ class OpenaiChatEncoder:
         return self._delta({"role": "assistant", "content": ""})
 
     def ping(self) -> bytes:
-        """Return a comment, because there is no chunk without content."""
+        """Return a comment: the API has no chunk without content."""
         return SSE_COMMENT
 
     def piece(self, piece: Piece) -> bytes:

@@ -212,7 +212,7 @@ def _fragment(choice: Choice, call: Mapping[str, Any]) -> Violations:
 def _arguments(pieces: list[str]) -> str | None:
     """Return why these fragments are not valid arguments; OpenAI always sends an object, even if empty."""
     text = "".join(pieces)
-    return find_arguments_fault(text) if text.strip() else "it is empty; without arguments the text is `{}`"
+    return find_arguments_fault(text) if text.strip() else "it is empty; without arguments, the text is `{}`"
 
 
 GRAMMAR: Final = OpenaiChatGrammar

@@ -55,7 +55,7 @@ def is_own_citation(citation: Citation) -> bool:
 
 
 def choose_stop_reason(stop: Stop, *, called: bool, refused: bool) -> str:
-    """Return the `finish_reason`. The raw one is not used, because servers send `stop` after calls."""
+    """Return the `finish_reason`. The raw reason is not used, because servers send `stop` after calls."""
     if stop.reason == "refusal" and (called or not refused):
         return "content_filter"
     return _REASONS.get(stop.reason, "tool_calls" if called else "stop")

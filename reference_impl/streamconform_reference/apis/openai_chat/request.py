@@ -8,14 +8,15 @@ https://docs.mistral.ai/api; badlogic/pi-mono for other fields that they reject.
 - An answer is one message: its text, then its calls. The results follow directly, one message per result, and
   then the user's text. Results are text only: each one mentions its images, which are sent in a user message
   after the last result.
-- OpenAI has no field for thinking. The hosts in `_HOSTS_WITH_ECHO` require it to be sent back, under the name
-  that the host uses.
+- OpenAI has no field for thinking. The hosts in `_HOSTS_WITH_ECHO` require it to be sent back, under their
+  own name for it.
 - Some fields are OpenAI's own, and other hosts reject them: `store`, the cache retention, and the role
   `developer`, which replaces `system` for models that think. If no host is given, none of them is sent.
 - Without tools, no tool choice is sent, because the API would reject it.
 - OpenAI's models accept a temperature only if they do not think (vercel/ai#10932); models that always think
   never accept one.
-- The cache key has at most 64 characters; a longer name is hashed, because two names may share a prefix.
+- The cache key has at most 64 characters; a longer name is hashed, not truncated, because two names may
+  share a prefix.
 - DeepSeek requires `reasoning_content` with calls even without thinking (camel-ai/camel#4028).
 """
 

@@ -3,7 +3,7 @@
 Source: https://platform.openai.com/docs/api-reference/chat/create and the types in the `openai` package
 (3.54.0); `request` names the sources for other hosts' fields.
 
-- `system` and `developer` messages become paragraphs of a single system prompt, wherever they are.
+- `system` and `developer` messages become paragraphs of a single system prompt, wherever they appear.
 - Adjacent `tool` messages are the results of one answer.
 - The text of arguments is kept next to their value; text that cannot be parsed stays text.
 - Clients of hosts that show thinking send the thinking back; only OpenRouter's details contain a signature.

@@ -12,7 +12,7 @@ never. So:
 3. Ids are never joined: the first id is kept. A repeated name counts once; different pieces of a name are
    joined until the arguments start, and only then is the start of the call emitted.
 4. A known id under another index is the same call, unless the name differs, or the arguments differ and the
-   call's own are already complete: in either case, two calls share one id, and the second gets a new one.
+   call's own are already complete. In either case, two calls share one id, and the second gets a new one.
    Repeated equal arguments are ignored.
 5. A call ends when the decoder ends it, never because its arguments happen to be valid JSON.
 6. If every fragment of the arguments repeats the text before it, and only the last one is valid JSON, the
@@ -55,14 +55,14 @@ class WireCall:
     repeats: bool = False
     """Whether a fragment was longer than the previous one and started with it."""
     free_text: bool = False
-    """Whether the arguments are not JSON, so they do not reveal whether they were truncated."""
+    """Whether the arguments are not JSON; such text does not reveal whether it was truncated."""
     ended: bool = False
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """An index under which a call's id was repeated, by that call or by another one."""
+    """An index under which a call's id was repeated, either for that call or for another one."""
 
     original: WireCall
 
@@ -121,7 +121,7 @@ class ToolCalls:
         self.message.sign_content(call.slot, fragment.signature)
 
     def sign_first(self, entries: Any, signature: str) -> None:
-        """Sign the call in the first entry with a signature that came next to the list of calls."""
+        """Sign the call in the first entry with a signature that arrived next to the list of calls."""
         first = entries[0] if isinstance(entries, list) and entries else None
         index = first.get("index") if isinstance(first, dict) else None
         known = self._by_index.get(index) if type(index) is int else self._last

@@ -3,7 +3,7 @@
 - `prompt_tokens` includes cache reads and writes; `completion_tokens` includes reasoning. Source:
   https://platform.openai.com/docs/guides/prompt-caching and
   https://platform.openai.com/docs/guides/reasoning.
-- Exception: xAI excludes reasoning from the completion tokens. The total reveals it, so the numbers decide,
+- Exception: xAI excludes reasoning from the completion tokens. The total reveals this, so the numbers decide,
   not the vendor's name: in a recording, 291 + 26 + 196 = 513, and the reported cost bills all 222 output
   tokens.
 - Servers repeat cumulative usage in every chunk. The last report of each count wins, before the buckets are
@@ -45,7 +45,7 @@ COUNT_PATHS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 def find_usages(payload: Payload, choice: Payload) -> Iterator[Payload]:
     """Yield the usage objects of a chunk, the most authoritative one last.
 
-    Groq sends it in `x_groq`, and Moonshot in the choice; all others send it at the top level.
+    Groq sends usage in `x_groq`, and Moonshot in the choice; all others send it at the top level.
     """
     x_groq = payload.get("x_groq")
     for holder in (x_groq, choice, payload):

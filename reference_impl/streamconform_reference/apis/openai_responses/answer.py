@@ -211,7 +211,7 @@ def settle_thinking(answer: ResponseState, item: Item, part: tuple[str, int], wh
 
 
 def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Start a call. If its initial arguments are complete, later fragments replace them."""
+    """Start a call; if its initial arguments are complete, later fragments replace them."""
     form = CALLS[item.kind]
     arguments = form.arguments(data)
     fragment, initial_arguments = "", arguments

@@ -28,7 +28,7 @@ class CallForm:
     """How to read one type of call.
 
     `arguments` returns JSON text (any text if `free_text` is set), a value, or None if the arguments are
-    unknown. `late` is for calls whose start is only a notice, because their id changes until the end.
+    unknown. `late` marks calls whose start is only a notice, because their id changes until the end.
     """
 
     name: str | None = None
@@ -66,7 +66,7 @@ def find_shell_executor(item: Payload, _tools: Tools) -> Executor:
 
 
 def find_search_executor(item: Payload, _tools: Tools) -> Executor:
-    """Return a tool search's executor, which the item names."""
+    """Return the executor of a tool search, which the item names."""
     return "client" if item.get("execution") == "client" else "provider"
 
 

@@ -184,7 +184,7 @@ def on_arguments_delta(answer: ResponseState, payload: Payload) -> None:
 
 
 def on_arguments_done(answer: ResponseState, payload: Payload, key: str) -> None:
-    """Read the complete arguments, and end the call, unless they are free text.
+    """Read the complete arguments; end the call unless they are free text.
 
     Truncated free text ends like any other; only the status of the finished item shows that it was cut off.
     """

@@ -3,8 +3,8 @@
 Source: https://platform.openai.com/docs/api-reference/responses-streaming,
 https://platform.openai.com/docs/api-reference/responses/object
 
-- Every text, refusal or thinking block, and every call, is a separate item. Several items may be open, so
-  their pieces are written immediately. Thinking is a part of the summary, and its signature is the
+- Every text, refusal or thinking block, and every call, is a separate item. Several items may be open at
+  once, so pieces are written immediately. Thinking is a part of the summary, and its signature is the
   `encrypted_content`.
 - Arguments are text: a value becomes one fragment, even `{}`. A call whose arguments are the text itself
   belongs to a custom tool.

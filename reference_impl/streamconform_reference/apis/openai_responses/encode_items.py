@@ -164,7 +164,7 @@ class CallItem(_Item):
         return [(f"response.{self._form[1]}.delta", {**self._about, "delta": delta})]
 
     def end(self, status: Status) -> list[EventFields]:
-        """Return the event with the complete arguments, unless truncated, and the event with the item."""
+        """Return the event with the item, preceded by one with the arguments unless they are truncated."""
         _, event, key = self._form
         name_field = {} if self.free_text else {"name": self.name}
         whole = {**self._about, key: self.text, **name_field}

@@ -195,7 +195,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         if "response.function_call_arguments.done" not in block.seen and not cut:
             yield "arguments-done", f"it is missing for item {index}"
         if isinstance(text, str) and block.pieces and block.text != text:
-            yield "text-sums", f"the arguments of item {index} are not the deltas joined"
+            yield "text-sums", f"the arguments of item {index} are not the joined deltas"
         fault = find_arguments_fault(text) if isinstance(text, str) and text.strip() else "there are none"
         if fault and not cut:
             yield "arguments-parse", f"item {index}: {fault}"

@@ -47,7 +47,7 @@ class Item:
     thinking: list[ThinkingPart] = field(default_factory=list)
     """The reasoning parts that have text, in the order in which their text started."""
     thinking_from: int = 0
-    """The position in the block's text, in characters, where the last of these parts starts."""
+    """The position in the block's text, in characters, where the last reasoning part starts."""
 
 
 def _find_family(kind: str) -> Family:
@@ -58,7 +58,7 @@ def _find_family(kind: str) -> Family:
 
 
 def _read_name(data: Payload) -> str:
-    """Return the id that the call's output must name, or the item's own id, or empty text."""
+    """Return the id that the call's output must name, else the item's own id, else empty text."""
     return fields.read_text(data, "call_id") or fields.read_text(data, "id")
 
 
@@ -76,7 +76,7 @@ class Items:
         return iter(self._all)
 
     def add(self, kind: str, index: int | None, data: Payload | None = None) -> Item:
-        """Add a new item; it replaces one of its family at the same index."""
+        """Add a new item; it replaces any item of its family at the same index."""
         item = Item(kind, _find_family(kind), index, _read_name(data) if data else "")
         item.phase = fields.read_text(data, "phase") if data and item.family == "message" else ""
         self._all.append(item)

@@ -149,7 +149,7 @@ def _limit_to_functions(loss: Loss) -> Loss:
 
 
 def _end_calls_as_answer(outcome: Outcome) -> Outcome:
-    """Return the outcome with each call ended the way the answer ends it; truncated calls stay open."""
+    """Return the outcome with each call adjusted to the end of the answer; truncated calls stay open."""
     complete = outcome.status == "complete"
     cut = complete and _encode_stop(outcome.stop, outcome.content)[0] != COMPLETED
     truncated = cut and _encode_stop(outcome.stop, outcome.content)[1] in ("length", "content_filter")
@@ -197,7 +197,7 @@ def _encode_stop(stop: Stop, content: tuple[Block, ...]) -> tuple[str, StopReaso
 
 
 def encode_error(error: Error) -> Error:
-    """Return the error with a code, and without the HTTP status, which no event has."""
+    """Return the error with a code, and without the HTTP status, for which events have no field."""
     return Error(error.type or _SERVER_ERROR, error.message, None)
 
 

@@ -1,8 +1,8 @@
 """Read the finished response: items missing from the stream, usage and stop reason.
 
-`response.output` repeats every item. On some servers it is empty (ChatGPT's Codex backend) or missing; on
-others, no items precede it. Therefore, known items are completed and unknown items are added, and nothing is
-added twice.
+`response.output` repeats every item. On some servers, it is empty (ChatGPT's Codex backend) or missing; on
+others, it is the only source of the items. Therefore, known items are completed and unknown items are added,
+and nothing is added twice.
 
 Source: https://platform.openai.com/docs/api-reference/responses/object
 """
