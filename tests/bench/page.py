@@ -164,7 +164,7 @@ METHOD: Final = f"""## Method
   floors of `bedrock-converse` and `bedrock-invoke` also verify both checksums of each message with
   `zlib.crc32`, because no reader of event streams can skip them; they do not read the headers. The floor of
   `bedrock-invoke` also decodes the base64 of each event.
-- **Reference**: bytes in, every event and the outcome out, as values (`tests/bench/measure.py`).
+- **Reference**: reads the bytes and returns every event and the outcome as values (`tests/bench/measure.py`).
 - Streams are generated, not recorded: every delta has {CHARACTERS} characters, some of them multi-byte, in
   the frames that the API documents (`tests/bench/streams.py`).
 - `google-generate` and `ollama-chat` send a call in one payload (only Vertex AI can stream arguments), so

@@ -242,16 +242,16 @@ def _cell(text: str) -> str:
 HEAD = f"""\
 # Broken adapters
 
-A broken adapter never stops the run. The trial's verdict says whose fault it was. The program and all its
-children are killed, a new program is started, and the other trials are judged as usual. The run ends early,
-with exit code 3, only if a program cannot be started or sends no valid greeting.
+A broken adapter never stops the run. The trial's verdict shows which side was at fault. The program and all
+its children are killed, a new program is started, and the other trials are judged as usual. The run ends
+early, with exit code 3, only if a program cannot be started or sends no valid greeting.
 
 Each program below answers the first, third and fourth of four runs correctly, and misbehaves in the second as
 described in the table. `python -m tests.docs broken` runs them all and writes this page. All limits are the
 real ones except the timeout, which is {SHORT:g} s, or {SHORT_OVER_HTTP:g} s over HTTP.
 
-Over HTTP the program is a client and sends its requests to the server that replays the streams. The server
+Over HTTP, the program is a client and sends its requests to the server that replays the streams. The server
 stops at the end of the run.
 
-`conform smoke IMPL` finds most of these before a run does.
+`conform smoke IMPL` finds most of these faults before a run does.
 """

@@ -11,8 +11,8 @@ HEAD = """\
 # Mutants and the cases that catch them
 
 `conform selftest --table PATH` writes this page. It runs the suite against mutants: parsers and request
-builders that each have one real bug. A mutant must fail, and only because of that bug. To see its failures,
-use `conform run --impl mutant:NAME`.
+builders that each have one real bug. A mutant must fail, and only because of that bug. To see a mutant's
+failures, use `conform run --impl mutant:NAME`.
 """
 MAX_CASES = 3
 """The maximum number of cases listed per row; the others are only counted."""
