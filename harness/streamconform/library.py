@@ -42,6 +42,7 @@ def load_cases(
     `specs` and `cassettes` are folders, by default the bundled ones. Raises `SourceError` if a spec or a
     cassette is invalid, and `SelectionError` if a pattern matches nothing.
     """
+    # The smallest set of deliveries, because only the cases of the trials are returned.
     settings = {"select": tuple(select), "specs": specs, "cassettes": cassettes, "deliver": "fast"}
     trials = options.select(settings).trials
     return tuple({trial.case.id: trial.case for trial in trials}.values())
@@ -98,6 +99,7 @@ def judge_outcome(
     else:
         trial = Call(case)
         answer = Output(outcome)
+    # An answer without events fails if `events` is claimed.
     claims = CAPABILITIES if events is not None else CAPABILITIES - {"events"}
     return judge(trial, answer, claims, lambda _: None)
 

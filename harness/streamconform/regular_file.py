@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
+# Windows has no `O_NONBLOCK`, but needs `O_BINARY`, without which it translates line ends.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -26,6 +27,8 @@ class NotRegularError(OSError):
 def read_regular(path: Path, limit: int) -> bytes:
     """Return up to `limit` bytes of a regular file. Raises `OSError`, with the reason in `strerror`."""
     handle = os.open(path, _FLAGS)
+    # The open file is checked instead of the path, which could name a different file by the time it is
+    # opened.
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)

@@ -39,6 +39,7 @@ class Persister:
         for folder in (path.parent.parent, find_bundled("cassettes")):
             try:
                 cassette = cassettes.load(folder, path.parent.name, path.stem)
+            # The cassette may be in the next folder, or in vcrpy's own format.
             except SourceError:
                 continue
             return build_vcr(cassette, self._base_url or find_base_url(cassette))

@@ -75,6 +75,7 @@ def count_ended_calls(payloads: Sequence[Payload]) -> int:
     calls = {
         payload.get("index")
         for payload in payloads
+        # `server_tool_use` too: `Ending` also counts the calls that the provider runs.
         if str(as_object(payload.get("content_block")).get("type")).endswith("tool_use")
     }
     return sum(

@@ -229,6 +229,7 @@ class Importing:
     """Matches text in the path of a non-streaming request, if the path selects streaming."""
     path: str
     """The path to assume for a capture that does not contain the request."""
+    # Matches nothing, for an API whose payloads have no type.
     types: re.Pattern[str] = re.compile(r"(?!)")
     """Matches payload types, object types or event names that only this API has."""
     members: tuple[frozenset[str], ...] = ()
@@ -381,6 +382,7 @@ class Api:
 
     def detect_framing(self, status: int, body: bytes) -> Framing:
         """Return the framing of `body`, or `document` if it is not a stream of this API."""
+        # The document of an HTTP error is never a stream, even if it looks like one frame.
         if status < 400:
             for framed in self.extensions.event:
                 if framings.is_stream(framed, body):

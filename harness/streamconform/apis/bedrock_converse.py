@@ -38,6 +38,7 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
         for payload in payloads
         if "toolUse" in as_object(payload.get("start"))
     }
+    # The payload of `contentBlockStop` has only an index: the event's name is in the message's headers.
     return sum(
         payload.get("contentBlockIndex") in calls and not {"start", "delta"} & payload.keys()
         for payload in payloads
@@ -95,6 +96,7 @@ API: Final = Api(
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
     ),
     endpoints=Endpoints(
+        # `+`, because the model may be an ARN, which contains a slash.
         streams=("/model/{model+}/converse-stream",),
         documents=("/model/{model+}/converse",),
         document_path=lambda path: path.removesuffix("-stream"),

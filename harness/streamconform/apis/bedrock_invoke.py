@@ -63,6 +63,7 @@ API: Final = Api(
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html",
     ),
     endpoints=Endpoints(
+        # `+`, because the model may be an ARN, which contains a slash.
         streams=("/model/{model+}/invoke-with-response-stream",),
         documents=("/model/{model+}/invoke",),
         document_path=lambda path: path.removesuffix("-with-response-stream"),

@@ -29,6 +29,8 @@ from streamconform.wire.reframe import write_events
 
 
 def _is_terminal(payload: Payload) -> bool:
+    # A blocked prompt has no candidates. Candidate 0 is the answer, and its index may be absent
+    # (specs/POLICY.md, "Several choices or candidates").
     blocked = as_object(payload.get("promptFeedback")).get("blockReason")
     return bool(payload.get("error") or blocked) or any(
         candidate.get("index", 0) == 0 and candidate.get("finishReason")
@@ -114,6 +116,7 @@ def _canonical_member(key: str, value: Any) -> Any:
     if key in _OPAQUE or key.startswith("parameters"):
         return value
     if key in _BYTES and isinstance(value, str):
+        # These stand-ins are not base64, so their underscores must stay.
         return value if value in _NO_SIGNATURE else value.translate(_STANDARD_ALPHABET)
     return _camel_case(value)
 
@@ -191,6 +194,7 @@ API: Final = Api(
         count_ended_calls=_count_ended_calls,
         content=("candidates",),
         text_keys=("text",),
+        # The arguments of a call are an object, not text, so the name shows which frame contains the call.
         delta_keys=("name",),
         error_frame={
             "sse": sse.encode_event(

@@ -34,6 +34,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
+    # A call arrives complete, so it has ended.
     return sum(len(as_objects(as_object(payload.get("message")).get("tool_calls"))) for payload in payloads)
 
 
@@ -86,6 +87,7 @@ API: Final = Api(
         count_ended_calls=_count_ended_calls,
         content=(),
         text_keys=("content",),
+        # The arguments of a call are an object, not text, so the name shows which frame contains the call.
         delta_keys=("thinking", "name"),
         error_frame={
             "ndjson": ndjson.encode_line(b'{"error":"an error was encountered while running the model"}')

@@ -31,6 +31,7 @@ from streamconform.wire.reframe import write_events_and_done
 
 
 def _is_terminal(payload: Payload) -> bool:
+    # Choice 0 is the answer, and its index may be absent (specs/POLICY.md, "Several choices or candidates").
     return bool(payload.get("error")) or any(
         choice.get("index", 0) == 0 and choice.get("finish_reason")
         for choice in as_objects(payload.get("choices"))
@@ -124,6 +125,7 @@ API: Final = Api(
         streams=(
             "/v1/chat/completions",
             "/chat/completions",
+            # Azure's two forms, of which Groq uses the first, and OpenRouter's.
             "/openai/v1/chat/completions",
             "/openai/deployments/{deployment}/chat/completions",
             "/api/v1/chat/completions",

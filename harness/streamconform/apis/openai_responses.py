@@ -36,6 +36,7 @@ def _is_terminal(payload: Payload) -> bool:
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     """Return the number of items ended by a `…_call_….done` or by their `response.output_item.done`."""
+    # A set, because most calls have both events.
     ended = set()
     for payload in payloads:
         type_ = str(payload.get("type"))

@@ -150,6 +150,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     # Larger than the total similarity of all pairs, so that the number of pairs takes precedence.
     weight = 2 * min(rows, columns)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
+    # Filled from the end, so that the pairs can then be read off from the beginning.
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
             score = _score_pair(expected[i], got[j], weight)
@@ -253,6 +254,7 @@ def _join_received(blocks: Sequence[Block]) -> Block:
     """Return the block that joins these texts, refusals or thoughts."""
     if isinstance(blocks[0], Refusal):
         return Refusal("".join(block.text for block in blocks if isinstance(block, Refusal)))
+    # Thoughts are joined only if their signatures are absent or not judged, so no signature is lost here.
     if isinstance(blocks[0], Thinking):
         return Thinking("".join(block.text for block in blocks if isinstance(block, Thinking)))
     return _join_texts([block for block in blocks if isinstance(block, Text)])
@@ -262,6 +264,7 @@ def _join_texts(texts: Sequence[Text]) -> Text:
     """Return the joined text; a phase counts as exposed only if all parts have it."""
     last = texts[-1]
     has_one_phase = all(text.phase == last.phase for text in texts)
+    # A key that one part leaves out is unknown for the joined text.
     absent = frozenset[str]().union(*(text.absent for text in texts))
     return Text(
         "".join(text.text for text in texts),

@@ -89,6 +89,8 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
         return fields
     sums = set(list_values(total) or ())
     for path in ("usage.cache_read", "usage.cache_write"):
+        # A bucket that is null or absent adds nothing to the sum, and neither does a matcher, which lists no
+        # values.
         parts = list_values(fields.get(path, Literally(0))) or (None,)
         sums = {None if one is None else one + (part or 0) for one in sums for part in parts}
     # Sort None first, because it cannot be compared with numbers.
@@ -274,10 +276,12 @@ def read_field(outcome: Outcome, path: str) -> Any:
     group, _, name = path.partition(".")
     value = getattr(outcome, group)
     if group == "usage" and not name:
+        # An outcome's usage is never None, so a case's `usage: null` stands for usage without any count.
         buckets = {bucket: getattr(value, bucket) for bucket in value.__slots__}
         return buckets if any(count is not None for count in buckets.values()) else None
     if name:
         return None if value is None else getattr(value, name)
+    # As a mapping, because the value of a failed check is written to the results as JSON.
     if group in ("cost", "error") and value is not None:
         return {slot: getattr(value, slot) for slot in value.__slots__}
     return value
@@ -301,6 +305,7 @@ def _is_unfinished(block: ExpectedBlock, got: Block) -> bool:
     complete = block.fields.get("complete")
     if complete == Literally(value=False):
         return True
+    # If the case accepts a call that did not end, the client may report it as open, without final arguments.
     is_open = isinstance(got, ToolCall) and got.complete is False
     return is_open and complete is not None and matches_leaf(complete, got=False)
 

@@ -19,6 +19,7 @@ D = TypeVar("D")
 
 _OPTIONAL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "usage": oc.Usage.__slots__,
+    # A cost without `currency` is in USD, so its currency is never unknown.
     "cost": tuple(name for name in oc.Cost.__slots__ if name != "currency"),
     "error": ("type", "status"),
 }
@@ -62,11 +63,13 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     group.
     """
     paths = [name for name in ("model", "response_id", "continuation") if name not in entry]
+    # Unlike the groups below, `stop` is not claimed as a whole: without it, only `stop.reason` is judged.
     stop = entry.get("stop")
     known = stop if isinstance(stop, dict) else {}
     paths += (f"stop.{key}" for key in _OPTIONAL_STOP_KEYS if key not in known)
     for name, keys in _OPTIONAL_KEYS.items():
         group = entry.get(name)
+        # A group that contains only nulls counts as null.
         if isinstance(group, dict) and any(value is not None for value in group.values()):
             paths += (f"{name}.{key}" for key in keys if key not in group)
     return frozenset(paths)
@@ -114,6 +117,7 @@ def decode_event(value: Any) -> ev.Event:
     if block_type != "tool_call":
         return ev.BlockEnd(block_type, index, _BLOCK_DECODERS[block_type](entry))
     call = _require_mapping(entry.get("tool_call"))
+    # The event's own type already says that this is a call, so the block may omit its type.
     if call.get("type", "tool_call") != "tool_call":
         raise MalformedError
     return ev.BlockEnd(block_type, index, _decode_tool_call(call))
@@ -265,6 +269,7 @@ def _decode_flag(value: Any) -> bool | None:
 
 
 def _decode_count(value: Any) -> int | None:
+    # `type`, because `True` is an `int`.
     if value is None or (type(value) is int and value >= 0):
         return value
     if isinstance(value, float) and value.is_integer() and value >= 0:

@@ -46,6 +46,8 @@ def check_one_terminal(outcome: Outcome, events: Sequence[Event]) -> str | None:
     if status != outcome.status:
         return f"the last event has the status `{status}`, but the outcome has `{outcome.status}`"
     if isinstance(last, Done):
+        # Here, None may also mean that the event leaves the key out: `Stop` does not record which keys are
+        # absent.
         unknown = [name for name in ("raw", "sequence", "details") if getattr(last.stop, name) is None]
         if not _agree(last.stop, outcome.stop, unknown):
             return f"`done` has {last.stop}, but the outcome has {outcome.stop}"
@@ -93,6 +95,7 @@ def check_delta_inside_block(outcome: Outcome, events: Sequence[Event]) -> str |
 
 def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
     """The joined deltas of a block that was started add up to the final block."""
+    # Lists, because appending to a text would take quadratic time, and a block may have a million deltas.
     parts: dict[int, list[str]] = {}
     for event in events:
         if isinstance(event, BlockStart):
@@ -112,6 +115,7 @@ def check_deltas_sum(outcome: Outcome, events: Sequence[Event]) -> str | None:
 def check_end_equals_block(outcome: Outcome, events: Sequence[Event]) -> str | None:
     """The final value in a block's end event equals the block in the outcome."""
     for i, event in enumerate(events):
+        # `check_content_index` reports indexes and types that do not match the content.
         if isinstance(event, BlockEnd) and event.content_index < len(outcome.content):
             final = outcome.content[event.content_index]
             if event.block == final.type and not _agree(
@@ -158,6 +162,7 @@ def check_last_usage(outcome: Outcome, events: Sequence[Event]) -> str | None:
     unknown = (
         name
         for name in outcome.usage.__slots__
+        # As with `stop`, None in an event may mean that the key is left out.
         if f"usage.{name}" in outcome.absent or (reports and getattr(reports[-1], name) is None)
     )
     if reports and not _agree(reports[-1], outcome.usage, unknown):

@@ -86,6 +86,7 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
 
 
 def _has_thoughts(case: Case) -> bool:
+    # Blocks without text do not count: Google sends signatures even if no thoughts were requested.
     texts = (block.fields.get("text") for block in case.expect.content or () if block.type == "thinking")
     return any(text not in (None, Literally("")) for text in texts)
 
@@ -133,6 +134,7 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
     checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
     checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
+    # On `outcome` instead of `judged`, because the events also contain the canned answer.
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     checks = _add_non_json_checks(trial, seen, claims, checks)
@@ -157,6 +159,8 @@ def judge(
         case Observation() | Output():
             return _judge_answer(trial, answer, claims, first_delta, check)
         case Skipped(reason):
+            # Not `skipped`: only claims exclude trials, so an adapter that cannot run one must narrow its
+            # claims.
             return Judgement("fail", "adapter", reason=f"{SKIPPED_THOUGH_CLAIMED}: {reason}")
         case Errored(message):
             return Judgement("faulted", "adapter", reason=message)
@@ -180,6 +184,7 @@ def check_observation(
     # Broken streams are excluded: a call whose name never arrived must not be shown, so its first delta may
     # rightly be late. Streams in which a proxy may hold a call back are excluded too.
     applies = trial.expect.partial is None and not (trial.through and trial.through.held)
+    # The counts come from the program, which may send more or fewer of them than events.
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         streaming = _check_streaming(trial, events, seen.taken, first_delta)
         return replace(checked, checks=(*checked.checks, streaming))
@@ -221,6 +226,7 @@ def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectatio
 
 def is_ordered(trial: Trial) -> bool:
     """Return whether the API in which the trial is read records the order of text and calls."""
+    # `get`, because a program may name any API in its greeting.
     api = APIS.get(trial.case.api if trial.through is None else trial.through.api)
     return api is None or api.ordered_content
 
@@ -239,6 +245,8 @@ def check_output(call: Call, got: Any) -> list[Check]:
 def _explain_counts(expect: Counts, got: Any) -> str | None:
     """Return a message about the first wrong count in `got` (one count per input), or None."""
     counts = got if isinstance(got, list) else [got]
+    # All counts are validated before the first comparison, which would raise for null or text. `bool` is a
+    # subclass of `int`, but not a count.
     for i, count in enumerate(counts):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             return f"expected a token count for input {i}, got {json.dumps(count)[:80]}"
@@ -269,6 +277,8 @@ def _judge_answer(
         case Call(), Output(value):
             checks, culprit = check_output(trial, value), "implementation"
         case Call(), Observation(raised=Raised() as raised):
+            # Known-failures entries can name only the paths listed by `get_checked_paths`, and these are
+            # among them.
             path = "body" if isinstance(trial.case.expect, RequestExpectation) else "output"
             message = f"the library raised {raised.type}: {raised.message}"
             checks, culprit = [check_rule(path, trial.level, message)], "implementation"
@@ -302,9 +312,11 @@ def _add_non_json_checks(trial: Trial, seen: Observation, claims: Claims, checks
             continue
         path = re.sub(r"^outcome\.(content\.\d+)\.arguments", r"\1.tool_call.arguments", place)
         path = path.removeprefix("outcome.")
+        # No check compares a value inside an event with the case, so there is no check to replace.
         if path.startswith("events."):
             message = f"{path} is {text}, which JSON cannot represent"
             return [*checks, check_rule("invariant.json", trial.level, message)]
+        # The dots keep a value at `usage.cache_write_1h` from replacing the check on `usage.cache_write`.
         checks = [check for check in checks if not f"{path}.".startswith(f"{check.path}.")]
         checks.append(check_rule(path, trial.level, f"got {text}, which JSON cannot represent", got=text))
     return checks
@@ -327,6 +339,7 @@ def _check_streaming(
 
     It also passes if the frame of that delta ends in the last chunk, or if its end is unknown.
     """
+    # No delta can be emitted before the only chunk is read.
     if len(trial.chunks) == 1:
         return _make_check(trial, "streaming", None)
     deltas = (n for event, n in zip(events, taken, strict=True) if isinstance(event, BlockDelta))

@@ -43,6 +43,7 @@ def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
 def _has_digest(expected: Digest, got: Any) -> bool:
     """Return whether `got`, as text or canonical JSON, consists of the expected parts."""
     text = got if isinstance(got, str) else format_canonical_json(got)
+    # The slices below would not notice text after the last part.
     if len(text) != expected.length:
         return False
     start = 0

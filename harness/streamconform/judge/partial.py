@@ -49,6 +49,8 @@ def compare_partial(
     for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
         if position is not None:
             yield from _compare_block(i, block, got[position], level)
+    # Only the numbers are compared: `Ending` counts the calls that had ended, but cannot identify them
+    # without a parser.
     executable = sum(isinstance(block, ToolCall) and block.is_executable for block in got)
     ended = expect.partial.calls_ended
     message = f"{executable} calls are reported as executable, but only {ended} had ended at the break"
@@ -78,6 +80,7 @@ def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) ->
         value = getattr(got, name)
         path = f"content.{i}.{format_block_path(expected.type, name)}"
         if name in _PREFIX_FIELDS:
+            # A field is null if nothing of it had arrived.
             if value is not None and isinstance(leaf, Literally) and isinstance(leaf.value, str):
                 yield check_leaf(path, PrefixOf(leaf.value), value, level)
         # A truncated call should have null arguments or be marked as incomplete.

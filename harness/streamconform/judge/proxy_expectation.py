@@ -97,6 +97,7 @@ def _adapt_fields(
 
 def _adapt_reason(leaf: Leaf, limits: ProxyLimits) -> Leaf:
     expected = list_values(leaf) or ()
+    # Several expected reasons may have the same replacement; the check shows each value only once.
     accepted = [value for reason in expected for value in limits.reasons.get(reason, (reason,))]
     return AnyOf(tuple(dict.fromkeys(accepted))) if len(accepted) > 1 else leaf
 

@@ -50,6 +50,7 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
     for path in expect.must_not:
         yield _check_absent(path, canonical, level)
     headers = request.get("headers")
+    # HTTP header names are case-insensitive.
     lowered = {str(k).lower(): v for k, v in headers.items()} if isinstance(headers, Mapping) else {}
     for name, leaf in expect.headers.items():
         yield _check_leaf(f"headers.{name}", leaf, lowered.get(name, _ABSENT), level)
@@ -85,6 +86,7 @@ def _list_paths(path: str, expected: Wanted) -> Iterator[str]:
 
 
 def _is_too_deep(body: Mapping[str, Any]) -> bool:
+    # Level by level, because recursion would fail on the very bodies that this function must detect.
     values: list[Any] = [body]
     for _ in range(_MAX_DEPTH):
         values = [member for value in values for member in _list_members(value).values()]
@@ -126,6 +128,7 @@ def _matches_value(expected: Exactly | JsonText | Fields | Items, got: Any) -> b
         return False  # an object or a list was expected, and `got` is neither
     try:
         return is_equal(expected.value, json.loads(got))
+    # The client's text need not be JSON, and JSON may be nested deeper than the parser can follow.
     except (ValueError, RecursionError):
         return False
 

@@ -26,6 +26,7 @@ def explain_malformed_outcome(outcome: Any) -> str:
             for i, block in _find_malformed(outcome["content"], decode.decode_block)
             for problem in find_problems("outcome.v1", block, "block")
         )
+        # Without the blocks, whose problems come first: validating them all would take too long.
         messages = chain(of_content, find_problems("outcome.v1", outcome | {"content": []}))
     else:
         messages = chain(find_problems("outcome.v1", outcome))

@@ -25,6 +25,8 @@ from streamconform.suite.expand import expand
 from streamconform.suite.pulled import is_recorded
 from streamconform.suite.select import split_pattern
 
+# Values are null or empty instead of absent, so that the checks on them, on events and on their timing are
+# made.
 EMPTY_ANSWER = Observation(
     {
         "status": "error",

@@ -89,6 +89,7 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
     # Done before the other edits: new entries come after all spans, so the spans stay valid.
     if change.added:
         edited[insert_at:insert_at] = _format_entries(change.added, indent, newline)
+        # The last line of a file may have no line end.
         if not edited[insert_at - 1].endswith(newline):
             edited[insert_at - 1] += newline
     # Edited backwards, so that the spans of earlier entries stay valid.

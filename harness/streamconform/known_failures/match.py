@@ -153,6 +153,7 @@ def find_outdated(
     `unmatched` contains the indexes of the entries that match nothing in the full suite. An entry whose
     trials were all skipped or not run is left alone.
     """
+    # Grouped, so that an entry's pattern is matched once per case instead of once per result.
     by_case: dict[str, list[TrialResult]] = {}
     for result in results:
         by_case.setdefault(result.case, []).append(result)

@@ -71,6 +71,7 @@ def plan_update(
     settle = Settler((*beside, remaining), paths, strict=strict)
     added: list[KnownFailure] = []
     for group in cases.values():
+        # Grouped by verdict, because an entry lists only one.
         new: dict[Failing, list[TrialResult]] = {}
         for result in map(settle, group):
             if is_failure(result, strict=strict):

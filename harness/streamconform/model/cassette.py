@@ -130,5 +130,6 @@ class Cassette:
 
 def _decode_percent(text: str) -> str:
     """Return `text` with its percent escapes decoded."""
+    # Not `urllib`, because the packages without I/O must not import it (tests/harness/test_architecture.py).
     data = re.sub(rb"%([0-9A-Fa-f]{2})", lambda match: bytes.fromhex(match[1].decode()), text.encode())
     return data.decode("utf-8", "replace")

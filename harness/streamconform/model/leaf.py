@@ -85,6 +85,7 @@ def _unify_numbers(value: Any) -> Any:
             return {key: _unify_numbers(item) for key, item in value.items()}
         case list():
             return [_unify_numbers(item) for item in value]
+        # The comparison treats 1 and 1.0 as equal, so both must have the same digest.
         case float() if value.is_integer():
             return int(value)
         case _:

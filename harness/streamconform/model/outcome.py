@@ -40,6 +40,7 @@ class Text:
     signature: str | None = None
     citations: tuple[Mapping[str, Any], ...] = ()
     type: Literal["text"] = "text"
+    # Not compared: the judge finds empty texts by comparing with `Text("")`, whichever keys are left out.
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The keys that were left out."""
 

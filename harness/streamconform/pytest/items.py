@@ -166,6 +166,8 @@ class TrialItem(pytest.Item):
             self._fail(result)
         match result.verdict:
             case "skipped":
+                # With the item's location, because pytest would otherwise report this line as the place of
+                # every skip.
                 raise pytest.skip.Exception(result.reason or "", _use_item_location=True)
             case "known":
                 pytest.xfail(result.known or "")
@@ -186,6 +188,7 @@ class TrialItem(pytest.Item):
 
     def _fail(self, result: TrialResult) -> NoReturn:
         if result.verdict == "stale":
+            # pytest begins its own message for a strict xfail that passes in the same way.
             pytest.fail(f"[XPASS(strict)] {result.reason}", pytrace=False)
         description = self._judge.describe(result)
         raised = self._judge.single.raised

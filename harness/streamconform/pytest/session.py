@@ -42,6 +42,8 @@ class TrialSession:
         try:
             self.settings = options.merge_settings(dict(arguments))
             impls = tuple(self.settings.get("impl") or _list_impls(self.node_paths) or ("reference",))
+            # Each one once, because the name of an implementation is part of its node ids, which must be
+            # unique.
             self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
             self.in_process = bool(config.getoption("conform_in_process"))
             programs = [
@@ -86,11 +88,14 @@ class TrialSession:
         return Blame(load_snapshots())
 
     def _make_inside(self, connection: Connection) -> InProcessAdapter:
+        # pytest raises this when the user quits the debugger. It must end the session, not count as an
+        # adapter error.
         return InProcessAdapter(connection, self.blocking.perform, (pytest.exit.Exception,))
 
     @property
     def is_strict(self) -> bool:
         """Return whether warnings count as failures: for mutants, or if the config file says so."""
+        # A mutant that only warns has been caught.
         has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
         return has_mutants or bool(self.settings.get("strict", False))
 

@@ -170,6 +170,7 @@ def _replace_whole_floats(value: Any) -> Any:
 
 def _describe_errors(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield (path, message) for each error, taken from the branch that the author most likely meant."""
+    # Steps are compared as text, because keys and list indexes have no common order.
     for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
         deepest = _find_deepest(error)
         path = tuple(deepest.absolute_path)
@@ -212,6 +213,7 @@ def _describe_error(error: ValidationError) -> str:
         case "const":
             return f"expected {_quote(error.validator_value)}, got {_quote(error.instance)}"
         case "required":
+            # jsonschema names the missing key only in its message.
             return "key `{}` is missing".format(error.message.split("'")[1])
         case "format":
             return f"{_quote(error.instance)} is not a regular expression: {error.cause}"
@@ -227,6 +229,7 @@ def _describe_error(error: ValidationError) -> str:
                 f" ({description})" if description else ""
             )
         case _:
+            # The message quotes the value, which may be as long as the document.
             return error.message if len(error.message) <= 300 else error.message[:297] + "…"
 
 

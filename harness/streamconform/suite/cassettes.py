@@ -97,6 +97,7 @@ def save(folder: Path, cassette: Cassette) -> Path:
     if cassette.twin is not None:
         write_atomically(twin, cassette.twin)
     else:
+        # Otherwise, the twin of an earlier recording would remain, although no metadata names it.
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
     modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema next to it
@@ -109,6 +110,7 @@ def _read_sidecar(path: Path, document: reader.Document, key: str, problems: lis
     entry: dict[str, str] = document.value[key]
     sidecar = path.parent / entry["body"]
     stem = sidecar.name.partition(".")[0]
+    # `conform lint` finds files that belong to no cassette by this part of their names.
     if stem != path.stem:
         problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
         return None
@@ -122,6 +124,7 @@ def _read_sidecar(path: Path, document: reader.Document, key: str, problems: lis
         problems.append(document.problem((key, "body"), f"`{sidecar.name}` is larger than {MAX_BODY} bytes"))
         return None
     digest = hashlib.sha256(data).hexdigest()
+    # The bytes are returned even if the digest is wrong, so that the chunk marks are checked too.
     if digest != entry["sha256"]:
         message = f"`{sidecar.name}` was changed: its SHA-256 is {digest}, expected {entry['sha256']}"
         problems.append(document.problem((key, "sha256"), message))
@@ -210,6 +213,7 @@ def _build_metadata(cassette: Cassette) -> dict[str, Any]:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` to a temporary file and rename it to `path`, which is therefore never incomplete."""
+    # In the same folder, because a file cannot be renamed across file systems.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -217,6 +221,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         # `mkstemp` makes files that only the owner can read.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
+    # `BaseException`, so that an interrupt leaves no temporary file behind either.
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -48,6 +48,8 @@ def expand(
     """
     requested = set(deliveries)
     # Use the table's order rather than the options', because results and reports list trials in that order.
+    # Deliveries that only cut the body are never left out: without them, a later one with the same chunks
+    # would become a trial.
     names = [name for name in DELIVERIES if name in requested and (name in needed or name not in MANGLERS)]
     if not any(name in needed for name in FAULTS):
         faults = "none"
@@ -59,6 +61,7 @@ def expand(
             yield from _expand_round_trip(case, names, seed)
             continue
         if case.unavailable is not None:
+            # One trial without bytes, so that the results list the case as skipped.
             yield Trial(case, AS_IS, case.level, ())
             continue
         framed = APIS[case.api].frame_case(case, case.cassette.body)
@@ -107,6 +110,7 @@ def _expand_round_trip(case: RoundTripCase, names: Iterable[str], seed: int) -> 
 def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
     """Return the trial for one answer of a round trip."""
     framed = APIS[answer.api].detect_framing(answer.cassette.status, answer.cassette.body)
+    # With the cassette's name, because both answers have the same id but should be cut in different places.
     chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
     return Trial(answer, name, lower_level(answer.level, find_delivery_level(answer.api, name)), chunks)
 
@@ -140,6 +144,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
             available = f"{', '.join(DELIVERIES)}, and the faults {', '.join(FAULTS)}"
             hint = suggest(name, (*DELIVERIES, *FAULTS)) or f"; available: {available}"
             raise SelectionError(f"no delivery `{name}`{hint}")
+        # HTTP, because no other input mode has more deliveries.
         for trial in expand((case,), (name,), "http", seed):
             if isinstance(trial, Trial):
                 return trial

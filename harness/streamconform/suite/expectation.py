@@ -52,6 +52,7 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     for name in ("model", "response_id", "continuation"):
         if name in expect:
             fields[name] = parse_leaf(expect[name])
+    # A complete answer has no error, so cases need not say so.
     if "error" not in expect and status == "complete":
         fields["error"] = Literally(None)
     return Expectation(tuple(parse_block(entry) for entry in expect["content"]), fields)

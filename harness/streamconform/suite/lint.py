@@ -191,6 +191,7 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict
             yield from error.problems
             continue
         for case in cases:
+            # With the API, because the threads of two APIs may be about the same bug.
             named.update(case.evidence, (f"{api} {bug}" for bug in case.guards))
             yield from _check_case_evidence(case, evidence)
             if strict:
@@ -201,6 +202,7 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict
         for bug, thread in evidence.threads.items():
             message = f"no case guards against `{bug}`; delete the thread"
             unused[f"{api} {bug}"] = Problem(thread.path, thread.line, message)
+    # A case that could not be loaded may be the only one that cites a fact.
     if whole and not loaded.problems:
         yield from (problem for name, problem in unused.items() if name not in named)
 

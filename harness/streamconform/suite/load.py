@@ -79,6 +79,8 @@ def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
         raise SelectionError(
             f"`{folder}` is not a folder; `--specs` expects a folder with one subfolder per API"
         )
+    # Other folders of a suite contain YAML files that are not specs: evidence, profiles, scenarios and
+    # shapes.
     paths = (path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml")))
     return [path for path in paths if recorded or not path.name.startswith(pulled.PREFIX)]
 
@@ -244,6 +246,7 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
             f"specs of kind `{spec['kind']}` belong to no API; move the file from `{folder}` to `{COMMON}`"
         )
         yield document.problem(("kind",), message)
+    # `suite.catalog` takes the API and the topic of an id from the path, without parsing the file.
     if spec["topic"] != path.stem:
         message = f"`topic` is `{spec['topic']}`, but the file is `{path.name}`; they must match"
         yield document.problem(("topic",), message)

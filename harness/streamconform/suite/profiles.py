@@ -113,6 +113,7 @@ def _read_profile(path: Path, ids: Sequence[str]) -> Profile:
         title=entry["title"],
         frozen=entry["frozen"],
         cases=tuple(entry["cases"]),
+        # Frozen profiles are not edited when a delivery is renamed.
         deliveries=tuple(map(get_current_name, entry["deliveries"])),
         faults=entry["faults"],
     )

@@ -50,6 +50,7 @@ def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) 
     if cassette.sha256 != sha256:
         message = f"not the recording that was reviewed: its SHA-256 is {cassette.sha256}, expected {sha256}"
         raise SourceError((Problem(str(folder / api / f"{name}.yaml"), None, f"{message}; {again}"),))
+    # A cassette file cannot say `pulled`, so the provenance comes from the spec.
     return dataclasses.replace(cassette, provenance=origin)
 
 

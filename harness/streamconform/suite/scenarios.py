@@ -93,6 +93,7 @@ def load_bundled() -> tuple[Scenario, ...]:
 
 def _check_conversations(document: reader.Document) -> Iterator[Problem]:
     for number, entry in enumerate(document.value["asked"]):
+        # The schema requires a model, but most scenarios leave it to the command that sends them.
         conversation = {"model": "any"} | entry["conversation"]
         for message in find_problems("conversation.v1", conversation):
             yield document.problem(("asked", number, "conversation"), message)

@@ -40,6 +40,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(wildcards.get(part, re.escape(part)) for part in parts) + r"\Z", re.DOTALL)
 
 
+# Cached, because known-failures entries are split again for every result.
 @cache
 def split_pattern(pattern: str) -> PatternParts:
     """Return the parts of a glob. Without `@` it matches all trials of a case; without `:`, no check."""
@@ -91,6 +92,7 @@ def may_match_file(pattern: str, prefix: str) -> bool:
     if "*" not in pattern and "/" not in pattern:
         return True
     literal = pattern.partition("*")[0]
+    # The text before the first `*` may extend beyond the prefix, or end inside it.
     return literal.startswith(f"{prefix}/") or f"{prefix}/".startswith(literal)
 
 
@@ -111,6 +113,7 @@ def _may_match_delivery(pattern: str, name: str) -> bool:
         return True
     if "*" in pattern or "/" in pattern:
         return compile_glob(stem).match(name) is not None
+    # Without wildcards, the end may be missing: `@byte` occurs in `…@bytewise`.
     return name.startswith(stem)
 
 
@@ -120,6 +123,7 @@ def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
     if "*" in pattern or "/" in pattern:
         return compile_glob(subject).match(case_id) is not None
     if at:
+        # `calls@whole` occurs in `…/parallel-calls@whole`: the part before `@` is the end of the case id.
         return case_id.endswith(subject)
     return pattern in case_id or any(_may_be_in_name(pattern, name) for name in deliveries)
 
@@ -130,7 +134,9 @@ def _may_be_in_name(word: str, name: str) -> bool:
     if name not in FAULTS:
         return word in name
     if not dot:
+        # A number may be part of any fault's frame number.
         return word in name or word.isdigit()
+    # The dot separates the fault's name from its frame number, so the part before it must end the name.
     return name.endswith(stem) and (not number or number.isdigit())
 
 

@@ -62,6 +62,7 @@ NO_EVENT: Final = "chunk"
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
 """The origin of a shape that is in the provider's published types but in no recording."""
+# A value with spaces, or a longer one, may be text, which must not become a shape.
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _TYPES: Final[Mapping[type, str]] = {
     dict: "object",
@@ -208,6 +209,7 @@ def read_known(specs: Path, api: str) -> Known:
 
 @lru_cache(maxsize=1024)
 def _compile(pattern: str) -> re.Pattern[str]:
+    # Not `fnmatch`, in which the brackets of `choices[]` are special.
     return re.compile(".*".join(map(re.escape, pattern.split("*"))))
 
 

@@ -26,6 +26,7 @@ MAX_DIGITS = 400
 MAX_PROBLEMS = 50
 """The maximum number of syntax problems reported per file; one mistake can cause thousands."""
 
+# PyYAML has the faster parser only if it was built with libyaml.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -208,6 +209,7 @@ class _Builder:
             parent.value.append(value)
             self.lines[path] = line
             return path
+        # The key is None only if it is an alias, which has already been reported.
         path = (*parent.path, parent.key or "")
         parent.value[parent.key or ""] = value
         parent.key = None
@@ -242,6 +244,7 @@ def parse_scalar(text: str, *, plain: bool) -> Any:
         return None
     if text in _BOOLEANS:
         return _BOOLEANS[text]
+    # For speed: most scalars are words, and so need none of the regular expressions below.
     if text[0] not in _NUMBER_START:
         return text
     if _INTEGER.fullmatch(text):
