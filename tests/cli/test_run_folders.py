@@ -171,7 +171,7 @@ def test_an_interrupted_run_is_the_latest_and_refused_while_it_runs_or_if_anythi
 
 def test_there_is_nothing_to_resume_without_a_run(project):
     ran = project.run("run", "--resume")
-    assert (ran.code, "no results of an earlier run" in ran.err) == (2, True)
+    assert (ran.code, "no results from an earlier run" in ran.err) == (2, True)
 
 
 def fill(root, name, *, complete=True, selection=None):

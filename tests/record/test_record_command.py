@@ -179,7 +179,7 @@ def test_nothing_is_sent_or_overwritten_if_the_name_exists(recorder):
         by_case = recorder.run(server.base_url)
         assert server.requests == []
     assert (again.code, by_case.code) == (2, 2)
-    assert "first.sse` exists" in again.err
+    assert "first.sse` already exists" in again.err
     assert "already has a case `first`" in by_case.err
     assert sorted(recorder.written().values()) == sorted(before.values())
 

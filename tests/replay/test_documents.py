@@ -71,7 +71,7 @@ def test_a_client_that_streams_is_told_that_its_adapter_is_at_fault(tmp_path):
     ran = run(tmp_path, trials(), hosted(tmp_path, body, CLAIMS))
     results = ran.finished.results.trials
     assert {(result.verdict, result.culprit) for result in results} == {("faulted", "adapter")}
-    assert results[0].reason.startswith("the client requested a stream, but this trial is an answer without")
+    assert results[0].reason.startswith("the client requested a stream, but this trial tests a non-")
     assert results[0].observation["requests"][0]["status"] == 400
 
 

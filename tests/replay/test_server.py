@@ -230,7 +230,7 @@ def test_the_twin_answers_who_asks_for_no_stream():
     got, exchange = answer(of, body=b'{"stream":false}', headers="connection: close\r\n")
     assert (got.status, got.body) == (200, b'{"type":"message"}')
     assert b"content-type: application/json" in got.head
-    assert "without streaming" in exchange.complaint
+    assert "a non-streaming answer" in exchange.complaint
 
 
 @pytest.mark.parametrize("delivery", ["as-is", "cut-after-frame.2", "stall.1"])
@@ -238,7 +238,7 @@ def test_where_there_is_no_answer_in_one_piece_the_document_says_so(delivery):
     got, exchange = answer(trial(delivery), body=b'{"stream":false}', headers="connection: close\r\n")
     error = json.loads(got.body)["error"]
     assert (got.status, error["type"]) == (400, "streamconform_replay")
-    assert "without streaming" in error["message"]
+    assert "a non-streaming answer" in error["message"]
     assert exchange.complaint == error["message"]
 
 
