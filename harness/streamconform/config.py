@@ -1,4 +1,4 @@
-"""The config file: `conform.toml`, or `[tool.conform]` in `pyproject.toml`, nearest to the current folder.
+"""The config file: the nearest `conform.toml`, or `pyproject.toml` with `[tool.conform]`.
 
 Every key is also a command-line option of the same name, which takes precedence.
 """

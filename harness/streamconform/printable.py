@@ -12,7 +12,7 @@ from typing import Final
 LINE_WIDTH: Final = 60
 """Default limit for a value shown on one line of a report, in characters."""
 _TAIL_WIDTH: Final = 10
-"""Number of characters kept from the end of a shortened text, because long texts often differ only there."""
+"""Number of characters kept from the end of a shortened text: long texts often differ only there."""
 
 
 def escape_unprintable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Find the bundled specs, cassettes and findings in the wheel, or in an editable install's checkout."""
+"""Find the bundled specs, cassettes and findings in the wheel, or in the checkout of an editable install."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@
     with my_vcr.use_cassette("openai-chat/parallel-calls"):
         ...
 
-With pytest-recording, define the hook `pytest_recording_configure(config, vcr)` and register it there.
+With pytest-recording, register the persister in the hook `pytest_recording_configure(config, vcr)`.
 """
 
 from __future__ import annotations

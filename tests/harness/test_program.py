@@ -92,7 +92,7 @@ BROKEN = [
         "wrong-op",
         "greet(); write(op='answer', id=read()['id']); time.sleep(9)",
         "not-a-message",
-        'expected `op` `result` or `event`, got "answer"',
+        'expected `op` to be `result` or `event`, got "answer"',
     ),
     Broken(
         "empty-result",

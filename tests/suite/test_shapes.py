@@ -328,5 +328,5 @@ def test_a_counterpart_is_real_and_of_the_same_api(specs, api, provenance):
     sources = specs(read_shapes(case.cassette))
     (sources.specs / "shapes/openai-chat.json").write_text('{"events": {}}', "utf-8")
     (sources.specs / "shapes/openai-chat.yaml").write_text(EXPLAINED, "utf-8")
-    message = f"case `{case.id}`: `seen_in`: no case `{case.seen_in}` about a real stream in {API}"
+    message = f"case `{case.id}`: `seen_in`: {API} has no case `{case.seen_in}` about a real stream"
     assert lint_shapes(sources, LoadResult(cases=[case, other])).problems == (Problem("a.yaml", 7, message),)

@@ -33,7 +33,7 @@ class Gate:
         self._open = asyncio.Event()
 
     async def wait_for_turn(self) -> None:
-        """Return when the next chunk may be sent."""
+        """Wait until the next chunk may be sent."""
         if self.chunks_passed == self._chunks - 1:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds):

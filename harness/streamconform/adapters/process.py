@@ -98,7 +98,7 @@ class Process:
         return b""
 
     async def wait_for_exit(self) -> None:
-        """Wait until the process has exited and its stderr has been read, so that messages can give both."""
+        """Wait for the exit code and the rest of stderr, so that messages can include them."""
         if self._process is None:
             return
         with contextlib.suppress(TimeoutError):

@@ -24,7 +24,7 @@ MIN_HELLO_SECONDS = 2.0
 """Minimum time for any program's greeting; on a busy machine, starting a program can take a second."""
 HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
 STOP_SECONDS = 2.0
-"""Time limit for each step of a shutdown: exiting after `stop`, and being gone after a kill."""
+"""Time limit for each step of a shutdown: exiting after `stop`, and disappearing after a kill."""
 
 
 @dataclass(frozen=True, slots=True)

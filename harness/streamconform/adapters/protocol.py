@@ -69,7 +69,7 @@ MAX_PATH: Final = 200
 
 
 class _Base64(dict[bytes, bytes]):
-    """Maps a chunk to its base64; single bytes are cached, because a bytewise delivery has thousands."""
+    """Maps a chunk to its base64; single bytes are cached, because bytewise deliveries have thousands."""
 
     def __missing__(self, data: bytes) -> bytes:
         return b2a_base64(data, newline=False)
@@ -261,7 +261,7 @@ def parse_reply(line: bytes) -> ResultLine | LiveEvent:
         case "result":
             return ResultLine(id_, _parse_answer(message, line))
         case op:
-            error = f"expected `op` `result` or `event`, got {json.dumps(op)[:80]}: {quote_line(line)}"
+            error = f"expected `op` to be `result` or `event`, got {json.dumps(op)[:80]}: {quote_line(line)}"
             raise ProtocolError("not-a-message", error)
 
 

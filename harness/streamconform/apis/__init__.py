@@ -47,7 +47,7 @@ APIS: Final[Mapping[str, Api]] = MappingProxyType({name: _load(name) for name in
 
 
 def find_api(name: str) -> Api | None:
-    """Return the API that the suite, or else a corpus, calls by this name, or None if there is none."""
+    """Return the API with this name in the suite, or else in a corpus; None if there is none."""
     found = APIS.get(name)
     if found is not None:
         return found

@@ -292,8 +292,8 @@ class Probing:
 class ProxyLimits:
     """The values that are lost when a proxy translates another API's stream into this API.
 
-    Sources: the stop reasons and fields that the API documents. Only values that the API can express are
-    judged.
+    They follow from the stop reasons and fields that the provider documents. Only values that the API can
+    express are judged.
     """
 
     reasons: Mapping[Reason, tuple[Reason, ...]] = field(default_factory=dict)
@@ -365,15 +365,15 @@ class Api:
     ordered_content: bool = True
     """Whether messages record the order of text and calls; one text plus one list of calls does not."""
     thoughts_on_request: bool = False
-    """Whether thoughts are sent only to clients that request them. A client without thinking never receives
-    any, so it is not judged on thoughts.
+    """Whether thoughts are sent only to clients that request them. A client that does not support thinking
+    never receives any, so it is not judged on thoughts.
     """
     reducing: Reducing = field(default_factory=Reducing)
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
     """For vendors that document a restricted form of the API: a JSON Schema of the payloads in their answers.
     Their own clients are judged only on streams that match it."""
     vendor_errors: Mapping[str, Json] = field(default_factory=dict)
-    """The same for the JSON documents of their HTTP errors."""
+    """For these vendors: a JSON Schema of the documents of their HTTP errors."""
 
     @property
     def framing(self) -> Framing:

@@ -32,7 +32,7 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
 """Maximum number of faults of each kind per case (32 in total), spread over the possible positions."""
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
-"""The same for faults that need a connection; stalls are few, because each one takes time."""
+"""The maximum numbers for faults that need a connection; stalls are few, because each one takes time."""
 
 _BROKEN: Final[dict[str, Leaf]] = {
     "status": AnyOf(BROKEN_STATUSES),

@@ -229,7 +229,7 @@ def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
 
 
 def _must_not_run(block: ExpectedBlock) -> bool:
-    """Return whether a call must not be executed, because it did not end or its arguments do not parse."""
+    """Return whether a call must not be executed, because it did not end or its arguments are not JSON."""
     if block.type != "tool_call":
         return False
     return block.fields.get("complete") == Literally(value=False) or (

@@ -96,7 +96,7 @@ class Case(CaseHead):
     usage_seen: tuple[Usage, ...] = ()
     models_seen: tuple[str, ...] = ()
     seen_in: str | None = None
-    """The id of a case with a real stream that has every field of this case's stream."""
+    """The id of a case whose stream is real and has every field of this case's stream."""
     skip: Skip | None = None
     stream: bool = True
     """False for a non-streaming answer; the cassette's body is then the complete document."""
@@ -109,7 +109,7 @@ CountOrder = Literal["equal", "increasing", "non_decreasing"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The function is called once per input; its results must be non-negative integers with this `order`."""
+    """The function is called once per input; the results must be non-negative integers in this `order`."""
 
     order: CountOrder
 

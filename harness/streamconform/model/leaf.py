@@ -18,7 +18,7 @@ class Literally:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Text that contains a match of the pattern."""
+    """Text that contains a match for the pattern."""
 
     pattern: re.Pattern[str]
     why: str | None = None

@@ -3,8 +3,9 @@
 Token buckets are disjoint: None means not reported; 0 means reported as zero. Money is decimal text, because
 floats are inexact.
 
-`absent` lists the keys that an implementation left out because it does not expose the value. Here, both these
-and `null` are None, but `null` means that there is no value, and is judged.
+`absent` lists the keys that an implementation left out because it does not expose the value. Here, a key
+that was left out and one that is `null` are both None, but `null` means that there is no value, and is
+judged.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool call; `arguments` is None if their text does not parse."""
+    """A tool call; `arguments` is None if their text is not valid JSON."""
 
     id: str | None = None
     name: str | None = None

@@ -37,7 +37,7 @@ HTTP: Final = frozenset[Input]({"http"})
 AS_IS: Final = "as-is"
 """The delivery that changes nothing."""
 OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
-"""Earlier names of deliveries, accepted wherever a user names one."""
+"""Earlier names of deliveries, accepted wherever a user can name a delivery."""
 _OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
 
 DELIVERIES: Final[Mapping[str, Delivery]] = {
@@ -63,7 +63,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
 }
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
-"""Standard deliveries run for only one case per API: a client supports them in all streams or in none."""
+"""Standard deliveries that run for only one case per API: a client supports them in all streams or none."""
 SAMPLE_TAG: Final = "delivery-sample"
 """The tag that selects those cases."""
 
@@ -86,7 +86,7 @@ FAULTS: Final[Mapping[str, Level]] = {
 }
 
 OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
-"""The deliveries of round trips. A few are enough, because a round trip judges requests, not streams."""
+"""The deliveries of round trips. A few are enough, because a round trip tests requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
 """The deliveries of non-streaming answers, which a client reads completely before it parses them."""
@@ -111,7 +111,7 @@ class ProxyView:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case and the chunks to deliver, which make up the delivered body."""
+    """A case and the chunks to deliver; joined, they are the delivered body."""
 
     case: Case
     delivery: str
@@ -119,7 +119,7 @@ class Trial:
     level: Level
     chunks: tuple[bytes, ...] = field(repr=False)
     derived: Expectation | None = field(default=None, repr=False)
-    """The expectation for a broken stream, if the case's own does not apply."""
+    """The expectation for a broken stream, if the case's own expectation does not apply."""
     through: ProxyView | None = field(default=None, repr=False)
     """Set if the stream is translated into a different API before it is judged."""
 
@@ -176,7 +176,7 @@ class RoundTrip:
 
     @property
     def level(self) -> Level:
-        """Return the level of both answers."""
+        """Return the level, which is the same for both answers."""
         return self.second.level
 
     @property

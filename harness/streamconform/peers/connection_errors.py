@@ -1,4 +1,4 @@
-"""Classify the SDK exceptions that libraries let through as lost connections or API errors."""
+"""Distinguish lost connections from API errors in the SDK exceptions that libraries do not catch."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Source:
         return self.keywords[name] if name in self.keywords else self.arguments[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Store the attribute as a keyword argument, because the real classes are dataclasses and models."""
+        """Store the attribute as a keyword argument: the real classes are dataclasses and models."""
         self.keywords[name] = value
 
     def __repr__(self) -> str:

@@ -39,7 +39,7 @@ class FindingHistory:
     adjacent: bool = True
     """Whether the releases at each boundary are neighbors on the index."""
     steady: bool = True
-    """Whether the tested releases agree that the bug was introduced once and fixed at most once."""
+    """Whether the tested releases show that the bug was introduced once and fixed at most once."""
     releases: Mapping[str, State] = field(default_factory=dict)
     """The tested releases, in version order."""
 

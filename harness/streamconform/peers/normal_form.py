@@ -1,4 +1,4 @@
-"""Helpers shared by all peer adapters: build blocks, tool calls, errors and outcomes in the normal form.
+"""Build blocks, tool calls, errors and outcomes in the normal form, for all peer adapters.
 
 Nothing here reads a wire format; the input is what a library returns to its callers.
 """
@@ -45,7 +45,7 @@ def build_call(
 
 
 def parse_arguments(text: str) -> Any:
-    """Return the JSON value of a call's arguments: `{}` if blank, None if it does not parse."""
+    """Return the JSON value of a call's arguments: `{}` if blank, None if they are not valid JSON."""
     try:
         return json.loads(text, parse_constant=_reject_constant) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -85,7 +85,7 @@ def take_exception() -> BaseException | None:
 
 
 class ExceptionKeeper:
-    """Keep the exception that ends a `with` block, because the content read before it counts too.
+    """Keep the exception that ends a `with` block, so that the content read before it is not lost.
 
     `exception` is the exception itself, and `error` is what `describe` returns for it.
     """

@@ -29,7 +29,10 @@ class Snippet:
 
 
 def read_snippet(peer: str, api: str) -> Snippet:
-    """Return a peer's snippet for an API. Raises `UsageError` if there is none, and `SourceError`."""
+    """Return a peer's snippet for an API.
+
+    Raises `UsageError` if there is none, and `SourceError` if its file is invalid.
+    """
     document = _read_document(peer)
     of_api = document["apis"].get(api)
     if of_api is None:

@@ -36,7 +36,7 @@ _PYTHON_PEERS: Final = (
         version="3.54.0",
         module="openai.accumulated",
         apis=("openai-chat", "openai-responses"),
-        through="`chat.completions.stream()` and `responses.stream()`, and what they accumulate",
+        through="`chat.completions.stream()` and `responses.stream()`, and their accumulated results",
         issues="https://github.com/openai/openai-python/issues",
         claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
         claims_by_api={"openai-chat": (*OPENAI_CHAT, "usage_details")},
@@ -243,7 +243,7 @@ _PYTHON_PEERS: Final = (
             "ollama-chat",
             "cohere-chat",
         ),
-        through="`stream()` of each chat model, with the chunks added, and `content_blocks`",
+        through="`stream()` of each chat model, with the chunks added up, and `content_blocks`",
         issues="https://github.com/langchain-ai/langchain/issues",
         claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: the library has its own names
         claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no cache counts

@@ -20,7 +20,7 @@ from streamconform.reports.describe import format_count
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"
-"""The property that holds a verdict other than pass in test reports and JUnit files."""
+"""The property that contains the verdict, unless it is pass, in test reports and JUnit files."""
 
 
 class ConformHooks:
@@ -203,7 +203,7 @@ class TrialItem(pytest.Item):
 class KnownFailuresItem(pytest.Item):
     """A known-failures file: fails if entries match nothing, have expired or are duplicates.
 
-    An entry whose trial passes fails the item of that trial.
+    If an entry's trial passes, the item of that trial fails.
     """
 
     def __init__(self, *, listed: KnownFailuresContext, **node: Any) -> None:

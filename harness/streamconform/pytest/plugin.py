@@ -36,7 +36,7 @@ OPTIONS: Final = (
     ),
     Option("faults", False, "SET", "Which faults to apply to each stream: none, one or all."),
     Option("profile", False, "NAME", "Run only a profile's cases."),
-    Option("known_failures", True, "PATH", "A file of known failures, whose items become strict xfails."),
+    Option("known_failures", True, "PATH", "Known-failures file; the trials it lists become strict xfails."),
     Option("select", True, "PATTERN", "Only trials that match: a glob for ids or a substring. -k works too."),
     Option("input", False, "MODE", "Input mode of implementations: bytes, push or http."),
 )

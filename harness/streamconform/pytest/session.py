@@ -63,7 +63,7 @@ class TrialSession:
 
     @property
     def blocking(self) -> BlockingLoop:
-        """Return the event loop that runs coroutines for pytest, started on first use."""
+        """Return the event loop that runs coroutines for pytest; it is started on first use."""
         if self._blocking is None:
             self._blocking = BlockingLoop()
         return self._blocking
@@ -141,7 +141,7 @@ class ImplementationJudge:
         listed: tuple[KnownFailuresContext, ...],
         trials: tuple[AnyTrial, ...],
     ) -> None:
-        """Judge with `single`; `listed` contains the known-failures files, `trials` all collected trials."""
+        """Judge `trials` with `single`; `listed` contains the known-failures files."""
         self.session, self.single, self.judged = session, single, judged
         names = ("specs", "cassettes", "input")
         self.header = Header(

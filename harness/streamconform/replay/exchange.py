@@ -21,7 +21,7 @@ _TOO_MANY_REQUESTS: Final = (
     " disable the client's retries"
 )
 _MAX_STRAYS: Final = 4
-"""Maximum requests without a trial to keep."""
+"""Maximum number of requests to keep that belong to no trial."""
 _MAX_SHOWN: Final = 8
 """Maximum requests to list in the result of a trial."""
 

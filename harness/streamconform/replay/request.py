@@ -15,7 +15,7 @@ _VERSIONS: Final = (b"1.0", b"1.1")
 MAX_KEPT_BODY: Final = 8 * 1024 * 1024
 """The number of bytes to keep from a request body: enough for a large image. Larger bodies are not judged."""
 _MAX_SHOWN_BODY: Final = 400
-"""The maximum number of bytes to show in results from a non-JSON body."""
+"""The maximum number of bytes of a non-JSON body to show in results."""
 _TLS_HANDSHAKE: Final = b"\x16\x03"
 """The first bytes of a TLS handshake, which mean that the client uses `https`."""
 PARTIAL_REQUEST: Final = "half a request"
@@ -26,7 +26,7 @@ class ServerLimits:
     """Limits on the resources that clients may use."""
 
     connections: int = 512
-    """The maximum number of open connections; if exceeded, the one idle longest is closed."""
+    """The maximum number of open connections; if exceeded, the one that has been idle longest is closed."""
     head_bytes: int = 64 * 1024
     request_seconds: float = 30.0
     """The maximum time from the first to the last byte of a request."""
@@ -82,7 +82,7 @@ class ReceivedRequest:
 
     @property
     def as_built(self) -> dict[str, Any]:
-        """Return the request in the form of `build_request`; a body that is not JSON is returned as text."""
+        """Return the request in the form that `build_request` returns; a non-JSON body becomes text."""
         value = self.json
         body = self.body[:_MAX_SHOWN_BODY].decode("utf-8", "backslashreplace") if value is None else value
         headers = {name: self.header(name) for name, _ in self.headers}

@@ -14,7 +14,7 @@ from streamconform.replay.request import ClientConnection, ReceivedRequest
 from streamconform.replay.socket_queue import count_unread_bytes
 
 _RESET: Final = struct.pack("ii", 1, 0)
-"""`SO_LINGER` with a timeout of 0: closing the socket sends a RST, as a crashed host would."""
+"""`SO_LINGER` with a timeout of 0: closing the socket sends an RST, as a crashed host would."""
 _READ_SECONDS: Final = 1.0
 """Time in seconds for the client to read everything before a reset, so that its speed does not matter."""
 _PROCESS_SECONDS: Final = 0.03
@@ -80,7 +80,7 @@ async def _stall(connection: ClientConnection, ended: asyncio.Event) -> None:
 
 
 async def _wait_until_read(sock: socket.socket, connection: ClientConnection, ended: asyncio.Event) -> None:
-    """Return when the client has read everything and had time to process it, or has closed the connection."""
+    """Wait until the client has read everything and had time to process it, or has closed the connection."""
     for _ in range(int(_READ_SECONDS / _POLL_SECONDS)):
         if ended.is_set() or connection.reader.at_eof() or not count_unread_bytes(sock):
             break
@@ -89,7 +89,7 @@ async def _wait_until_read(sock: socket.socket, connection: ClientConnection, en
 
 
 async def _wait_until_gone(connection: ClientConnection, ended: asyncio.Event, seconds: float | None) -> None:
-    """Return when the trial ends, when the client closes the connection, or after `seconds`."""
+    """Wait until the trial ends, the client closes the connection, or `seconds` have passed."""
     waiting = {asyncio.ensure_future(ended.wait()), asyncio.ensure_future(_drain(connection.reader))}
     try:
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

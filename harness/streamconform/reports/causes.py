@@ -76,7 +76,7 @@ class Cause:
     culprit: Culprit | None
     failures: tuple[Failure, ...]
     also: tuple[tuple[str, int], ...] = ()
-    """For the other checks that failed along with it: pairs of a generalized path and a number of trials."""
+    """The other checks that failed in these trials, as pairs of a generalized path and a trial count."""
 
     @property
     def trials(self) -> int:

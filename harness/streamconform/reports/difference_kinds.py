@@ -292,7 +292,7 @@ def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
 
 
 def _list_sums(buckets: Sequence[str], result: TrialResult) -> set[int]:
-    """Return the nonzero counts in `buckets`, both expected and reported, and the sum of all these."""
+    """Return the nonzero counts in `buckets`, both expected and reported, and the sum of all of them."""
     usage = _get_outcome(result).get("usage")
     reported = usage if isinstance(usage, dict) else {}
     expected = {check.path: check.expected for check in result.checks}

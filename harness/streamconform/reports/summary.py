@@ -131,7 +131,7 @@ def describe_incomplete(results: Results) -> str | None:
 
 
 def find_unexpected(results: Results) -> list[TrialResult]:
-    """Return the trials that make the run exit with 1; under `--strict` that includes warnings."""
+    """Return the trials that make the run exit with 1; under `--strict`, these include warnings."""
     strict = bool(results.header.selection.get("strict"))
     return [trial for trial in results.trials if is_unexpected(trial, strict=strict)]
 

@@ -2,8 +2,8 @@
 
 Nothing is tracked while an implementation runs, so passing trials incur no cost: frames are computed only for
 failing checks, and only once per body. The reference is found through the entry point group
-`streamconform.blame`, as any other parser could be. Without an entry point that reads the API, checks have no
-frames.
+`streamconform.blame`, as any other parser could be. Without an entry point that supports the API, checks have
+no frames.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ async def _call_per_input(
 
 
 def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
-    """Return `judgement`, adjusted for what the server observed: a skip, a missing request, or a reason.
+    """Return `judgement`, adjusted for the requests that the server received or did not receive.
 
     The expected outcome does not pass if the client never fetched the stream. If the client reports an error
     instead, it may have refused to send the request, which reveals nothing about its parser, so the trial is

@@ -14,7 +14,7 @@ class Exit(IntEnum):
     UNEXPECTED = 1
     """A trial failed, was faulted or timed out, or the known-failures file is out of date."""
     USAGE = 2
-    """The usage, config, a spec or a cassette is invalid, or the selection matches nothing."""
+    """The command line, the config, a spec or a cassette is invalid, or the selection matches nothing."""
     UNUSABLE = 3
     """An implementation cannot be reached, or did not answer any trial."""
     BUG = 4

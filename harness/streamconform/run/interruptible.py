@@ -1,6 +1,6 @@
 """Run a coroutine that Ctrl-C and SIGTERM can interrupt, even while it judges an answer.
 
-A signal cancels the coroutine, which takes effect when it next waits. Judging never waits, so it runs in
+A signal cancels the coroutine, but only when the coroutine next waits. Judging never waits, so it runs in
 `interrupt_at_once`, where a signal raises an exception instead. There, a timer also ends judging if it takes
 too long: matching a pattern in a suite can take years. Both need the main thread, where Python runs signal
 handlers.

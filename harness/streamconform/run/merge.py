@@ -72,7 +72,7 @@ def _sort_key(trial: TrialResult) -> tuple[Any, ...]:
 
 
 def _map_implementations(merged: list[ImplementationInfo], added: Sequence[ImplementationInfo]) -> list[int]:
-    """Return the index in `merged` of each info in `added`, after appending those that are missing."""
+    """Return the index in `merged` of each implementation in `added`; those that are missing are appended."""
     indexes: list[int] = []
     for info in added:
         # A run may name the same implementation twice, so an index is used once per run.

@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 GIVE_UP_AFTER = 50
 """How many programs of an implementation may end or time out in a row without answering."""
 GIVE_UP_WITHOUT_ANSWER = 10
-"""The same limit while no program of the implementation has ever answered."""
+"""The limit that applies while no program of the implementation has ever answered."""
 MAX_LAST_FAULT = 120
-"""The maximum number of characters of the last failure quoted in the result of each trial that was not run.
-"""
+"""The maximum number of characters to quote from the last failure in the results of trials not run."""
 JUDGING_SECONDS = 60.0
 """Time limit for judging one answer; the largest possible answer takes a few seconds."""
 TRIALS_PER_WORKER = 8
@@ -60,7 +59,7 @@ class Tally:
     consecutive_failures: int = 0
     """How many programs of the current implementation have ended or timed out since its last answer."""
     last_fault: str = ""
-    """The reason for the most recent such failure."""
+    """The reason why the last of these ended or timed out."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
@@ -74,14 +73,14 @@ class Tally:
                 self.consecutive_failures = 0
 
     def restore(self, result: TrialResult, *, strict: bool) -> None:
-        """Count a result (before known failures) from the interrupted run that is being continued."""
+        """Count a result of the interrupted run, before known failures are applied."""
         # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
             self.answered.add(result.implementation)
         self.unexpected += is_unexpected(result, strict=strict)
 
     def record_failure(self, implementation: int, message: str) -> None:
-        """Count a program that ended without an answer, unless its implementation was already given up."""
+        """Count a program that ended without an answer, unless its implementation was already abandoned."""
         if not self.gave_up(implementation):
             self.last_fault = message
             self.consecutive_failures += 1
@@ -92,7 +91,7 @@ class Tally:
         return self.consecutive_failures >= limit
 
     def create_fault(self) -> ProtocolFault:
-        """Return the answer for trials that are not run because the implementation was given up."""
+        """Return the answer for trials that are not run because the implementation was abandoned."""
         # Every remaining trial gets this message, so keep the quote short.
         message = f"not run: the program ended {self.consecutive_failures} times in a row"
         return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
@@ -186,7 +185,7 @@ async def _run_worker(
 
 
 def _get_first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception in a group that is not itself a group."""
+    """Return the first exception in a group or, if that is a group too, the first one in it, and so on."""
     first = group.exceptions[0]
     return _get_first(first) if isinstance(first, BaseExceptionGroup) else first
 

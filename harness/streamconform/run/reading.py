@@ -109,7 +109,7 @@ def _reject_constant(name: str) -> float:
 
 
 def _parse_finite(text: str) -> float:
-    """Return the number; reject it if it does not fit in a double, because no report could write it."""
+    """Return the number if it fits in a double; otherwise reject it, because no report could write it."""
     number = float(text)
     return number if math.isfinite(number) else _reject_constant(text)
 

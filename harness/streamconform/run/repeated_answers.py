@@ -1,4 +1,4 @@
-"""Remember an answer's checks, because most deliveries of a stream get exactly the same answer."""
+"""Remember an answer's checks: most deliveries of a stream get exactly the same answer."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RepeatedAnswers:
 def _compute_fingerprint(seen: Observation) -> bytes | None:
     """Return a digest of everything in an observation except `taken`, or None if it is too large or unusual.
 
-    Python's equality would not suffice: `1`, `1.0` and `True` are equal, and only some of them are valid.
+    Python's equality would not suffice: `1`, `1.0` and `True` are equal, but only some of them are valid.
     """
     described: Mapping[str, Any] = {
         "outcome": seen.outcome,

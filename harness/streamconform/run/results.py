@@ -32,7 +32,7 @@ class ResultsWriter:
     """Writes a header, trials and a footer; each line is in the file by the time `write` returns."""
 
     def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
-        """Open `path`, to append to `earlier`, the lines from an interrupted run. Raises `ReportError`."""
+        """Open `path`; `earlier` contains the lines to keep from an interrupted run. Raises `ReportError`."""
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -119,7 +119,7 @@ def resolve_results(name: str) -> Path:
 
 
 def delete_old_runs(root: Path, kept: int = KEPT_RUNS) -> None:
-    """Delete old runs, but keep the newest `kept`, runs in progress, and the newest full-suite run."""
+    """Delete old runs, but keep the `kept` newest ones, those in progress, and the newest full-suite run."""
     folders = _list_runs(root)
     old = folders[:-kept]
     if not old:

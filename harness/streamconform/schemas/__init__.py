@@ -1,7 +1,7 @@
 """The published JSON Schemas, and document validation with line numbers.
 
 jsonschema decides validity and provides the error messages. Most values are valid, and jsonschema_rs accepts
-those sixty times faster. It also avoids importing jsonschema, which takes longer than most commands. A test
+those sixty times faster. This also avoids importing jsonschema, which takes longer than most commands. A test
 checks that jsonschema_rs never accepts a value that jsonschema rejects. Both are imported on first use.
 """
 
@@ -104,7 +104,7 @@ def _build_acceptor(name: str, definition: str | None) -> jsonschema_rs.Draft202
 def accepts(name: str, value: Any, definition: str | None = None) -> bool:
     """Return whether `value` certainly matches the schema `name`, or one of its `$defs`.
 
-    False does not mean that it is invalid, because the stricter rules for files that people write apply.
+    False does not mean that the value is invalid: the stricter rules for files that people write are applied.
     """
     try:
         return _build_acceptor(name, definition).is_valid(_replace_whole_floats(value))

@@ -42,7 +42,7 @@ def bundle_schema(name: str) -> dict[str, Any]:
 
 
 def _simplify(part: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
-    """Return `part` with `allOf: [{if: {properties: {type: …}}, then: {$ref: …}}, …]` as `oneOf`."""
+    """Return `part` with an `allOf` of conditions on `type` (`if`, `then`) replaced by a `oneOf`."""
     branches = part.get("allOf", [])
     if not branches or any(branch.keys() != {"if", "then"} for branch in branches):
         return part

@@ -1,4 +1,7 @@
-"""Expand each case into trials: one per delivery and fault, at the lower of both levels, or one call."""
+"""Expand each case into trials: one per delivery and fault, or a single call.
+
+A trial's level is the lower of the case's level and the delivery's or fault's.
+"""
 
 from __future__ import annotations
 

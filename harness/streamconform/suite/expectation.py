@@ -22,8 +22,8 @@ _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
 }
 """The keys that identify a mapping as a block's fields rather than a matcher for its text."""
 _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
-"""Fields that contain arbitrary JSON. A tool may have an argument called `matches`, so nothing in them is a
-matcher.
+"""Fields that contain arbitrary JSON. A tool may have an argument called `matches`, so nothing in these
+fields is a matcher.
 """
 
 

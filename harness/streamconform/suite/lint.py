@@ -25,8 +25,8 @@ _METADATA_SUFFIX: Final = ".yaml"
 def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem found in specs, cassettes and profiles.
 
-    A cassette without a case is a problem. With `strict`, so is an unreviewed case, a case without sources or
-    tags, a `must` without evidence, and a bug in `guards` without a thread.
+    A cassette without a case is a problem. With `strict`, these are problems too: an unreviewed case, a case
+    without sources or tags, a `must` without evidence, and a bug in `guards` without a thread.
     """
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     problems = list(loaded.problems)

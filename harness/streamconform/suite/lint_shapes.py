@@ -131,7 +131,7 @@ def _check_counterparts(everything: Iterable[object], cases: Iterable[Case]) -> 
             continue
         real = by_id.get(case.seen_in)
         if real is None or real.api != case.api or real.cassette.provenance.kind not in REAL:
-            message = f"`seen_in`: no case `{case.seen_in}` about a real stream in {case.api}"
+            message = f"`seen_in`: {case.api} has no case `{case.seen_in}` about a real stream"
         elif not real.cassette.body:
             continue  # The recording was not pulled.
         else:

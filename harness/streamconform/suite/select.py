@@ -43,7 +43,7 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 # Cached, because known-failures entries are split again for every result.
 @cache
 def split_pattern(pattern: str) -> PatternParts:
-    """Return the parts of a glob. Without `@` it matches all trials of a case; without `:`, no check."""
+    """Return the parts of a glob. Without `@`, it matches all trials of a case; without `:`, no check."""
     pattern = update_id(pattern)
     # Ids have at most one `@` and one `:`, so a pattern with more of either could match nothing.
     subject, colon, check = pattern.partition(":")

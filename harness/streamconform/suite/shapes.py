@@ -94,7 +94,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Explains shapes of an API's authored streams that are in no real stream or official type."""
+    """Explains shapes that an API's authored streams have, but no real stream or official type."""
 
     patterns: tuple[str, ...]
     """Patterns that must match a complete shape in its printed form; `*` stands for any text."""

@@ -21,7 +21,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
     """Return the elements of the array in `body`, or none if it does not begin with `[`.
 
     A frame includes the bracket or comma before its element, so frames are adjacent; the closing bracket
-    belongs to no frame. A body that is cut off after a frame contains that element completely. Brackets are
+    belongs to no frame. A body that is cut off after a frame contains its element completely. Brackets are
     counted, not matched, so an element that is not JSON also becomes a frame.
     """
     opening = _OPENING.match(body)

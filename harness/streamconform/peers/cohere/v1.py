@@ -1,4 +1,4 @@
-"""Read the events of Cohere's v1 `Client.chat_stream()`: all text, but calls and usage only from the last."""
+"""Read the events of Cohere's v1 `Client.chat_stream()`: text from all, the rest only from the last."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DOCUMENTS: Final = ("document", "search_result")
 def build_messages(
     conversation: Mapping[str, Any], api: str, cache_control: Mapping[str, str] | None
 ) -> list[AnyMessage]:
-    """Return the messages; `cache_control` marks the system prompt as cached."""
+    """Return the messages; `cache_control` marks the system prompt for caching."""
     messages: list[AnyMessage] = []
     if system := conversation.get("system"):
         part = {"type": "text", "text": system, "cache_control": cache_control}

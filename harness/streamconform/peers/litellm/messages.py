@@ -21,7 +21,7 @@ THINKING_APIS: Final = ("anthropic-messages", "bedrock-converse", "google-genera
 def build_messages(
     conversation: Mapping[str, Any], api: str, cache_control: Mapping[str, str] | None
 ) -> Iterator[Message]:
-    """Yield the messages; `cache_control` marks the system prompt as cached."""
+    """Yield the messages; `cache_control` marks the system prompt for caching."""
     if system := conversation.get("system"):
         part = {"type": "text", "text": system, "cache_control": dict(cache_control or {})}
         yield {"role": "system", "content": [part] if cache_control else system}

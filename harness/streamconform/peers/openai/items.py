@@ -46,7 +46,7 @@ def convert_item(
 ) -> list[Block]:
     """Return the blocks of an output item; `missing` is delta text that the item does not contain yet.
 
-    Until `output_item.done` sends the complete item, its encrypted reasoning is not final.
+    An item's encrypted reasoning is not final until `output_item.done` delivers the complete item.
     """
     kind = get_text(item, "type")
     id_ = get_text(item, "call_id") or get_text(item, "id")

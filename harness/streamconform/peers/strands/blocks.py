@@ -12,7 +12,7 @@ INPUT_WITHOUT_CACHE: Final = ("anthropic-messages", "bedrock-converse")
 
 
 def number_blocks(stream: list[Any]) -> list[Any]:
-    """Return the provider's events, with the block indexes that Strands leaves out."""
+    """Return the provider's events, and add the block indexes that Strands leaves out."""
     numbered: list[Any] = []
     index = 0
     for chunk in [event["event"] for event in stream if "event" in event]:
@@ -28,7 +28,7 @@ def number_blocks(stream: list[Any]) -> list[Any]:
 
 
 def has_whole_arguments(call: Block, stream: list[Any]) -> bool:
-    """Return whether a call's arguments parse; in the message, malformed arguments are empty."""
+    """Return whether a call's arguments are valid JSON; in the message, malformed arguments are empty."""
     streamed = events.aggregate_content(number_blocks(stream))
     texts = [block["arguments_text"] for block in streamed if block.get("id") == call["id"]]
     return any(text.strip() and parse_arguments(text) is not None for text in texts)
@@ -45,7 +45,7 @@ def convert_block(block: Mapping[str, Any]) -> Block:
 
 
 def move_signatures(content: list[Block]) -> list[Block]:
-    """Move each signature from the empty reasoning block that Strands puts it in to the text before it.
+    """Move each signature, which Strands puts in an empty reasoning block, to the text before that block.
 
     A signature without text before it belongs to a tool that the provider ran; it is dropped.
     """

@@ -72,7 +72,7 @@ class FailureRows:
         new: frozenset[tuple[int, str]],
         budget: Budget,
     ) -> None:
-        """Number cases by `case_numbers`; `new` contains (implementation, trial id) for each new failure."""
+        """Refer to cases by `case_numbers`; `new` lists (implementation, trial id) for each new failure."""
         self.rows: list[dict[str, Any]] = []
         self.about: dict[int, dict[str, Any]] = {}
         self.wires: dict[str, dict[str, Any]] = {}

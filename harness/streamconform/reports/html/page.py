@@ -77,7 +77,7 @@ def escape_in_script(value: Any) -> str:
 
 
 def _pick_tone(results: Results) -> str:
-    """Return the headline's class: `bad`, `warn` if there are known failures or warnings, or `good`."""
+    """Return the headline's class: `bad`, `good`, or `warn` if there are known failures or warnings."""
     if not results.trials or find_unexpected(results) or list_problems(results):
         return "bad"
     return "warn" if needs_attention(results) else "good"
