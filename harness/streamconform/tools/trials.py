@@ -27,12 +27,14 @@ def choose_trial(
     """
     subjects = [pattern.partition(":")[0] for pattern in patterns]
     for id_ in cases:
+        # Checked before loading, because loading a case parses its spec.
         relevant = [subject for subject in subjects if may_match(subject, id_)]
         if not relevant:
             continue
         (case,) = catalog.load((id_,))
         trials = [
             trial
+            # For HTTP, which has the most trials: a pattern may name one that exists only there.
             for trial in expand((case,), DELIVERIES, "http", 0, "all")
             if any(matches(subject, trial.id) for subject in relevant)
             and (not delivery or trial.delivery == delivery)

@@ -32,6 +32,7 @@ def find_differences(
 
     `claims` are the capabilities that both claim; `body` is the recording.
     """
+    # The usual case: most deliveries of a stream give the same outcome.
     if same_implementation and one == other:
         return ()
     expect = build_expectation(one, claims, others=same_implementation)

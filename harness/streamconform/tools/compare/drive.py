@@ -130,6 +130,7 @@ def _run(
                 searched.add(partition.id)
                 search = _Search(engine, function, request, partition, arrived)
                 partition = search.exclude_deadly(result)
+                # The partition without the deadly recordings has the same id, so its deaths are counted anew.
                 deaths[partition.id] = 0
             engine.submit(function, request, partition)
         else:
@@ -168,8 +169,10 @@ class _Search:
         found = 0
         while pending and found <= MAX_DEADLY:
             part = pending.pop()
+            # Without results, because a file for these recordings would mark the whole partition as done.
             request = replace(self.request, results=None) if isinstance(self.request, Job) else self.request
             probe = replace(self.partition, only=frozenset(part))
+            # A single recording gets a second chance, because a worker may die for another reason.
             result = self._ask(self.function, request, probe, MAX_DEATHS if len(part) == 1 else 1)
             if not isinstance(result, Death):
                 continue

@@ -48,6 +48,7 @@ class Examiner:
         self._loop.__enter__()
         try:
             self._loop.run(self._start())
+        # If an implementation cannot be started, the ones before it are running already.
         except BaseException:
             self.close()
             raise
@@ -91,6 +92,7 @@ class Examiner:
         started: list[tuple[Program, Greeting]] = []
         for connection in self.job.connections:
             program = Program(connection)
+            # Before the start, which may fail and leave a process behind.
             self._stack.push_async_callback(program.stop)
             started.append((program, await program.start(self.job.timeout)))
         server = None

@@ -133,6 +133,7 @@ def _read_results(case: Case, index: int, results: Sequence[TrialResult]) -> Ite
         delivery = result.delivery or ""
         yield from _explain(case, "invariant", (index,), delivery, result.checks, ("expected", "got"))
         if result.verdict in ("faulted", "hang") or (result.verdict == "fail" and not result.checks):
+            # Without their numbers, such as addresses or offsets, equal reasons are one cause.
             kind = NUMBERS.sub("#", (result.reason or "").partition(":")[0])[:MAX_KIND]
             yield Finding(
                 about="no answer",

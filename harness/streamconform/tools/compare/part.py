@@ -114,6 +114,7 @@ def add_parts(parts: Iterable[Part], examples: int) -> Part:
             key = (cause.about, cause.who, cause.what)
             causes[key] = _add_causes(causes[key], cause, examples) if key in causes else cause
     return Part(
+        # Sorted, because parts may arrive in a different order in each run.
         read=dict(sorted(read.items())),
         trials=trials,
         skipped=dict(sorted(skipped.items())),

@@ -46,6 +46,7 @@ def take_sample(request: SampleRequest, cases: Iterable[Case]) -> Sample:
             continue
         members = groups.setdefault(_name_group(request, case), [])
         members.append((_digest(f"{request.seed}:{case.id}"), case.id))
+        # At twice the size, so that memory is bounded, but a group is not sorted for every recording.
         if len(members) > 2 * request.count:
             members.sort()
             del members[request.count :]

@@ -89,6 +89,7 @@ def read_part(job: Job, partition: str) -> Part | None:
         return None
     try:
         with storage.open(path, "rb") as file:
+            # Only the metadata, so that resuming a run does not load all findings.
             document = json.loads(parquet.read_schema(file).metadata[METADATA])
         found = part.from_json(document["part"])
     except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:

@@ -51,6 +51,8 @@ def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
     if the file is not an archive, contains a path that leads outside it, or exceeds a limit.
     """
     try:
+        # Decompressed here and not by `tarfile`, so that the limit also covers headers, which `tarfile` reads
+        # into memory. `_LimitedFile` cannot seek, hence the stream mode.
         with gzip.open(path) as file, tarfile.open(fileobj=_LimitedFile(file), mode="r|") as archive:
             members = tuple(_iter_members(path, archive, select))
     except BROKEN as error:
@@ -80,8 +82,10 @@ def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str])
         if number > MAX_MEMBERS:
             raise _make_error(path, f"more than {MAX_MEMBERS} files")
         name = PurePosixPath(info.name)
+        # A backslash separates folders on Windows, so `..\x` leads outside there.
         if name.is_absolute() or ".." in name.parts or "\0" in info.name or "\\" in info.name:
             raise _make_error(path, f"unsafe: the path `{info.name[:100]!a}` leads outside the archive")
+        # The top-level folder contains the version, which the globs of a source do not repeat.
         inside = PurePosixPath(*name.parts[1:])
         if info.isdir() or not any(fnmatchcase(str(inside), each) for each in select):
             continue

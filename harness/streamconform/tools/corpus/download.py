@@ -20,6 +20,7 @@ from streamconform.errors import ConformError
 from streamconform.tools.corpus import archive, metadata_only, no_backend_path
 from streamconform.tools.corpus.sources import Source
 
+# Without build isolation, pip downloads no build requirements, and finds our backend on `PYTHONPATH`.
 DOWNLOAD: Final = (
     *("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"),
     *("--no-deps", "--require-hashes", "--no-build-isolation", "--no-binary"),
@@ -93,6 +94,7 @@ def _place_backend(folder: Path, name: str) -> None:
     shutil.copyfile(no_backend_path.__file__, folder / "sitecustomize.py")
     path = folder.joinpath(*name.split(".")).with_suffix(".py")
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Regular packages, because a folder without `__init__.py` loses to an installed package of that name.
     for package in path.relative_to(folder).parents[:-1]:
         (folder / package / "__init__.py").touch()
     shutil.copyfile(metadata_only.__file__, path)
@@ -100,6 +102,7 @@ def _place_backend(folder: Path, name: str) -> None:
 
 def _environment(folder: Path, backend: Path) -> dict[str, str]:
     """Return the environment for pip: our backend first, and temporary files below `folder`."""
+    # An interrupted pull deletes `folder`, and with it whatever pip has left there.
     temporary = folder / "temporary"
     temporary.mkdir()
     before = os.environ.get("PYTHONPATH")
@@ -116,6 +119,7 @@ def _explain_failure(source: Source, said: str) -> str:
     if NOT_THERE.search(said):
         offered = OFFERED.search(said)
         versions = [each for each in (offered["versions"] if offered else "").split(", ") if each]
+        # pip reports `(from versions: none)` for an unknown distribution and for an unreachable index alike.
         if versions in ([], ["none"]):
             if NO_NETWORK.search(said):
                 return f"pip cannot reach its index to fetch {requirement}; check the network, then retry"

@@ -25,6 +25,7 @@ CASSETTES: Final = "cassettes"
 """Folder names that are omitted from a recording's name because they carry no information."""
 SAME_BYTES: Final = "the same bytes as another recording of the source"
 NOT_ASKED: Final = "an error document for a non-streaming request"
+# Some APIs select streaming by the path, so their requests have no `stream` member.
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream|/invoke-with-response-stream)(\?|$)")
 NAME_MAX: Final = 72
 """Maximum length of a recording's name, excluding its number."""
@@ -105,6 +106,7 @@ def _import_member(source: Source, member: archive.Member) -> Iterator[Cassette 
     for each in taken.skipped:
         yield _generalise_reason(each.why)
     for cassette in taken.cassettes:
+        # The importer skips whole documents, but keeps every error document, streaming or not.
         if cassette.status >= 400 and not _asked_for_a_stream(cassette):
             yield NOT_ASKED
         else:
@@ -122,10 +124,12 @@ def _asked_for_a_stream(cassette: Cassette) -> bool:
 
 def _make_name(path: PurePosixPath) -> str:
     """Return a name derived from the recording's path in the archive."""
+    # The first folder is left out below, because it is the same for all recordings of a source.
     parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
     whole = "-".join(make_slug(part) for part in parts[1:] or parts)
     if len(whole) <= NAME_MAX:
         return whole
+    # The end names the recording; the beginning only names folders.
     end = whole[-NAME_MAX:]
     return end.partition("-")[2] or end  # drop the word that was cut
 

@@ -16,6 +16,8 @@ def collect_known(sources: Sources, api: str) -> frozenset[Shape]:
 
     """
     files = [path for path in list_spec_files(sources.specs) if path.parent.name == api]
+    # Without the pulled recordings, whose shapes are in the committed list, so that the result does not
+    # depend on what the user has pulled.
     cases = load(Sources(sources.specs, sources.cassettes), files)
     bundled = {case.cassette.name: case.cassette for case in cases if isinstance(case, Case)}
     shapes = {shape for cassette in bundled.values() for shape in read_shapes(cassette)}

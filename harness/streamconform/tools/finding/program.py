@@ -121,6 +121,7 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
         "MODEL": find_model(trial),
         "RECEIVED": 'seconds(), "received", ' if timed else "",
     }
+    # A bytewise program splits the body itself, so its source shows lines rather than a literal per byte.
     in_pieces = (*CUT_DELIVERIES, TIMED)
     pieces = trial.chunks if kind in in_pieces and kind != BYTEWISE else tuple(_split_lines(trial))
     server = {
@@ -166,6 +167,7 @@ def _write_python(
     else:
         send = ('self.wfile.write(b"".join(STREAM))',)
     indent = "\n        "
+    # Without pauses, the operating system may join several writes into one read.
     sending = {"SEND": indent.join(send), **({"PAUSE": "    time.sleep(0.001)"} if cut else {})}
     imports = {"IMPORTS": "\nimport ".join(sorted(modules))}
     return fill_in(PYTHON, {"READ": READ, **server, **imports, **sending}) + fill_in(snippet.code, values)
@@ -199,6 +201,7 @@ def _write_javascript(
     return (
         fill_in(JAVASCRIPT, {**server, **optional, "IMPORTS": imports, "SEND": "\n  ".join(send)})
         + fill_in(snippet.code, values)
+        # The client's pool keeps its connections open, and Node.js would not exit before they are closed.
         + "server.closeAllConnections();\nserver.close();\n"
     )
 
@@ -256,6 +259,7 @@ def _describe_tools(request: Any, language: str) -> dict[str, str]:
 
 def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]) -> dict[str, str]:
     """Return the conversation in the library's own types, as source."""
+    # In a separate process, because it replaces the library's modules by stand-ins.
     ran = subprocess.run(  # noqa: S603 - our own Python, and a name from our own table
         (sys.executable, "-m", conversation_source.__name__, peer.name),
         input=json.dumps({"conversation": conversation, "api": api}),
@@ -274,6 +278,7 @@ def _join_round_trip(trial: RoundTrip) -> Mapping[str, Any]:
         {key: value for key, value in asdict(block).items() if value is not None and key != "absent"}
         for block in outcome.content
     ]
+    # A spec names results by their tool, because the ids of the calls come from the recorded answer.
     calls = [block for block in blocks if block["type"] == "tool_call"]
     results = [
         {**result, "id": next(call["id"] for call in calls if call["name"] == result["name"])}

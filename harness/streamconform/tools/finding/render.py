@@ -186,6 +186,8 @@ def _link_issue(text: str) -> str:
 
 
 def _format_code(text: str) -> str:
+    # In CommonMark, a run of backticks in the code must be shorter than the delimiter, and a space keeps it
+    # apart from a run at the edge.
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     return f"`{text}`" if not longest else f"{'`' * (longest + 1)} {text} {'`' * (longest + 1)}"
 

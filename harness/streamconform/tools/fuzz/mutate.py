@@ -49,6 +49,7 @@ def mutate_body(api: str, body: bytes, seed: str) -> bytes:
             pieces.append(changed + body[frame.end : end])
         else:
             pieces.append(body[frame.start : end])
+    # Without an edited payload, at least one frame is edited, so that the recording rarely stays as it is.
     for _ in range(choice.randint(0 if edited else 1, 2)):
         pieces = choice.choice(_FRAME_EDITS)(pieces, choice)
     return body[: frames[0].start] + b"".join(pieces)
@@ -103,6 +104,7 @@ def _edit_payload(payload: bytes, choice: random.Random) -> bytes:
         del container[choice.choice(keys)]
     else:
         container[choice.choice(keys)] = choice.choice(_VALUES)
+    # In ASCII, because one of the values is half a surrogate pair, which UTF-8 cannot encode.
     return json.dumps(value).encode()
 
 

@@ -21,6 +21,7 @@ from streamconform.peers.releases import NAME_AND_VERSION, Package, find_date
 
 INSTALL_SECONDS: Final = 600
 """The time limit for an installation; pip may search for compatible releases for hours."""
+# pip and npm run no code of the packages that they install: pip takes only wheels, npm ignores scripts.
 PIP: Final = (sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--python")
 PIP_INSTALL: Final = ("install", "--quiet", "--only-binary", ":all:", "--no-warn-script-location")
 NPM_INSTALL: Final = ("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
@@ -38,6 +39,7 @@ def install_release(root: Path, peer: Peer, package: Package, version: str, *, k
     """
     name = f"{package.name.lstrip('@').replace('/', '-')}-{version}"
     folder = root / "history" / f"{peer.language}-{peer.distribution.rpartition('/')[2]}-{name}"
+    # A killed installation leaves a folder without this file, so the release is installed again.
     complete = folder / "complete"
     try:
         if not complete.exists():
@@ -79,6 +81,7 @@ def _install_node(folder: Path, requirements: list[str], day: date | None) -> No
     npm = shutil.which("npm")
     if npm is None:
         raise ImplementationError("`npm` is not on the PATH")
+    # Without this file, npm would look for a project in the parent folders and install there.
     (folder / "package.json").write_text(json.dumps({"private": True}), "utf-8")
     until = () if day is None else ("--before", day.isoformat())
     _run((npm, *NPM_INSTALL, *until, *requirements), folder, "npm", requirements)

@@ -77,6 +77,7 @@ def compare(result: TrialResult, symptom: Symptom) -> State:
     if result.verdict in {"pass", "warn"}:
         return "absent"
     own = read_symptom(result)
+    # A subset, because a release may have further bugs that fail other checks of the same trial.
     same = own is not None and set(symptom.checks) <= set(own.checks) and symptom.raised == own.raised
     return "present" if same else "unclear"
 

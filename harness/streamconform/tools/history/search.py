@@ -79,6 +79,7 @@ def _choose_on_side(side: States) -> int | None:
     if absent is None:
         if present == end:
             return None
+        # The farthest release first: if it has the bug, none of those in between needs a test.
         if side[end] is None:
             return end
         unclear = next(n for n in range(present + 1, end + 1) if side[n] == "unclear")

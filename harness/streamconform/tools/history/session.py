@@ -63,6 +63,7 @@ class Tracer:
         pinned = list_packages(self.peer)[self.package.name]
         releases = self.list_releases()
         started, count = time.monotonic(), 0
+        # Checked first, so that a finished history costs no installation.
         if not any(self._choose(releases, pinned, target) for target in self.targets):
             return 0
         with install_release(self.root, self.peer, self.package, pinned, keep=bounds.keep) as folder:
@@ -152,8 +153,10 @@ class Tracer:
         if symptom is None:
             return "unclear"
         state = observe.compare(results[target.trial.id], symptom)
+        # The second control needs a tool call, so it says nothing about a trial without one.
         controls = self._controls.get(target.api, [])[: 2 if _expects_call(target.trial) else 1]
         works = all(results[control.id].verdict in {"pass", "warn"} for control in controls)
+        # `absent` means that the trial itself passes, which shows that the adapter works.
         return state if works or state == "absent" else "unclear"
 
     def _list_candidates(self) -> list[AnyTrial]:
@@ -209,6 +212,7 @@ def trace_peer(
         by_slug = {entry.finding: entry for entry in earlier.findings if entry.package == tracer.package.name}
         for target in tracer.targets:
             entry = by_slug.get(target.finding.slug)
+            # States that were found with a different trial would mix with those of this one.
             if entry is not None and entry.trial == target.trial.id:
                 tracer.states[target.finding.slug] = dict(entry.releases)
 

@@ -161,6 +161,7 @@ def _find_python_target(folder: Path, tests: str, package: str | None) -> Adapte
         template="adapter.py.txt",
         extra_files={},
         install=("- run: pip install .",) if _is_installable(folder) else (),
+        # A package below `src/` cannot be imported from the project's folder before it is installed.
         first="pip install -e ." if package_folder.startswith("src/") else None,
     )
 

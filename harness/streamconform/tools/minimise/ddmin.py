@@ -25,6 +25,7 @@ async def minimise_list(items: Sequence[T], holds: Holds[T], *, least: int = 0) 
     while len(kept) > max(least, 1):
         smaller = await _drop_part(kept, min(parts, len(kept)), holds, least)
         if smaller is not None:
+            # With one part gone, one part fewer leaves the others as they are.
             kept, parts = smaller, max(parts - 1, 2)
         elif parts >= len(kept):
             break

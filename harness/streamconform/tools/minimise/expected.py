@@ -52,6 +52,7 @@ class ReferenceReading:
             smaller.outcome.status == self.outcome.status
             and (self.broken or not smaller.broken)
             and smaller.malformed_count <= self.malformed_count
+            # Otherwise the search would drop the calls that a stop for tool use announces.
             and not (self.call_count and smaller.outcome.stop.reason == "tool_use" and not smaller.call_count)
         )
 
@@ -96,6 +97,7 @@ def _add_block_field(entries: list[Mapping[str, Any]], outcome: Outcome, type_: 
     for i, (entry, block) in enumerate(zip(entries, blocks, strict=True)):
         if block.type == type_ and hasattr(block, name):
             fields = entry[type_] if isinstance(entry[type_], Mapping) else {"text": entry[type_]}
+            # A cut call has no parsed arguments, and the draft already has each id that occurs in the body.
             if not (name == "arguments" and getattr(block, "complete", True) is False) and name != "id":
                 entries[i] = {type_: {**fields, name: getattr(block, name)}}
 

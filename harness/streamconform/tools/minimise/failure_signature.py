@@ -35,6 +35,7 @@ def collect_signatures(judgement: Judgement) -> dict[FailureSignature, Check | N
     if not judgement.checks:
         if judgement.verdict in ("pass", "skipped"):
             return {}
+        # The text after the colon may quote the stream, which changes as it gets smaller.
         kind = "" if judgement.verdict == "hang" else (judgement.reason or "").partition(":")[0]
         return {FailureSignature(judgement.verdict, kind[:80]): None}
     signatures: dict[FailureSignature, Check | None] = {}

@@ -25,6 +25,7 @@ def fix_up(api: str, before: SplitStream, after: SplitStream) -> SplitStream:
         after = _drop_removed_items(before, after, reducing)
     if reducing.repeated:
         after = _reaggregate(before, after, reducing)
+    # Last, because the steps above match the blocks of both streams by their original indices.
     if reducing.block_index:
         after = _renumber(before, after, reducing.block_index)
     return _renumber_events(before, after)

@@ -131,6 +131,7 @@ class Oracle:
 
         Raises `BudgetSpent`.
         """
+        # Checked here too, because an invalid candidate costs no trial, and there may be thousands of them.
         self.budget.check_time()
         case = self.original.case
         body = stream.body
@@ -145,6 +146,7 @@ class Oracle:
             and not self.find_broken_rules(stream) <= self.original_broken_rules
         ):
             return None
+        # The chunk marks are offsets in the original body, and the twin is another form of its whole answer.
         cassette: Cassette = replace(case.cassette, body=body, marks=(), twin=None)
         reading = decode_by_reference(cassette, case)
         if self.original_reading is not None and not self.original_reading.allows(reading):
@@ -171,6 +173,7 @@ class Oracle:
 
     async def fails(self, candidate: Candidate) -> bool:
         """Return whether a candidate fails like the original stream (cached). Raises `BudgetSpent`."""
+        # The chunks are all that differs between candidates for the implementation.
         key = candidate.trial.chunks
         if key not in self._results:
             self._results[key] = self.target in await self.find_failures(candidate)

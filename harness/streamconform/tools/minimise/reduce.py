@@ -65,6 +65,7 @@ async def reduce_stream(reducer: Reducer) -> None:
             await reduce_pass(reducer)
         if measure(reducer.best) == before:
             break
+    # Last, because a smaller stream has fewer chunk boundaries to try.
     await _drop_cuts(reducer)
 
 
@@ -96,6 +97,7 @@ async def _drop_members(reducer: Reducer) -> None:
     for i, path in members:
         general = tuple("*" if isinstance(step, int) else step for step in path)
         by_general_path.setdefault(general, []).append((i, path))
+    # Most payloads have the same members, so one trial often drops a member from all of them.
     await _minimise_members(reducer, base, [*by_general_path.values()])
     base = reducer.stream
     members = [(i, path) for i, path in base.list_places() if _is_droppable(path, kept)]
@@ -165,6 +167,7 @@ async def _shorten_strings(reducer: Reducer) -> None:
         async def accepts(kept: Sequence[bytes], text: bytes = text, base: SplitStream = base) -> bool:
             return await reducer.accepts(base, strings.replace_text(base, text, kept))
 
+        # One character stays, because a block of empty text is judged as missing, a different failure.
         await minimise_list(strings.list_characters(text), accepts, least=1)
 
 
@@ -212,6 +215,7 @@ def _chunk_offsets(chunks: Sequence[bytes]) -> list[int]:
 
 def _is_droppable(path: Path, kept: frozenset[str]) -> bool:
     name = path[-1]
+    # Inside the arguments of a call, names are the user's, even if one equals the name of a required member.
     return isinstance(name, str) and (name not in kept or not TOOL_DATA.isdisjoint(path[:-1]))
 
 

@@ -79,6 +79,7 @@ def _iter_text_lines(
 
 def _describe_differences(search: Search, failures: dict[FailureSignature, Check | None]) -> Iterator[str]:
     target = search.oracle.target if search.oracle is not None else None
+    # `failures` comes from a run after the search, in which a nondeterministic implementation may pass.
     if target not in failures:
         yield "not deterministic: the implementation did not fail when the stream was run once more"
         return

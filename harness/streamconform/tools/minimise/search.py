@@ -144,6 +144,7 @@ class Search:
         stream = split_stream(
             APIS[original.case.api].detect_framing(original.case.cassette.status, body), body, original.chunks
         )
+        # The original chunks, because the failure may depend on them; simpler ones are tried later.
         oracle.cuts = "kept"
         candidate = oracle.make_candidate(stream)
         failures: dict[FailureSignature, Check | None] = (
@@ -151,6 +152,7 @@ class Search:
         )
         what = generalise_path(oracle.path)
         same = [signature for signature in failures if signature.what == what]
+        # The reference may disagree with the case about this value; without `--check`, any failure will do.
         if self.job.check is None:
             same = same or [*failures]
         if candidate is None or not same:

@@ -69,6 +69,7 @@ class SplitStream:
         offsets: list[int] = []
         start = 0
         for piece, data in zip(self.pieces, self._iter_bytes(), strict=True):
+            # A piece that was shortened may have lost the byte at which a chunk began.
             offsets += (start + cut_ for cut_ in piece.cuts if cut_ < len(data))
             start += len(data)
         return tuple(offsets)

@@ -46,6 +46,7 @@ class ArgumentsSlot:
         changes: dict[int, dict[Path, bytes | None]] = {}
         for i, path in self.objects:
             changes.setdefault(i, {})[path] = text
+        # Arguments joined from fragments may contain half of a surrogate pair.
         whole = text.decode("utf-8", "surrogatepass")
         for places in self.fragments:
             count = len(places)
@@ -66,6 +67,7 @@ def find_call_arguments(stream: SplitStream) -> tuple[ArgumentsSlot, ...]:
         if raw[:1] == b"{" and path[-1] in TOOL_DATA:
             objects.setdefault(raw, []).append((i, path))
         elif raw[:1] == b'"' and path[-1] in ARGUMENT_TEXT:
+            # Fragments of one text have the same path, in payloads that differ only in their strings.
             groups.setdefault((_make_kind(payload), path), []).append((i, path))
     texts: dict[bytes, list[tuple[Place, ...]]] = {}
     for places in groups.values():
@@ -96,6 +98,7 @@ def find_free_texts(stream: SplitStream) -> tuple[bytes, ...]:
 
 def list_characters(text: bytes) -> tuple[bytes, ...]:
     """Return the source of each character of a JSON string."""
+    # In an array, because `find_nodes` returns only values below the root.
     return list_characters_at(b"[" + text + b"]", (0,))
 
 

@@ -117,6 +117,7 @@ def _format_spec(candidate: Candidate, cassette: Cassette, command: str, what: s
     }
     head = f"spec: 1\napi: {original.api}\ntopic: {cassette.name}\ncases:\n"
     first, *rest = dump(entry, cassette.name).splitlines(keepends=True)
+    # Empty lines in a block of text stay empty, because indenting them would add trailing white space.
     indented = "".join("    " + line if line.strip() else line for line in rest)
     remark = REMARK.format(command=escape_line(command, 400), what=escape_line(what, 200))
     return f"{remark}{head}  - {first}{indented}"

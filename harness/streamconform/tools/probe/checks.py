@@ -95,6 +95,7 @@ def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) 
         None if recording.status in bad_request.statuses else f"expected {expected}, got {recording.status}"
     )
     document = _parse_document(recording)
+    # A status of 500 or more has already failed `http.status`.
     if refused:
         checks.append(_check("http.status-fits", "should", message))
     checks.append(_check_media_type(recording, "application/json"))
@@ -212,6 +213,7 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
 def _count_prompt_tokens(outcome: Mapping[str, Any]) -> int | None:
     """Return the number of prompt tokens, both cached and uncached."""
     usage = outcome.get("usage") or {}
+    # A server may read the prompt of the second request from its cache, and then counts it there.
     counts = [usage.get(key) for key in ("input", "cache_read", "cache_write")]
     return None if counts[0] is None else sum(count or 0 for count in counts)
 

@@ -122,6 +122,7 @@ class _Probe:
     def _finish(self, header: Header, writer: ResultsWriter) -> FinishedRun:
         contexts = self.plan.known_failures
         outdated: tuple[tuple[OutdatedEntry, ...], ...] = tuple(() for _ in contexts)
+        # After an interrupt, questions are missing, so an entry that matches no result may still be needed.
         if not self.interrupted:
             outdated = tuple(
                 find_outdated(
@@ -230,6 +231,7 @@ class _Probe:
         except (BadAddress, BadHeader):
             raise
         except CannotConnect as error:
+            # Later, a question may have crashed the server, which is a result of the probe.
             if not self.answered and not self.results:
                 raise ImplementationError(str(error)) from error
             raise _NoAnswerError("fail", f"the server no longer accepts connections: {error.why}") from error
@@ -237,6 +239,7 @@ class _Probe:
             raise _NoAnswerError(
                 "hang" if error.timed_out else "fail", f"no HTTP answer: {error.why}"
             ) from error
+        # A server that begins to answer is not silent, so the probe goes on.
         if recording.cut == "timeout":
             self.answered = True
             reason = f"the answer did not end within {self.plan.timeout:g} s; raise `--timeout`"

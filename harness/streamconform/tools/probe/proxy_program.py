@@ -90,6 +90,7 @@ class _StreamReader:
     def receive(self, chunk: bytes, answer: ProxyAnswer) -> Iterator[Json]:
         """Yield the events of one chunk."""
         if not self._started:
+            # Created at the first chunk, because the status and headers are not known earlier.
             self._started = True
             self._decoder = DECODERS[self._api](status=answer.status, headers=answer.headers)
         if answer.status >= 400:
@@ -105,6 +106,7 @@ class _StreamReader:
         for event in self._decoder.receive_eof():
             yield event.to_json()
         self.outcome = self._decoder.outcome.to_json()
+        # An error is a document, not a stream; `proxy_rules.check_answer` checks it.
         if answer.status < 400:
             self.deviations = [
                 *_find_deviations(self._api, self._chunks, request, complete=answer.incomplete is None)

@@ -87,6 +87,7 @@ def check_upstream_request(
         if body is None or not isinstance(body.get("messages"), list) or not body.get("model"):
             yield _break("upstream.body", f"expected a JSON object with model and messages, got {quoted}")
             return
+        # In any string of the body, because each API puts the prompt in a different place.
         if request.prompt not in _join_texts(body):
             yield _break("upstream.prompt", f"the prompt is missing: {quoted}")
         names = tuple(name for name, _, _ in request_reader.read_tools(body))

@@ -91,6 +91,7 @@ class UpstreamRelay:
             proxy.settimeout(IDLE_SECONDS)
             proxy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             head, rest = _read_head(proxy)
+            # After the head, because a connection may have been opened during an earlier trial.
             upstream = self.upstream
             if upstream is None or not head:
                 proxy.sendall(UNAVAILABLE)
@@ -103,6 +104,7 @@ class UpstreamRelay:
             with socket.create_connection((url.hostname or HOST, url.port or 80), IDLE_SECONDS) as replay:
                 replay.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 replay.sendall(new_head + rest)
+                # In a thread, so that the end of either direction is forwarded without waiting for the other.
                 sender = threading.Thread(target=_forward_request, args=(proxy, replay, request), daemon=True)
                 sender.start()
                 _forward_answer(replay, proxy)
@@ -132,6 +134,8 @@ def _rewrite_head(head: bytes, base_url: str) -> tuple[UpstreamRequest, bytes]:
         re.search(rb"\r\ntransfer-encoding:[^\r\n]*chunked", b"\r\n" + fields, re.IGNORECASE) is not None
     )
     request = UpstreamRequest(method.decode("latin-1"), path, chunked=chunked)
+    # One request per connection, because only the first head is rewritten, and the next request may belong to
+    # another trial.
     start = b"%b %b HTTP/1.1\r\nhost: %b\r\nconnection: close" % (
         method,
         (trial_url.path + path).encode("latin-1"),
@@ -180,6 +184,7 @@ def _wait_until_read(connection: socket.socket) -> None:
 def _reset(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        # Wakes the thread that reads from this socket; until its `recv` returns, `close` sends no reset.
         connection.shutdown(socket.SHUT_RD)
         connection.close()
 

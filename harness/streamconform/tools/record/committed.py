@@ -78,6 +78,7 @@ def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[
     # A daemon process does not outlive this process.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)
     process.start()
+    # Otherwise `recv` would wait forever for a child that was killed, because this end would still be open.
     sender.close()
 
     def wait() -> list[Problem]:
@@ -154,6 +155,7 @@ def _scan_file(path: Path, allowed: Collection[str]) -> Iterator[Problem]:
         payloads = [frame.payload for frame in frames] or [data]
         known = {finding.fingerprint for finding in findings}
         values = (parse_payload(payload) for payload in payloads)
+        # A key that is found in the file itself is reported only once, with its line.
         findings += (each for each in scan_answer("", values, allowed) if each.fingerprint not in known)
     for finding in findings:
         yield Problem(str(path), None if finding.how else _find_line(data, finding), _describe(finding))

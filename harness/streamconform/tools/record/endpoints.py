@@ -197,6 +197,7 @@ def fill_in(text: str, endpoint: Endpoint) -> str:
 
     def read(match: re.Match[str]) -> str:
         value = os.environ.get(match[1], "")
+        # A `/`, `@` or `?` in the value could change the host, to which the key is sent.
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]*", value):
             problem = "is missing" if not value else "is not a name"
             raise UsageError(f"the address of `{endpoint.name}` needs `{match[1]}`, which {problem}")

@@ -68,6 +68,7 @@ def export_har(cassette: Cassette, base_url: str) -> bytes:
             "content": {
                 "size": len(cassette.body),
                 "mimeType": cassette.content_type,
+                # A body may be binary, or end inside a character, and HAR is text.
                 "encoding": "base64",
                 "text": base64.b64encode(cassette.body).decode(),
             },

@@ -87,6 +87,8 @@ def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
             in_frames.append([leaf.data for leaf in leaves])
         if len(ordered) > MAX_LEAVES:
             break
+    # When all frames are joined, a string that is the same in each, such as an id, would separate the pieces
+    # of a text.
     changing = {
         place: pieces for place, pieces in by_place.items() if len(pieces) > 1 and len(set(pieces)) > 1
     }

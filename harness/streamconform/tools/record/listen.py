@@ -154,6 +154,7 @@ class RecordingProxy:
         try:
             with suppress(ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError):
                 while (request := await client.receive_request()) is not None:
+                    # A client that uses this as a proxy sends whole URLs, but there is only one upstream.
                     if request[0].target.startswith(b"/"):
                         await self._forward(client, *request)
                     else:
@@ -200,6 +201,7 @@ class RecordingProxy:
     def _make_head(self, exchange: Overheard, request: h11.Request) -> h11.Request:
         kept = [
             (name, value)
+            # `raw_items` keeps the client's spelling of the names.
             for name, value in request.headers.raw_items()
             if name.lower() not in HOP_BY_HOP | REPLACED
         ]
@@ -238,6 +240,7 @@ class _Client:
         while True:
             event = self.connection.next_event()
             if event is h11.NEED_DATA:
+                # The server is contacted only when the body is complete, so the client must not wait.
                 if self.connection.they_are_waiting_for_100_continue:
                     await self.send(h11.InformationalResponse(status_code=100, headers=[]))
                 self.connection.receive_data(await self.reader.read(READ_SIZE))
@@ -299,6 +302,7 @@ class _Forwarding:
             await self._client.answer(502, "conform record cannot connect to the upstream")
             return
         _disable_delay(writer)
+        # A client that leaves ends the request, as it does without the recorder: the server stops generating.
         self._left.add_done_callback(lambda _: writer.transport.abort())
         try:
             await self._exchange_messages(reader, writer, head)

@@ -125,6 +125,7 @@ async def record_async(
     request = httpx.Request(
         "POST",
         url,
+        # The chunks of a compressed body do not match the server's writes, and a cassette cannot hold it.
         headers=sent | {"accept-encoding": "identity"},
         content=content,
         extensions={"trace": tape.trace},
@@ -135,6 +136,7 @@ async def record_async(
     secrets = scrub.extract_secrets(hidden)
     return RawRecording(
         path=path,
+        # A secret header is not stored even if its name is on the allow-list.
         request_headers=_blank_values(
             scrub.filter_headers(sent, scrub.REQUEST_HEADERS - hidden.keys()), secrets
         ),

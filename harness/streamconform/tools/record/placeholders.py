@@ -147,6 +147,7 @@ class Placeholders:
 
     def apply(self, data: bytes) -> bytes:
         """Return `data` with every known value replaced by a placeholder of the same length."""
+        # First, because replacing other values could change the text that these patterns match.
         if self._in_place:
             for pattern in IN_PLACE.values():
                 data = pattern.sub(self._replace_group, data)

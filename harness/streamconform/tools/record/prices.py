@@ -37,6 +37,7 @@ def calculate(provider: str | None, model: str, usage: Usage) -> Decimal:
             raise
         raise NoPrice(f"the prices are not installed; run `{INSTALL}`") from None
     read, write = usage.cache_read or 0, usage.cache_write or 0
+    # genai-prices expects the cached tokens to be part of the input; `Usage` counts them separately.
     counts = genai_prices.Usage(
         input_tokens=(usage.input or 0) + read + write,
         cache_read_tokens=read,

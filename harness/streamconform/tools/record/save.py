@@ -131,6 +131,7 @@ def _check_destination(job: RecordJob, specs: Path, folder: Path, topic: str) ->
     path = specs / job.api / f"{topic}.yaml"
     if not path.exists():
         return
+    # Parsed but not validated, so the document may have any form.
     spec = reader.read(path).value
     cases = spec.get("cases") if isinstance(spec, dict) else None
     for case in cases if isinstance(cases, list) else []:

@@ -226,6 +226,7 @@ def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[Secret
             reported.add(finding.fingerprint)
             yield finding
     for match in WORD.finditer(bytes(rest)) if random_words else ():
+        # The data of a data URL, such as an image, is expected to look random.
         if _is_random(match[0]) and data[max(0, match.start() - 7) : match.start()] != b"base64,":
             finding = _make_finding(part, Form(data), match, RANDOM_WORD)
             if finding.field not in OPAQUE:
@@ -247,6 +248,7 @@ def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
     for joined in join_pieces(values):
         for form in iter_forms(joined.data):
             lower = form.data.lower()
+            # The offsets are those in the joined text, not in what is decoded from it.
             starts = () if form.removed else joined.starts
             for (kind, anywhere), (_, pattern) in zip(
                 (pair for pair in _IN_TEXT if not pair[0].personal), _IN_PIECES, strict=True
@@ -285,6 +287,7 @@ def _is_secret(kind: SecretKind, value: bytes) -> bool:
     if _is_placeholder(value) or PLAIN.search(value):
         return False
     if kind.looks_like == "Basic credentials":
+        # `basic` is also an ordinary word, so what follows it must decode to `user:password`.
         return any(b":" in form.data for form in iter_forms(value.split()[-1]) if form.removed)
     return True
 

@@ -103,10 +103,12 @@ def find_secrets(unscanned: Unscanned, allowed: Collection[str] = ()) -> tuple[S
     found = list(scan(parts | content, ()))
     found += (f for part, values in answers.items() for f in scan_answer(part, values))
     found += scan(draft_text, random_words=False)
+    # A value that is allowed in one field is harmless wherever else it occurs.
     harmless = {f.fingerprint for f in found if f.field in allowed} | {*allowed}
     left = [finding for finding in found if finding.fingerprint not in harmless]
     clear = {(f.part, f.offset): f for f in left if not f.how and f.part in parts}
     seen = {f.fingerprint for f in clear.values()}
+    # Reversed, so that the first finding of each value wins.
     hidden = {f.fingerprint: f for f in reversed(left) if f.fingerprint not in seen}
     return (*clear.values(), *hidden.values())
 

@@ -65,6 +65,7 @@ def build_conversation(
         parent[name] = [stop]
     api_key = APIS[settings.api].key
     headers = {name.lower(): value for name, value in request["headers"].items()}
+    # The builder writes a placeholder for the key; the real one must be in `secret` only.
     headers.pop(api_key.header, None)
     secret = {} if settings.key is None else (settings.key_form or api_key).headers(settings.key)
     return LiveRequest(

@@ -127,6 +127,7 @@ def _decode_basic(value: str) -> Iterator[str]:
     if match is None:
         return
     try:
+        # Python ignores excess padding, so this decodes a value with or without its own.
         text = base64.b64decode(match[1].rstrip("=") + "==", altchars=b"-_").decode()
     except (binascii.Error, UnicodeDecodeError):
         return

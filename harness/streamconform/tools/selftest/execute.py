@@ -146,6 +146,7 @@ def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | 
             return host.build_call_result(adapter, message)
         return host.build_run_result(adapter, message, lambda _: None)
 
+    # A signal, because Python cannot stop a thread that does not return.
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         return host.encode_result(adapter, message, build, (KeyboardInterrupt, TimedOut))

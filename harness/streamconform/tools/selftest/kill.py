@@ -64,6 +64,7 @@ def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tupl
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
     every case that has faults.
     """
+    # Calls have no stream, so their delivery is None.
     catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
     return tuple(dict.fromkeys(case for case in cases if case not in catching))
 

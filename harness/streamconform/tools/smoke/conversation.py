@@ -249,6 +249,7 @@ class _Conversation:
         """Send `stop`, read the remaining lines, and return the transcript."""
         stopped, exit_code, leftover = None, None, list[Message]()
         if self.process is not None:
+            # Started before `stop`, because a program whose stdout is full cannot exit until it is read.
             reading = asyncio.create_task(_drain(self.process, leftover))
             stopped = await self.process.stop(protocol.STOP)
             exit_code = self.process.exit_code

@@ -139,7 +139,9 @@ def check_stdout(transcript: Transcript) -> Iterator[SmokeProblem]:
             yield SmokeProblem(
                 f"`op` is {op!a}, expected `result` or `event`: {quote_line(message.line)}", step
             )
+        # Without an id, the schema's message below is the better one.
         elif id_ not in run_ids and id_ is not None:
+            # An answer to the unknown op has a check of its own.
             if step != "unknown op":
                 yield SmokeProblem(
                     f"unknown run id: {quote_line(message.line)}; send back the id of the run", step
@@ -196,6 +198,7 @@ def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
     for record in transcript.steps:
         for complaint in record.complaints:
             yield SmokeProblem(complaint, record.step)
+    # A mismatch only skips a trial, so it is reported only if no request at all got a stream.
     checked = any(stream is not None for record in transcript.steps for stream in record.streams.values())
     for record in () if checked else transcript.steps:
         for mismatch in record.mismatches:

@@ -83,6 +83,7 @@ def find_mismatches(schema: str, value: Any, root: str, definition: str | None =
 
 def find_closest(word: str, known: Iterable[str]) -> str | None:
     """Return the name in `known` closest to `word`, or None if none is close."""
+    # Only letters and digits count, so that `toolCalls` finds `tool_calls`.
     by_letters = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in known}
     close = difflib.get_close_matches(re.sub(r"[^a-z0-9]", "", word.lower()), by_letters, n=1, cutoff=0.5)
     return by_letters[close[0]] if close else None
@@ -117,6 +118,7 @@ def _describe_mismatch(problem: str, value: Any, root: str) -> str:
         None,
     )
     alias = ALIASES.get(wrong_value) if isinstance(wrong_value, str) else None
+    # Only if the schema expects the alias here: a word may be an alias in one field and unrelated in another.
     if alias and f"`{alias}`" in message:
         advice = f"write `{alias}`"
     return f"{description}; {advice}" if advice else description

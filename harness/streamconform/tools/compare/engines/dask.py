@@ -58,6 +58,7 @@ class DaskEngine:
                 self._cluster = self._distributed.LocalCluster(
                     n_workers=self._workers,
                     threads_per_worker=1,
+                    # Dask's default listens on port 8787 of every network interface.
                     dashboard_address="127.0.0.1:0",
                     processes=True,
                 )
@@ -70,6 +71,7 @@ class DaskEngine:
         try:
             if self._client.status == "running":
                 self._client.cancel(list(self._pending))
+                # The workers of a running cluster outlive this run, and so would the programs on them.
                 closing = [
                     self._client.submit(work.close_examiners, workers=[address], pure=False)
                     for address in self._client.scheduler_info(n_workers=-1)["workers"]
@@ -86,12 +88,15 @@ class DaskEngine:
     @property
     def slots(self) -> int:
         """Return how many partitions may be submitted."""
+        # At least one worker is assumed: with no slots, the run would end at once, although workers may still
+        # start.
         return PER_WORKER * max(1, sum(map(int, self._client.nthreads().values())))
 
     def submit(self, work: Work, request: Any, partition: Partition) -> None:
         """Submit a partition."""
-        # These retries are for exceptions; after a worker's death, Dask retries up to
-        # `distributed.scheduler.allowed-failures` times.
+        # Without `retries`, which are for exceptions; after a worker's death, Dask retries up to
+        # `distributed.scheduler.allowed-failures` times. Not pure, because Dask gives equal pure calls one
+        # key, so a partition that is submitted again would not run again.
         future = self._client.submit(work, request, partition, None, pure=False)
         self._pending[future] = work, request, partition
 

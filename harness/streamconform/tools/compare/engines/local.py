@@ -86,6 +86,8 @@ class ProcessEngine:
 
     def __exit__(self, *_: object) -> None:
         """Stop the processes once they have finished their current recordings."""
+        # First, because the shutdown below waits for the workers, which look for this file before each
+        # recording.
         self._stop_file.touch()
         pools = [*self._idle, *(pool for _, pool in self._pending.values())]
         for pool in pools:
@@ -112,6 +114,7 @@ class ProcessEngine:
             if isinstance(error, BrokenProcessPool):
                 pool.shutdown()
                 pool = self._create_pool()
+            # Before an exception is raised, so that `__exit__` shuts this pool down too.
             self._idle.append(pool)
             if isinstance(error, ConformError):
                 raise error
@@ -155,6 +158,7 @@ def _prepare_worker() -> None:
 
     def end_with_parent() -> None:
         parent.join()
+        # `sys.exit` would end only this thread.
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()

@@ -31,6 +31,7 @@ def split_tar(url: str, size: int) -> Iterator[Partition]:
         return
     start = end = 0
     with open_file(url) as file:
+        # `r:` seeks over the contents, which a stream mode would have to read.
         for member in _iterate_members(url, file, "r:"):
             end = member.offset_data + -(-member.size // BLOCK) * BLOCK
             if end - start >= size:
@@ -81,6 +82,7 @@ def read_zip(partition: Partition) -> Iterator[Case | UnreadRecording]:
             entry = _make_entry(partition.url, member.filename)
             try:
                 opened = archive.open(member)
+            # Python raises the last two for an unknown compression and for an encrypted member.
             except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
                 yield UnreadRecording(entry.file, entry.api, f"it cannot be unpacked: {error}")
                 continue

@@ -50,6 +50,7 @@ def split_folder(url: str, size: int) -> Iterator[Partition]:
 def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
     """Yield the recordings of `partition`."""
     for entry in partition.entries:
+        # Checked here too, so that the files of other recordings are not read.
         if partition.only is not None and entry.file not in partition.only:
             continue
         try:
@@ -117,6 +118,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
     outside = path.startswith(("../", "/")) or path == ".."
     if is_local(url):
         folder, found = Path(url), Path(url) / entry.file
+        # A link inside the folder may lead outside it.
         outside = outside or not found.resolve().is_relative_to(folder.resolve())
         if not outside and entry.sha256 is None and found.with_suffix(".yaml").is_file():
             # Our own cassettes contain more metadata than a manifest.
@@ -130,6 +132,7 @@ def _read_entry(url: str, entry: Entry) -> Case:
     location = posixpath.join(folder_path, entry.file)
     try:
         with storage.open(location, "rb") as file:
+            # One byte more than allowed, so that a larger body is detected without reading all of it.
             body = file.read(cassettes.MAX_BODY + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__

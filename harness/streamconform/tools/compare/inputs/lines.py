@@ -109,6 +109,7 @@ def _iterate_lines(file: IO[bytes], partition: Partition) -> Iterator[tuple[int,
     position = partition.start
     if position:
         # A line that starts before the partition belongs to the previous one.
+        # From one byte earlier, so that a line that starts exactly at the partition is not skipped.
         file.seek(position - 1)
         position -= 1
         position += _skip_line(file)
@@ -144,6 +145,7 @@ def _decompress(url: str, file: IO[bytes]) -> IO[bytes]:
                 import zstandard
             except ImportError as error:
                 raise UsageError(f"`{url}` needs zstandard: pip install 'streamconform[corpora]'") from error
+            # A file may consist of several frames, as `cat` or a parallel compressor writes it.
             stream = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
             return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
         case _:

@@ -98,6 +98,7 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not coding.body:
         raise NotImportable(f"it has no body (HTTP status {exchange.status})")
+    # Where a stream consists of JSON lines, a non-streaming answer looks like a stream of one line.
     whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
     if whole and exchange.status < 400 and media in ("application/json", ""):
         raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media or 'a document'}")

@@ -48,6 +48,7 @@ def _read_entry(where: str, entry: Mapping[str, Any]) -> ImportedExchange | Skip
     if body is None:
         return SkippedExchange(where, "its response body was not kept")
     text = (request.get("postData") or {}).get("text")
+    # They describe the body on the wire, but a HAR contains the decoded one.
     headers = {key: value for key, value in _read_headers(response).items() if key not in CODING}
     return ImportedExchange(
         origin=where,

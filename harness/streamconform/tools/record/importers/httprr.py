@@ -60,9 +60,11 @@ def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> I
         raise h11.RemoteProtocolError("the request ends inside its headers")
     sent = _read_body(server)
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
+    # h11 must know the request's method, because a response to HEAD has no body.
     client.send(h11.Request(method=request.method, target=request.target, headers=[("host", "recorded")]))
     client.send(h11.EndOfMessage())
     client.receive_data(HTTP2.sub(b"HTTP/1.1", response_bytes, count=1))
+    # The end of the connection, which ends a body without a length.
     client.receive_data(b"")
     response = client.next_event()
     while isinstance(response, h11.InformationalResponse):

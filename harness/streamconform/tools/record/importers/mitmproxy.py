@@ -15,6 +15,7 @@ from streamconform.tools.record.importers.exchange import ImportedExchange, Skip
 
 RECIPE: Final = "Imported from mitmproxy flows with `conform import`; transfer encoding removed"
 LENGTH: Final = re.compile(rb"(\d{1,9}):")
+# A flow is a dictionary, so the length of its first key follows the flow's own length.
 START: Final = re.compile(rb"\d{1,9}:\d{1,9}:")
 MAX_DEPTH: Final = 32
 BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError)
@@ -86,6 +87,7 @@ def _read_value(data: bytes, start: int, end: int, depth: int) -> tuple[Any, int
 
 
 def _convert(data: bytes, first: int, last: int, depth: int) -> Any:
+    # Containers are parsed in place: a copy at each level would cost their size times their depth.
     content = data[first:last] if data[last] not in b"]}" else b""
     match data[last : last + 1]:
         case b",":

@@ -32,6 +32,7 @@ def read(path: Path, data: bytes, api: str | None) -> ImportedExchange:
     if path.suffix == PAYLOADS:
         return _read_payloads(path, data, api or _detect_api(path, first))
     status, headers, body = _split_head(path, data)
+    # curl writes this header even if it has removed the encoding, so the bytes are examined too.
     if headers.get("transfer-encoding", "").lower() == "chunked" and CHUNK_SIZE.match(body):
         raise _make_error(
             path, "the body still has HTTP's chunked transfer encoding; record it without `curl --raw`"
@@ -102,6 +103,7 @@ def _split_head(path: Path, data: bytes) -> tuple[int, dict[str, str], bytes]:
         line = STATUS_LINE.match(data)
         if line is None:
             return status, headers, data
+        # From the status line's own line end, because the head may have no headers.
         end = HEADER_END.search(data, line.end() - 2)
         if end is None:
             raise _make_error(path, "no empty line after the headers")

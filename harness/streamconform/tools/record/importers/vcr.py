@@ -73,6 +73,7 @@ def reject_hostile(path: Path, text: str) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        # Only a plain `<<` is a merge key; a quoted one is text.
         merge = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
         message = (
             f"nested deeper than {MAX_DEPTH} levels"
@@ -96,6 +97,7 @@ def read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> Impo
     old = "status_code" in response  # the format that vcrpy before 6 wrote for httpx
     status = response["status_code"] if old else response["status"]["code"]
     body = _to_bytes(response["content"]) if old else _read_body(response.get("body"))
+    # `type`, because `True` is an `int`.
     if type(status) is not int or not 100 <= status <= 599:
         raise ValueError(f"{status!r} is not an HTTP status")
     if body is None:
