@@ -185,7 +185,7 @@ def test_a_profile_with_mistakes_is_refused_with_their_lines(profiled):
     made = profiled.with_file("specs/profiles/small-1.yaml", text)
     ran = made.run("run", "--profile", "small-1")
     assert ran.code == 2
-    assert "small-1.yaml:2: `name` is `small-2` but" in ran.err
+    assert "small-1.yaml:2: `name` is `small-2`, but" in ran.err
     assert "small-1.yaml:9: no case `anthropic-messages/cost/cost-cache-red`" in ran.err
     assert "`anthropic-messages/cost/cost-cache-read`" in ran.err
     assert "small-1.yaml:9: no case" in made.run("lint").out
