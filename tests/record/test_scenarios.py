@@ -198,7 +198,7 @@ def test_nothing_is_sent_that_may_exceed_the_highest_cost(tmp_path):
         assert server.requests == []
     assert "stopped before openai-chat/openai-long-answer: it may exceed --max-cost" in done.stderr
     assert done.returncode == 1
-    assert "--max-cost needs the price of the model" in unpriced.stderr
+    assert "--max-cost needs the model's price" in unpriced.stderr
     assert unpriced.returncode == 2
 
 
