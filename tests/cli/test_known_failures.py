@@ -195,7 +195,7 @@ def test_an_update_that_changes_nothing_leaves_every_byte(own, written):
         (("-x",), "`-x`"),
         (("--maxfail", "3"), "`--maxfail`"),
         (("-i", "reference"), f"`{KNOWN}` does not name its implementation"),
-        (("-i", "mutant:usage-summed"), "each implementation to be given only once"),
+        (("-i", "mutant:usage-summed"), "if an implementation is given twice"),
     ],
 )
 def test_an_update_refuses_to_judge_by_a_part(own, written, words, named):

@@ -221,7 +221,7 @@ def test_a_local_server_gets_no_key_of_a_provider(tmp_path):
         (("--scenarios", "texts", "--endpoint", "llama-cpp"), "did you mean `text`"),
         (("--scenarios", "all", "--endpoint", "openai"), "serves several models; add --model"),
         (("--scenarios", "all", "--endpoint", "openai", "--model", "m"), "set `OPENAI_API_KEY`"),
-        (("--scenarios", "all", "--endpoint", "groq", "--api", "cohere-chat"), "it speaks openai-chat"),
+        (("--scenarios", "all", "--endpoint", "groq", "--api", "cohere-chat"), "it supports openai-chat"),
         (("--scenarios", "all", "--endpoint", "llama-cpp", "--twin"), "`--twin` cannot be used with"),
         (("--scenarios", "all", "--endpoint", "azure", "--model", "m"), "needs `AZURE_OPENAI_RESOURCE`"),
     ],

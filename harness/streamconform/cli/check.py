@@ -100,7 +100,7 @@ def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
 
 
 def _read_answer(file: str, trial: AnyTrial) -> Answer:
-    """Return the answer in `file`. Raises `UsageError` if it contains none."""
+    """Return the answer in `file`. Raises `UsageError` if the file contains no answer."""
     try:
         with click.open_file(file, "rb") as stream:
             data = stream.read(protocol.MAX_LINE + 1)

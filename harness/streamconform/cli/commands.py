@@ -18,7 +18,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the name, the command and its arguments; exits with code 2 for an unknown command."""
+        """Return the name, the command and its arguments; exit with code 2 if the command is unknown."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             ctx.fail(f"no command `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")

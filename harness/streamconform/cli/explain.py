@@ -1,4 +1,4 @@
-"""`conform explain CASE`: show the wire and its events, and the expected and actual values."""
+"""`conform explain CASE`: show the frames, their events, and the expected and actual values."""
 
 from __future__ import annotations
 

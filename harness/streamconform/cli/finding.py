@@ -24,7 +24,7 @@ def command(impl: str, case: str | None, slug: str | None, output: str | None, *
 
     IMPL is a peer; CASE is the id of a case or trial in its known failures, and SLUG is the name of a finding
     in docs/matrix/findings.md. If CASE has several findings, they are listed; choose one with --finding.
-    Without CASE, the finding's first case is used. The program does not need streamconform: it contains a
+    Without CASE, the finding's first case is used. The program does not need streamconform: it consists of a
     server, which sends the complete stream or prints the request, and a call to the library. If the peer is
     installed, the trial is run, and the differences are listed.
 

@@ -179,7 +179,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
 
 
 def _plan_rounds(seed: int, examples: int, limit: float | None, started: float) -> Iterator[tuple[int, int]]:
-    """Yield the seed and size of each round: as many as the examples need, or until the time is up."""
+    """Yield the seed and size of each round, until there are enough examples or the time is up."""
     for number in count():
         done = number * ROUND
         if limit is None and done >= examples:

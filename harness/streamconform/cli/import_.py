@@ -23,7 +23,7 @@ from streamconform.tools.record.scanned import Scanned, Unscanned, scan_for_writ
 from streamconform.wire.framings import split
 
 MAX_REASON: Final = 400
-"""The maximum number of characters to print of the reason why an exchange is not imported."""
+"""The maximum number of characters to print of the reason for not importing an exchange."""
 STDIN: Final = Path("-")
 TOPIC: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -117,7 +117,7 @@ def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
 def check_update_options(arguments: dict[str, Any], settings: dict[str, Any]) -> None:
     """Raise `UsageError` if `--update-known-failures` is used without a file or with a filter.
 
-    Only filters on the command line count: filters in the config file and profiles define what the project
+    Only filters on the command line count: those in the config file, and profiles, define what the project
     runs.
     """
     if not arguments.get("update"):
@@ -205,7 +205,7 @@ def _make_new_files(
     Raises `UsageError` if it is unclear which file an implementation's failures belong in.
     """
     if len(set(impls)) < len(impls):
-        raise UsageError("`--update-known-failures` needs each implementation to be given only once")
+        raise UsageError("`--update-known-failures` cannot be used if an implementation is given twice")
     for known in known_files:
         if len(impls) > 1 and known.implementation is None:
             raise UsageError(

@@ -55,7 +55,7 @@ def command(
     """Check specs and cassettes; without PATHS, all of them.
 
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as `path:line:
-    message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files are also
+    message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files also count as
     problems, even if encoded or split.
     """
     settings = options.merge_settings(arguments)

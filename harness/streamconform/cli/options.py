@@ -252,7 +252,7 @@ class Selection:
 def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selection:
     """Return the trials that `settings` select; with `ids`, only those trials, in any delivery or fault.
 
-    Raises `SourceError`, and `SelectionError` if nothing is selected; a shard or `ids` may select nothing.
+    Raises `SourceError`, and `SelectionError` if nothing is selected, unless a shard or `ids` is given.
     """
     sources = find_sources(settings)
     if ids is not None and any(map(is_recorded, ids)):
@@ -295,7 +295,7 @@ def select(settings: dict[str, Any], ids: frozenset[str] | None = None) -> Selec
 def select_heads(settings: dict[str, Any]) -> tuple[CaseHead, ...]:
     """Return the heads of the cases that `--api`, `--profile`, `--level` and `--shard` select.
 
-    Raises `SourceError`, and `SelectionError` if nothing is selected; a shard may select nothing.
+    Raises `SourceError`, and `SelectionError` if nothing is selected, unless a shard is given.
     """
     catalog = read_catalog(find_sources(settings))
     case_ids = _select_case_ids(settings, catalog, _find_profile(settings, catalog))

@@ -61,7 +61,7 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @cache_option
 def list_command(shape: str, where: str | None) -> None:
-    """List the peers, and which are installed."""
+    """List the peers, and show which are installed."""
     root = environments.get_environments_folder(where)
     installed = {peer.name: environments.read_environment(root, peer) for peer in PEERS.values()}
     if shape == "json":

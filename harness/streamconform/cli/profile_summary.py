@@ -1,4 +1,4 @@
-"""The line printed after a profile is run: the profile's share of the suite, and the command for the rest."""
+"""The line printed after a profile is run: its share of the suite, and the command that runs the rest."""
 
 from __future__ import annotations
 

@@ -80,10 +80,10 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         --upstream http://127.0.0.1:11434 --port 8089 --model qwen3:8b
     ANTHROPIC_BASE_URL=http://127.0.0.1:8089 my-client
 
-    From anthropic-messages to ollama-chat or openai-chat, and from openai-chat to anthropic-messages. The
-    first line on stdout begins with the proxy's URL; each request is logged on stderr. Needs aiohttp: pip
-    install 'streamconform[proxy]'. Exit codes: 0 stopped, 2 usage error, 130 stopped before all answers
-    finished.
+    The proxy translates from anthropic-messages to ollama-chat or openai-chat, and from openai-chat to
+    anthropic-messages. The first line on stdout begins with the proxy's URL; each request is logged on
+    stderr. Needs aiohttp: pip install 'streamconform[proxy]'. Exit codes: 0 stopped, 2 usage error, 130
+    stopped before all answers finished.
     """
     try:
         import aiohttp  # noqa: F401 - checked here, for a clear message
@@ -180,7 +180,7 @@ def _describe_keys(arguments: Mapping[str, Any], is_unencrypted: bool) -> str:  
     if arguments["key_env"]:
         return f"the upstream gets the key in {arguments['key_env']}"
     if is_unencrypted:
-        return "the upstream gets no key: it is another machine, reached over unencrypted http"
+        return "the upstream gets no key: it is on another machine and is reached over unencrypted http"
     return "the upstream gets each client's own key"
 
 

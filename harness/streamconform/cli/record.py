@@ -63,7 +63,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     help="Record the traffic between any client and --upstream, while COMMAND runs or until Ctrl-C.",
 )
 @click.option("--upstream", metavar="URL", help="With --listen: the server to forward to.")
-@click.option("--scenarios", metavar="all|NAME,...", help="Record these of the suite's conversations.")
+@click.option("--scenarios", metavar="all|NAME,...", help="Names of the suite's conversations to record.")
 @click.option("--endpoint", metavar="NAME", help="With --scenarios: openai, anthropic, llama-cpp, ...")
 @click.option(
     "--mode",
@@ -96,7 +96,7 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
     metavar="FIELD|FINGERPRINT",
     help="Ignore a possible secret. Repeatable.",
 )
-@click.option("--allow-error", is_flag=True, help="Also save an answer that is not a stream or not a 2xx.")
+@click.option("--allow-error", is_flag=True, help="Also save answers that are not streams or not HTTP 2xx.")
 @click.option("--server", metavar="TEXT", help="Name and version of the server, for the provenance.")
 @click.option("--note", metavar="TEXT", help="A note for readers of the cassette.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True)

@@ -74,7 +74,7 @@ async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> 
 
 
 async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
-    """Run the command and return its exit code as a shell does; a signal ends the command."""
+    """Run the command and return the exit code that a shell would report; a signal ends the command."""
     try:
         process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **variables})
     except OSError as error:
@@ -111,7 +111,7 @@ class _Writer:
             raise self._error
 
     def summarise(self) -> Exit:
-        """Print how many exchanges were saved, and return the exit code for that."""
+        """Print how many exchanges were saved, and return the matching exit code."""
         kept, lost = self._counts["kept"], self._counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True

@@ -154,7 +154,7 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
 ) -> int:
-    """Repeat the existing recordings without writing any, and print which shapes have changed."""
+    """Repeat the requests of the existing recordings, write nothing, and print which shapes have changed."""
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
     chosen = [request for request in planned if before[request.api, request.name] is not None]
     if not chosen:
@@ -233,7 +233,7 @@ def _select_apis(api: str | None, endpoint: Endpoint) -> tuple[str, ...]:
     if api is None:
         return endpoint.apis
     if api not in endpoint.apis:
-        raise UsageError(f"`{endpoint.name}` does not speak {api}; it speaks {', '.join(endpoint.apis)}")
+        raise UsageError(f"`{endpoint.name}` does not support {api}; it supports {', '.join(endpoint.apis)}")
     return (api,)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TERMINAL: Final = "terminal"
 KINDS: Final = (*reports.REPORTS, reports.STREAMED)
-"""The kinds that need only the results."""
+"""The kinds of report that need only the results."""
 
 
 @click.command("report")
@@ -118,7 +118,7 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
 
 
 def _load_page_context(results: Results) -> Callable[[str], PageContext]:
-    """Return such a function for the run's own suite, which is read only when the function is called."""
+    """Return a function that creates a page's context from the run's own suite, reading it when called."""
 
     def make_page_context(path: str) -> PageContext:
         sources = options.find_sources(dict(results.header.selection))

@@ -259,7 +259,7 @@ def _write_reports(
 
 @contextmanager
 def _loading_message() -> Iterator[None]:
-    """Show a status message on a terminal, because loading the whole suite takes more than a second."""
+    """Show a status message on a terminal: loading the whole suite takes more than a second."""
     if not sys.stderr.isatty():
         yield
         return

@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 REPORTS: Final = ("json", "junit", "markdown", "github", "badge")
-"""The kinds that need only the results. Each is a module of this package with a function `render(results)`.
+"""The kinds of report that need only the results. Each is a module of this package with a function
+`render(results)`.
 
 A module is imported only when it renders: a run without reports needs none of them.
 """

@@ -21,7 +21,7 @@ SETTINGS: Final = Settings(workers=1, timeout=60.0)
 def choose_trial(
     catalog: Catalog, cases: Iterable[str], patterns: Sequence[str], delivery: str = ""
 ) -> AnyTrial | None:
-    """Return a trial of the first case in `cases` that has one matching any of `patterns`, or None.
+    """Return a trial that matches any of `patterns`, from the first case in `cases` that has one, or None.
 
     The unchanged delivery is preferred; `delivery` requests a trial by name.
     """

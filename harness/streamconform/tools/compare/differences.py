@@ -45,7 +45,7 @@ def find_differences(
 
 
 def build_expectation(outcome: Outcome, claims: Claims, *, others: bool) -> Expectation:
-    """Return the expectation that only `outcome` meets; `others` is whether blocks of type `other` count."""
+    """Return the expectation that only `outcome` meets; `others`: whether blocks of type `other` count."""
     fields: dict[str, Leaf] = {
         "status": Literally(outcome.status),
         "stop.reason": Literally(outcome.stop.reason),

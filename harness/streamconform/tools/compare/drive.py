@@ -18,7 +18,7 @@ from streamconform.tools.compare.part import Part, add_parts
 from streamconform.tools.compare.sample import SampleRequest, merge_samples
 
 MAX_DEATHS: Final = 2
-"""The number of worker deaths on a partition that starts a search for the recording that kills the worker."""
+"""After this many worker deaths on one partition, the recording that kills the worker is searched for."""
 MAX_DEADLY: Final = 10
 """The maximum number of recordings that may kill their worker before the partition is given up."""
 MAX_LOSSES: Final = 20

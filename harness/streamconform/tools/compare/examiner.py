@@ -81,8 +81,8 @@ class Examiner:
     ) -> Part:
         """Examine `recordings` and return the results.
 
-        `keep` is called with the findings of each recording that has any, and `before` with the name of each
-        recording before it is examined; both may raise `Stopped`.
+        `before` is called with each recording's name before it is examined, and `keep` with the findings of
+        each recording that has any. Both may raise `Stopped`.
         """
         for each in self._running:
             each.tally = Tally()  # Failures in the worker's earlier partitions do not count.

@@ -79,7 +79,7 @@ class Answers:
 def find_findings(case: Case, answers: Sequence[Answers], names: Sequence[str]) -> Iterator[Finding]:
     """Yield the findings in the answers to one recording; `names` are the implementations' names.
 
-    Each implementation is compared with the first one, by the first delivery that each of the two answered.
+    Each implementation is compared with the first one, using the first delivery that each one answered.
     Each delivery is compared with the first delivery that the same implementation answered.
     """
     yield from _compare_implementations(case, answers, names)

@@ -146,7 +146,7 @@ def _describe_wrong_digest(source: Source, got: str) -> str:
 
 
 def _iter_last_lines(said: str) -> Iterator[str]:
-    """Yield pip's last error lines or, if there are none, the last of its output, truncating long lines."""
+    """Yield pip's last error lines (or its last output lines if there are none), truncating long ones."""
     lines = [each.strip() for each in said.splitlines() if each.strip()]
     errors = [each for each in lines if each.startswith("ERROR")]
     for each in (errors or lines or ["it says nothing"])[-MAX_LINES_SHOWN:]:

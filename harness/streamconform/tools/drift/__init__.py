@@ -1,1 +1,1 @@
-"""`conform drift`: find shapes in streams that are not among the known shapes."""
+"""`conform drift`: find shapes of streams that are not known yet."""

@@ -115,8 +115,8 @@ def select_checks(
 ) -> tuple[Check, ...]:
     """Return the failed checks of a trial that belong to the finding `slug`.
 
-    A known failure that names a check claims it. One that names no check claims those that no other finding
-    claims by name.
+    A known failure that names a check claims it. One that names no check claims all checks that no other
+    finding names.
     """
     claims = [
         (name, pattern)

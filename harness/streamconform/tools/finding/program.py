@@ -28,7 +28,7 @@ BYTEWISE: Final = "bytewise"
 CUT_DELIVERIES: Final = (BYTEWISE, "utf8-split", "random")
 """Deliveries whose effect depends on how the stream is divided into network reads."""
 TIMED: Final = "timed"
-"""How to send a stream if the bug is a delay: with pauses between pieces; the program prints times."""
+"""The delivery if the bug is a delay: the server pauses between pieces, and the program prints times."""
 UNSUPPORTED: Final = ("gzip", "reset", "stall")
 """Deliveries and faults that a short server cannot reproduce."""
 PYTHON: Final = """\
@@ -258,8 +258,8 @@ def _describe_tools(request: Any, language: str) -> dict[str, str]:
 
 
 def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]) -> dict[str, str]:
-    """Return the conversation in the library's own types, as source."""
-    # In a separate process, because it replaces the library's modules by stand-ins.
+    """Return source code that builds the conversation from the library's own types."""
+    # In a separate process, because it replaces the library's modules with stand-ins.
     ran = subprocess.run(  # noqa: S603 - our own Python, and a name from our own table
         (sys.executable, "-m", conversation_source.__name__, peer.name),
         input=json.dumps({"conversation": conversation, "api": api}),

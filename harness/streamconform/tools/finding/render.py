@@ -26,7 +26,7 @@ FAULT_NOTES: Final[Mapping[str, str]] = {
     "cut-after-frame": "the stream ends after frame {}",
     "cut-inside-json": "the stream ends inside the payload of frame {}",
     "cut-inside-utf8": "the stream ends inside a character in frame {}",
-    "error-frame": "an error follows frame {}, and ends the stream",
+    "error-frame": "an error follows frame {} and ends the stream",
 }
 """Descriptions of the faults that a program can reproduce; frames are counted from 0."""
 ISSUE: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[0-9]+)")

@@ -1,4 +1,4 @@
-"""Strategies for legal answers, and for how a server streams them in pieces.
+"""Strategies for legal answers, and for the pieces in which a server streams them.
 
 Only answers that a provider may send are generated: the arguments of complete calls are JSON objects, and
 only the last call of an answer that ended with `length` may be truncated. A client that reads an answer

@@ -92,8 +92,8 @@ def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer
 def _no_local_constants() -> Iterator[None]:
     """Keep hypothesis from drawing constants that occur in the loaded modules.
 
-    It reads them from the source of every loaded module that is not installed, so the same seed would give
-    different answers in a checkout, in an installed package, and after a different command. There is no
+    hypothesis reads them from the source of every loaded module that is not installed, so the same seed would
+    give different answers in a checkout, in an installed package, and after a different command. There is no
     setting to prevent this.
     """
     read = getattr(providers, "_get_local_constants", None)

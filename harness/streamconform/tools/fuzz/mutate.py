@@ -1,4 +1,4 @@
-"""Change recorded streams in ways that no provider documents: frames and JSON values, never the framing.
+"""Change frames and JSON values in recorded streams, never the framing, in ways that no provider documents.
 
 If two implementations read such a stream differently, neither is necessarily wrong, but one that crashes,
 hangs or reports it as complete should be examined.

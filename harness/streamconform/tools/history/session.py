@@ -169,7 +169,7 @@ class Tracer:
         return [*(trial for group in groups for trial in group), *(target.trial for target in self.targets)]
 
     def _set_baseline(self, results: Mapping[str, TrialResult], pinned: str) -> None:
-        """Learn from the pinned release how each trial fails, and which controls pass."""
+        """Find out how each trial fails with the pinned release, and which controls pass."""
         for target in self.targets:
             symptom = observe.read_symptom(results[target.trial.id])
             slug = target.finding.slug

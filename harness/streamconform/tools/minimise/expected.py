@@ -103,5 +103,5 @@ def _add_block_field(entries: list[Mapping[str, Any]], outcome: Outcome, type_: 
 
 
 def _convert_to_plain(value: Any) -> Any:
-    """Return an amount of money as text, the way specs write it."""
+    """Return an amount of money as text, in the form used in specs."""
     return value if isinstance(value, int | str | bool) or value is None else str(value)

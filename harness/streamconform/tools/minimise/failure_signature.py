@@ -1,4 +1,4 @@
-"""Failure signatures: a failing check without indices and values. Pure.
+"""Failure signatures: a signature is a failing check without its indices and values. Pure.
 
 A smaller stream must fail with the same signature; otherwise the search would drift to a different bug.
 """

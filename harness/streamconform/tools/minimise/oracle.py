@@ -97,7 +97,7 @@ class SearchBudget:
     started: float = field(default_factory=time.monotonic)
 
     def spend(self) -> None:
-        """Count a trial. Raises `BudgetSpent` if none is left."""
+        """Count a trial. Raises `BudgetSpent` if the limits do not allow another trial."""
         self.check_time()
         if self.trials >= self.max_trials:
             raise BudgetSpent

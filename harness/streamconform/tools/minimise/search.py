@@ -157,8 +157,8 @@ class Search:
             same = same or [*failures]
         if candidate is None or not same:
             raise NothingToMinimise(
-                f"`{original.id}` fails at `{oracle.path}`, but `{self.job.connection.impl}` and the bundled "
-                "parser, which supplies the expectations of smaller streams, agree on that value"
+                f"`{original.id}` fails at `{oracle.path}`, but `{self.job.connection.impl}` agrees with "
+                "the bundled parser on that value, and smaller streams are judged against that parser"
             )
         oracle.target = same[0]
         oracle.original_reading = candidate.reading

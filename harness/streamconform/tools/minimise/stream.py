@@ -16,8 +16,8 @@ from streamconform.wire.framings import MESSAGE_REWRITERS, split
 CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]
 CUT_POLICIES: Final[tuple[CutPolicy, ...]] = ("as-is", "whole", "utf8-split", "bytewise", "kept")
 """Ways to split a body into chunks, simplest first. `kept` splits at the original boundaries that still
-exist; each of the others splits like the delivery of that name for a body without chunk marks (`as-is` gives
-one chunk per frame).
+exist. Each of the others splits as the delivery of the same name splits a body without chunk marks (`as-is`
+gives one chunk per frame).
 """
 
 

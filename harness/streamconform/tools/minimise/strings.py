@@ -120,7 +120,7 @@ def replace_text(stream: SplitStream, text: bytes, kept: Sequence[bytes]) -> Spl
 def find_joinable(stream: SplitStream, first: int) -> Iterator[tuple[int, bytes]]:
     """Yield the next piece that differs from piece `first` in only one text, with their joined payload.
 
-    It may lack some of the first piece's members: the start of a call has a name, but its fragments do not.
+    It may lack some of the first piece's members: the start of a call has a name, but later fragments do not.
     """
     payload = stream.pieces[first].payload
     if payload is None or not (document := read_payload(payload)):

@@ -124,7 +124,7 @@ def _format_spec(candidate: Candidate, cassette: Cassette, command: str, what: s
 
 
 def _make_cassette(candidate: Candidate, name: str, command: str) -> Cassette:
-    """Return `candidate`'s cassette, without chunk marks if one chunk per frame is enough to fail."""
+    """Return `candidate`'s cassette, without chunk marks if it has one chunk per frame."""
     original = candidate.trial.case.cassette
     chunks = candidate.trial.chunks
     marks: list[ChunkMark] = []

@@ -72,7 +72,7 @@ def _iter_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
 
 
 def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = None) -> CheckedPaths:
-    """Return the paths of a question's checks: those that `result` shows were made, and all possible ones."""
+    """Return the paths of a question's checks: those made, according to `result`, and all possible ones."""
     possible = frozenset(check.path for check in _check_empty_answer(api, case))
     failed = {check.path for check in result.checks if check.verdict == "fail"} if result else set()
     # After these failures there is nothing left to check.

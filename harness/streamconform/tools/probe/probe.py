@@ -31,7 +31,7 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of an answer; every scenario asks for a short one."""
 MAX_UNANSWERED: Final = 2
-"""The probe stops if the first questions, up to this many, all go unanswered."""
+"""The probe stops if it has sent this many questions and none was answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

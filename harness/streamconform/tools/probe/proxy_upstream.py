@@ -1,8 +1,8 @@
 """The upstream of a proxy: a port on this machine that forwards to the replay of the current trial.
 
-A proxy has only one upstream address, but each trial has its own base URL. The relay therefore prefixes the
-path of each request with the trial's path, and forwards everything else as it arrives, including half-closes
-and resets, with one write per read.
+A proxy has only one upstream address, but each trial has its own base URL. The relay therefore puts the
+trial's path in front of the path of each request. It forwards everything else as it arrives, including
+half-closes and resets, with one write per read.
 """
 
 from __future__ import annotations

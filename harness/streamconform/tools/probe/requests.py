@@ -1,4 +1,4 @@
-"""Build a probe's requests other than scenarios: bad requests and token counts."""
+"""Build the probe requests that are not scenarios: bad requests and token counts."""
 
 from __future__ import annotations
 

@@ -169,6 +169,6 @@ def _describe(finding: SecretFinding) -> str:
     how = f", after {finding.how}" if finding.how else ""
     return (
         f"{finding.size} bytes look like {finding.looks_like}{how}; replace them in every file with the same"
-        f" number of bytes and revoke the key if it is real, or pass `--allow {finding.fingerprint}` if they"
-        " are harmless"
+        " number of bytes, and revoke the key if it is real; if they are harmless, pass"
+        f" `--allow {finding.fingerprint}`"
     )

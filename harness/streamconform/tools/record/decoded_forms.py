@@ -77,7 +77,7 @@ def iter_forms(data: bytes) -> Iterator[Form]:
 
 
 def _decode_escapes(data: bytes) -> bytes | None:
-    """Decode the escapes of JSON, programming languages and HTML in `data`; None if it contains none."""
+    """Return `data` with the escapes of JSON, programming languages and HTML decoded; None if it has none."""
     if b"\\" not in data and b"&" not in data:
         return None
     decoded, count = _ESCAPE.subn(_read_escape, data)
@@ -147,7 +147,7 @@ def _decompress(data: bytes) -> bytes | None:
 
 
 def _inflate(data: bytes) -> bytes | None:
-    """Decompress gzip or zlib data, up to `MAX_INFLATED` bytes; None if it is neither."""
+    """Return gzip or zlib data decompressed, up to `MAX_INFLATED` bytes; None if it is neither."""
     try:
         return zlib.decompressobj(wbits=47).decompress(data, MAX_INFLATED)  # 47: either header
     except zlib.error:

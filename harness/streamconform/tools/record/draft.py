@@ -41,7 +41,7 @@ def compose_spec(specs: Path, cassette: Cassette, topic: str, title: str) -> str
 
 
 def add_case(specs: Path, cassette: Cassette, topic: str, case: str) -> str:
-    """Return the validated text of the spec, with the output of `format_case` appended as `case`.
+    """Return the validated text of the spec with `case`, the output of `format_case`, appended.
 
     Raises `DraftRefused` if the spec already has that case, or no case can be appended.
     """

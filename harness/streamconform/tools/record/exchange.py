@@ -1,4 +1,4 @@
-"""Turn a request into a cassette without known secrets: record, record the twin, scrub.
+"""Turn a request into a cassette without known secrets: record the answer and its twin, and scrub both.
 
 Nothing is written here; `scanned` must check the cassette first.
 """
@@ -40,7 +40,7 @@ class RecordJob:
     name: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers to send in addition to the API's own. Any not on the allow-list are treated as secret."""
+    """Headers to send in addition to the API's own. Those not on the allow-list are treated as secret."""
     key: str | None = None
     twin: bool = False
     """Whether to repeat the request with `stream: false` and keep that response too."""

@@ -1,4 +1,4 @@
-"""Match a key in every form that a server may echo: verbatim, in a different case, escaped, hex or base64."""
+"""Match a key in every form that a server may echo: verbatim, in another case, escaped, in hex or base64."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 SHORTEST_IN_BASE64 = 12
-"""The minimum key length, in bytes, for base64 matching; shorter base64 looks like any other text."""
+"""The minimum key length, in bytes, for base64 matching; a shorter key's base64 looks like ordinary text."""
 
 
 @lru_cache(maxsize=64)

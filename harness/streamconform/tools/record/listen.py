@@ -1,8 +1,8 @@
 """A recording reverse proxy: it forwards each request to one server and records the exchange.
 
 Both bodies are forwarded unchanged. Each piece of an answer is forwarded as soon as it arrives, and recorded
-with its time. Two request headers are replaced: `host`, and `accept-encoding`, because the pieces of a
-compressed body do not match the server's writes.
+with its time. Two request headers are replaced: `host` and `accept-encoding`; the latter because the pieces
+of a compressed body do not match the server's writes.
 """
 
 from __future__ import annotations

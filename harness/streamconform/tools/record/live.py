@@ -28,9 +28,10 @@ from streamconform.tools.record.errors import (
 Cut = Literal["closed", "reset", "timeout", "too_large", "client left"]
 """Why a body is incomplete.
 
-`closed`: before the announced end of the body, the connection ended or its data was no longer HTTP; `reset`:
-the network failed; `timeout`, `too_large`: the recorder's own limits; `client left`: the client being
-recorded closed its connection.
+* `closed`: the connection ended, or its data was no longer HTTP, before the announced end of the body
+* `reset`: the network failed
+* `timeout`, `too_large`: the recorder's own limits
+* `client left`: the client being recorded closed its connection
 """
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -238,7 +239,7 @@ async def _receive(request: httpx.Request, tape: _Tape, seconds: float, where: s
 
 
 def _parse_address(base_url: str, path: str) -> tuple[httpx.URL, str]:
-    """Return the request URL, and a printable form of it without user, password and query."""
+    """Return the request URL, and a printable form of it without the user, password or query."""
     try:
         url = httpx.URL(base_url.rstrip("/") + path)
     except httpx.InvalidURL as error:

@@ -1,11 +1,18 @@
 """Replace values that identify a person or an account, consistently across request and response.
 
-It replaces e-mail addresses; ids of organisations, projects, workspaces, users, sessions, AWS accounts and
-Azure subscriptions; names of Vertex projects, Azure resources and deployments; keys and signatures in URLs;
-request ids, which let the provider find the account; names of home directories; request fields that describe
-the user; and the names that the caller passes. Message ids, call ids and system fingerprints are kept: they
-identify a response and a build, not a person. A placeholder is as long as the value that it replaces, so
-chunk offsets stay valid.
+These values are replaced:
+
+* e-mail addresses
+* ids of organisations, projects, workspaces, users, sessions, AWS accounts and Azure subscriptions
+* names of Vertex projects, Azure resources and deployments
+* keys and signatures in URLs
+* request ids, which let the provider find the account
+* names of home directories
+* request fields that describe the user
+* the names that the caller passes
+
+Message ids, call ids and system fingerprints are kept: they identify a response and a build, not a person.
+A placeholder is as long as the value that it replaces, so chunk offsets stay valid.
 """
 
 from __future__ import annotations
@@ -69,7 +76,7 @@ IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
     ),
 }
 """Maps a kind to its pattern. The pattern's first group is replaced where it matches; other occurrences of
-the value are replaced only if it is unlikely to be part of other text.
+its value are replaced only if that value is unlikely to be part of other text.
 
 A deployment often has the same name as its model, and the name of a resource or project may be an ordinary
 word.

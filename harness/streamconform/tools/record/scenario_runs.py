@@ -24,7 +24,7 @@ from streamconform.tools.record.scenario_request import LiveRequest, RequestSett
 from streamconform.tools.record.scrub import extract_secrets
 
 Mode = Literal["once", "new", "all"]
-"""The recording modes: only if the API has no recordings yet, only missing recordings, or everything.
+"""The recording modes: record only if the API has no recordings yet, only what is missing, or everything.
 
 They are like vcrpy's record modes: https://vcrpy.readthedocs.io/en/latest/usage.html#record-modes
 """

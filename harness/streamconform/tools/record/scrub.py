@@ -37,7 +37,7 @@ KEY_PARAMETERS: Final = frozenset({
 CREDENTIAL_WORDS: Final = (
     "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
 )  # fmt: skip
-"""Words that mark a request header's value as secret when they occur in its name."""
+"""Words in a request header's name that mark its value as secret."""
 PUBLIC_HEADERS: Final = frozenset({":authority", "authority", "x-amz-target"})
 """Headers whose values are public even though their names contain one of these words."""
 
@@ -65,8 +65,8 @@ def filter_headers(headers: Mapping[str, str], names: frozenset[str]) -> dict[st
 def extract_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
     """Return the secrets in header values: every word of at least `SHORTEST_SECRET` bytes.
 
-    Values are split into words, so that `Bearer`, which is shorter, is not a secret itself. The user and
-    password of Basic credentials are secrets too.
+    Values are split into words, so that `Bearer`, which is too short, does not count as a secret. The user
+    and password of Basic credentials are secrets too.
     """
     values = (NOT_SECRET.sub("", value) for value in headers.values())
     words = [word for value in values for word in re.split(r"[\s;,]+", value)]

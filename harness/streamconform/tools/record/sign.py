@@ -1,4 +1,4 @@
-"""Re-sign a forwarded AWS request, because its signature covers the host, which changes.
+"""Re-sign a forwarded AWS request: its signature covers the host, which changes.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """

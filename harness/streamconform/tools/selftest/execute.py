@@ -53,7 +53,7 @@ class Group:
 
 
 def make_group(adapters: Mapping[str, Adapter], trials: Sequence[AnyTrial]) -> Group:
-    """Return the group of these mutants, which all make the same claims as the first one."""
+    """Return a group of these mutants, all of which make the same claims."""
     name, adapter = next(iter(adapters.items()))
     impl = f"mutant:{name}"
     greeting = protocol.parse_greeting(json.dumps(host.build_greeting(adapter, impl)).encode(), impl)
@@ -89,7 +89,7 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
 _STATE: Final[dict[str, Sequence[Group]]] = {}
 """The groups of trials; workers inherit them from the parent process."""
 _HUNG: Final[set[str]] = set()
-"""In a worker, the mutants that timed out; they get no more trials, because that could take hours."""
+"""In a worker, the mutants that timed out; they get no more trials, which could take hours."""
 
 
 def _start_worker(groups: Sequence[Group]) -> None:

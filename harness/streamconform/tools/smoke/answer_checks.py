@@ -29,7 +29,7 @@ class RunAnswer:
 
 
 def iter_answers(transcript: Transcript) -> Iterator[RunAnswer]:
-    """Yield every outcome that the adapter returned for a stream; an exception on its own implies one."""
+    """Yield every outcome that the adapter returned for a stream; an exception alone implies an outcome."""
     for record in transcript.steps:
         for id_, result in record.results.items():
             stream, raised = record.streams[id_], parse_raised(result.get("raised"))
@@ -137,7 +137,7 @@ def check_event_order(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_determinism(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield runs whose outcome or events differ when they are repeated."""
+    """Yield runs that give a different outcome or events when repeated."""
     for first, later in _pair_answers(transcript, " again"):
         if first.outcome != later.outcome:
             difference = _describe_difference(first.outcome, later.outcome)
@@ -186,7 +186,7 @@ def _is_whole(answer: RunAnswer) -> bool:
 
 
 def _has_no_content(transcript: Transcript) -> bool:
-    """Return whether no answer to a complete stream has content or an error that explains its absence."""
+    """Return whether every answer to a complete stream lacks both content and an error that explains why."""
     whole = [answer for answer in iter_answers(transcript) if _is_whole(answer)]
     return bool(whole) and all(_is_empty(answer) and not _describe_error(answer) for answer in whole)
 
@@ -208,7 +208,7 @@ def _describe_error(answer: RunAnswer) -> str:
 
 
 def _pair_answers(transcript: Transcript, suffix: str) -> Iterator[tuple[RunAnswer, RunAnswer]]:
-    """Pair the first answer for each stream with its answer in each step whose name ends with `suffix`."""
+    """Pair each stream's first answer with its answer in each step whose name ends with `suffix`."""
     first_answers: dict[tuple[str, str], RunAnswer] = {}
     for answer in iter_answers(transcript):
         first = first_answers.setdefault((answer.stream.api, answer.stream.name), answer)
@@ -246,7 +246,7 @@ def _find_misreadings(answer: RunAnswer, claims: frozenset[str]) -> Iterator[str
 
 
 def _parse_arguments(arguments: Any) -> Any:
-    """Return arguments parsed, even if they are still text, because that mistake has its own check."""
+    """Return the arguments parsed, even if they are still text: that mistake has its own check."""
     return _parse_json(arguments) or arguments if isinstance(arguments, str) else arguments
 
 

@@ -39,7 +39,7 @@ STOP_SECONDS: Final = 6.0
 """How long to wait for the program to exit; large libraries need more than a second on a busy machine."""
 UNKNOWN_API: Final = "telegraph"
 UNKNOWN_NAME: Final = "future"
-"""The name of a field and an op that do not exist in any version of the protocol."""
+"""A name that no field or op has in any version of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class SmokeStep:
 def hold_conversation(connection: Connection, timeout: float) -> Transcript:
     """Send every step to an adapter; each answer may take `timeout` seconds.
 
-    Raises `ImplementationError` if the program cannot be started or exits before it greets.
+    Raises `ImplementationError` if the program cannot be started or exits before it sends a greeting.
     """
     return asyncio.run(_Conversation(connection, timeout).hold())
 

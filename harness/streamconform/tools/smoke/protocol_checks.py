@@ -220,7 +220,7 @@ def check_unknown_op(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_unknown_api(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield a missing answer to a run for an unknown API; any answer will do."""
+    """Yield a problem if a run for an unknown API gets no answer; any answer will do."""
     for record in _filter_steps(transcript, "unknown api"):
         if record.exit is not None or record.timed_out:
             yield SmokeProblem(
@@ -229,7 +229,7 @@ def check_unknown_api(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def check_stop(transcript: Transcript) -> Iterator[SmokeProblem]:
-    """Yield a program that ignores `stop`, or does not exit with 0."""
+    """Yield a problem if the program ignores `stop` or does not exit with 0."""
     if transcript.stopped is False:
         yield SmokeProblem(
             "still running after `stop` and the end of stdin; exit at that point, and end all child processes"
@@ -246,7 +246,7 @@ def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return valid content for a message, because its real outcome and events have their own checks."""
+    """Return valid content for a message: its real outcome and events have their own checks."""
     if fields.get("op") == "event":
         return {"event": {"type": "usage"}} if "event" in fields else {}
     return {key: value for key, value in VALID_PAYLOAD.items() if key in fields}

@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self
 from streamconform.tools.compare.inputs.partition import Partition
 
 Work = Callable[[Any, Partition, str | None], Any]
-"""A function in `work.py` that takes the job, a partition, and the path of a file that, once it exists, stops
-the work.
+"""A function in `work.py` that takes the job, a partition, and a path; it stops once a file exists at that
+path.
 """
 
 

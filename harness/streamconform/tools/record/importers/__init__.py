@@ -107,7 +107,7 @@ READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes]
     (_is_vcr, _read_vcr),
 )
 """For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
-is a body."""
+is treated as a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | SkippedExchange:

@@ -30,7 +30,7 @@ CUTS_LOST: Final = "the chunk boundaries were not recorded"
 
 
 class NotImportable(ValueError):
-    """This exchange cannot become a cassette; others in the same file may."""
+    """This exchange cannot become a cassette; others in the same file still can."""
 
 
 @dataclass(frozen=True, slots=True)

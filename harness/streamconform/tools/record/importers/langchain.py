@@ -72,7 +72,7 @@ def _restore_request(request: Mapping[str, Any]) -> Any:
 
 
 def _guess_address(sent: Mapping[str, Any]) -> str:
-    """Return the address to which a client would send this body; both providers use `messages`."""
+    """Return the address to which a client would send this body; the key `messages` is not enough to tell."""
     if str(sent.get("model")).startswith("claude"):
         return _ANTHROPIC
     return f"{_OPENAI}/{'chat/completions' if 'messages' in sent else 'responses'}"

@@ -1,7 +1,7 @@
 """Read vcrpy cassettes, YAML and JSON, with vcrpy's own deserialisers.
 
 vcrpy joins the chunks of a stream, so the bytes are preserved but the chunk boundaries are lost. Its YAML
-loader is safe (since 8.2.1, GHSA-rpj2-4hq8-938g); before it runs, a pass over the parser's events rejects
+loader is safe (since 8.2.1, GHSA-rpj2-4hq8-938g). Before it runs, a pass over the parser's events rejects
 documents that would need unbounded memory to compose.
 """
 
@@ -93,7 +93,7 @@ def _get_event_line(event: yaml.Event) -> int | None:
 
 
 def read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> ImportedExchange:
-    """Return a request and its response as an exchange. Raises one of `BROKEN` if they are not vcrpy's."""
+    """Return a request and its response as an exchange. Raises one of `BROKEN` if the form is wrong."""
     old = "status_code" in response  # the format that vcrpy before 6 wrote for httpx
     status = response["status_code"] if old else response["status"]["code"]
     body = _to_bytes(response["content"]) if old else _read_body(response.get("body"))
@@ -116,7 +116,7 @@ def read_exchange(where: str, request: Any, response: Mapping[str, Any]) -> Impo
 
 
 def _read_body(body: Any) -> bytes | None:
-    """Return a response's bytes, stored as text, `!!binary`, or base64 as betamax and other VCRs write it."""
+    """Return a response's bytes, stored as text, `!!binary`, or the base64 that betamax and others write."""
     if not isinstance(body, Mapping):
         return _to_bytes(body)
     if isinstance(body.get("base64_string"), str):
@@ -155,7 +155,7 @@ def find_line(error: BaseException) -> int | None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the first line of the message of an error, which is one of `BROKEN`."""
+    """Return the first line of the message of `error`, which is one of the `BROKEN` exceptions."""
     if isinstance(error, KeyError):
         return f"missing {error}"
     return (str(error) or type(error).__name__).partition("\n")[0].strip()[:200]
