@@ -113,4 +113,4 @@ def write_report(kind: str, path: str | Path, results: Results) -> None:
 
 
 def _no_page(path: str) -> Any:
-    raise AssertionError(f"only the matrix needs the path of its page: {path}")
+    raise AssertionError(f"only the matrix takes the path to its page: {path}")

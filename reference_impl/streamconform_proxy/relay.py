@@ -36,7 +36,7 @@ ID_PREFIXES: Final[Mapping[str, tuple[str, str]]] = {
 """By the client's API: the prefixes of answer ids and of tool call ids."""
 
 OBJECT_ARGUMENTS: Final = frozenset({"anthropic-messages"})
-"""Client APIs in which the arguments of a tool call must be an object; the proxy repairs them."""
+"""Client APIs that require a tool call's arguments to be an object; for these, the proxy repairs them."""
 WHOLE_CALLS: Final = frozenset({"ollama-chat"})
 """Upstream APIs that send each tool call in one piece."""
 STREAM_FRAMED_DOCUMENTS: Final = frozenset({"ollama-chat"})

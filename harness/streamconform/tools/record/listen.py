@@ -166,7 +166,7 @@ class RecordingProxy:
             client.writer.close()
 
     async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
-        """Forward one request and its answer; the exchange is always saved."""
+        """Forward one request and its response; the exchange is always saved."""
         self._count += 1
         exchange = Overheard(
             number=self._count,

@@ -73,7 +73,7 @@ class AnthropicMessagesGrammar(NamedGrammar):
             "a `message_delta` with a stop reason and usage must precede `message_stop`"
         ),
         "block-fields": Rule("a block's start must have the fields of its type"),
-        "delta-fields": Rule("a delta must have its type's field"),
+        "delta-fields": Rule("a delta must have the field for its type"),
         "arguments-parse": Rule("the joined fragments of a call must be a JSON object"),
         "id-present": Rule("a call must have an id"),
         "id-form": Rule("ids must start with `msg_` or `toolu_`", "may", _IDS),

@@ -64,7 +64,7 @@ class GoogleInteractionsGrammar(Grammar):
         "event-name": Rule("the name of every event must be its payload's `event_type`"),
         "start-first": Rule("`interaction.created` must come first"),
         "one-created": Rule("there must be exactly one `interaction.created`"),
-        "delta-fields": Rule("a delta must have its type's field"),
+        "delta-fields": Rule("a delta must have the field for its type"),
         "call-name": Rule("a function call's start must have an id and a name"),
         "arguments-parse": Rule("the joined fragments of a call must be a JSON object", "should"),
         "unique-ids": Rule("no two calls may have the same id"),
