@@ -164,6 +164,7 @@ def _run_command() -> int:
             err=True,
         )
         code = 4
+    # In this mode, click returns the code given to `ctx.exit`, or else the command's own return value, None.
     return code if isinstance(code, int) else 0
 
 

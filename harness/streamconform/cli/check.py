@@ -68,6 +68,7 @@ def command(
     trial = _make_trial(case, case_.partition("@")[2], settings.get("seed", 0))
     answer = _read_answer(file, trial)
     has_events = isinstance(answer, Observation) and answer.events is not None
+    # An outcome without events does not claim them; otherwise, their absence would be a failure.
     claims = frozenset(name for name in CAPABILITIES if name in capability) or (
         CAPABILITIES - (frozenset() if has_events else {"events"})
     )
@@ -103,6 +104,7 @@ def _read_answer(file: str, trial: AnyTrial) -> Answer:
     """Return the answer in `file`. Raises `UsageError` if the file contains no answer."""
     try:
         with click.open_file(file, "rb") as stream:
+            # One byte more than the limit, so that a larger file is recognized without reading all of it.
             data = stream.read(protocol.MAX_LINE + 1)
     except OSError as error:
         raise UsageError(f"`{file}` cannot be read: {error.strerror}") from error

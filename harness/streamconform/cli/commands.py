@@ -20,6 +20,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name, the command and its arguments; exit with code 2 if the command is unknown."""
         name = args[0]
+        # A word that looks like an option is left to click, which reports it as an unknown option.
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             ctx.fail(f"no command `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
         return super().resolve_command(ctx, args)

@@ -154,6 +154,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     urls = [make_absolute(url) for url in given]
     if job.results is not None:
         store.prepare(job, resume=arguments["resume"])
+    # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
     console = make_console(sys.stdout)
     # Before the workers start, so that an unusable implementation is reported once rather than once per
@@ -195,6 +196,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         minimised=minimise_examples(found, cases, job, Path(arguments["minimise"] or ".")),
     )
     _report(comparison, report_targets, arguments["text"], quiet, time.perf_counter() - started)
+    # Not `quiet`: a report on stdout does not suppress a note on stderr.
     if not complete and job.results is not None and arguments["quiet"] < 2:
         click.echo("`--resume` continues this run.", err=True)
     ctx.exit(_choose_exit(comparison))

@@ -51,6 +51,7 @@ def pull_command(names: tuple[str, ...], where: str | None) -> None:
     from streamconform.tools.corpus.pull import pull
 
     root = cache.locate_root(where)
+    # A list, so that an unknown name is reported before the first source is fetched.
     chosen = SOURCES.values() if names == ("all",) else [cache.find_source(name) for name in names]
     for source in chosen:
         before = cache.read_pulled(root, source)

@@ -38,8 +38,10 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     nothing selected.
     """
     settings = options.merge_settings(arguments)
+    # The fewest deliveries, because only the cases of the trials are used.
     trials = options.select(settings | {"select": cases, "deliver": "fast"}).trials
     found = {trial.case.id: trial.case for trial in trials}.values()
+    # Several cases may test one cassette, which becomes one file.
     chosen = {(cassette.api, cassette.name): cassette for case in found for cassette in _list_cassettes(case)}
     if not chosen:
         raise SelectionError("none of the selected cases has a cassette")

@@ -43,6 +43,7 @@ def command(impl: str, case: str | None, slug: str | None, output: str | None, *
         raise UsageError(f"`{impl}` is not a peer; findings exist only for peers, such as `peer:openai`")
     if case is None and slug is None:
         raise UsageError("name a case, or a finding with `--finding`")
+    # The bundled suite, whatever the config says, because findings and known failures name its cases.
     sources = options.find_sources({})
     peer = environments.find_peer(impl.removeprefix(PREFIX))
     catalog = read_catalog(sources)

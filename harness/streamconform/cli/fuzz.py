@@ -132,6 +132,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     if arguments["corpus"] and arguments["mode"] != "differential":
         raise UsageError("`--corpus` needs `--mode differential`: a mutated recording has no expected answer")
     if arguments["mode"] == "differential":
+        # Does not return: `conform compare` ends with `ctx.exit`.
         _compare(ctx, arguments, settings)
     ctx.exit(_judge(arguments, settings))
 

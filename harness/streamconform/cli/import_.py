@@ -103,6 +103,7 @@ def command(
 def _read_file(path: Path) -> bytes:
     try:
         if path == STDIN:
+            # One byte more than the limit, so that `import_file` recognizes a larger file.
             return sys.stdin.buffer.read(importers.MAX_FILE + 1)
         with path.open("rb") as file:
             return file.read(importers.MAX_FILE + 1)
@@ -120,6 +121,8 @@ def _check_names(imported: list[Cassette], specs: Path, store: Path, topic: str)
             raise UsageError(f"`{path}` exists, or two imports have the same name; use `--name`")
         seen.add((cassette.api, cassette.name))
         drafts.append(draft.format_case(cassette, _make_title(cassette)))
+        # Only for its errors: the text is computed again when it is written, because each case extends its
+        # spec.
         draft.add_case(specs, cassette, topic, drafts[-1])
     return drafts
 

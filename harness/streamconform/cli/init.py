@@ -77,6 +77,7 @@ def command(
     """
     folder = Path()
     target = find_target(folder, language or detect_language(folder), package)
+    # The config names a frozen release, because new cases in `core` could break the project's CI.
     profile = find_release(find_bundled("specs"), PROFILE) or PROFILE
     for file in plan_files(folder, target, api or (TEMPLATE_API,), mode, profile):
         click.echo(_write_file(folder, file, force=force, dry_run=dry_run))

@@ -144,6 +144,7 @@ def update_known_failures(
         known = file.listed.known
         if change.empty and file.is_new and known.implementation is not None:
             continue  # nothing fails, so no file is needed
+        # A new file that the user named is written even if it has no entries, because the next run reads it.
         if change.empty and not file.is_new:
             yield f"{known.path}: up to date{_count_expired(findings)}"
             continue

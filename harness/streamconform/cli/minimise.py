@@ -193,6 +193,7 @@ def _render_result(form: str, search: Search, written: WrittenFiles | None) -> s
         run = f"conform explain {trial_id} {impl}"
     else:
         input_option = f" --input {search.job.input}" if search.job.input else ""
+        # Without it, a failure at level `should` is a warning, and the printed command would pass.
         strict = " --strict" if search.job.trials[0].level == "should" else ""
         folders = "".join(
             f" --{name} {shlex.quote(str(written.folder / name))}" for name in ("specs", "cassettes")

@@ -189,6 +189,7 @@ def selection_options(command: F) -> F:
             "--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]"
         ),
     )
+    # Reversed, because decorators are applied from the bottom up and `--help` keeps their order.
     for option in reversed(options):
         command = option(command)
     return command
@@ -200,6 +201,7 @@ def merge_settings(arguments: dict[str, Any]) -> dict[str, Any]:
     if arguments.get("profile"):
         # A profile has its own deliveries and faults, so those in the config file do not apply.
         settings = {key: value for key, value in settings.items() if key not in ("deliver", "faults")}
+    # click passes None or () for an option that was not given; the config file's value applies.
     settings |= {key: value for key, value in arguments.items() if value not in (None, ())}
     for key, values in CHOICES.items():
         if settings.get(key, values[0]) not in values:
@@ -336,6 +338,7 @@ def _filter_case_ids(
         profile_ids = set(profile.cases)
         case_ids = tuple(id_ for id_ in case_ids if id_ in profile_ids)
     case_ids = select_ids(case_ids, tuple(settings.get("select", ())), deliveries)
+    # Last, so that a pattern is not reported as wrong only because its cases are in another shard.
     shard_option = settings.get("shard")
     shard = parse_shard(shard_option) if shard_option else None
     return tuple(id_ for id_ in case_ids if shard is None or shard.includes(id_))
@@ -387,6 +390,7 @@ def find_last_failures(settings: dict[str, Any]) -> frozenset[str]:
     if path is None:
         return frozenset()
     results = read(path)
+    # If the last run was strict, its warnings failed it, even if this run is not strict.
     strict = bool(settings.get("strict") or results.header.selection.get("strict"))
     return frozenset(trial.id for trial in results.trials if is_unexpected(trial, strict=strict))
 

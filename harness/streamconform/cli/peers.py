@@ -46,6 +46,7 @@ def install_command(names: tuple[str, ...], where: str | None) -> None:
     for peer in [environments.find_peer(name) for name in names]:
         environment = environments.read_environment(root, peer)
         on_node = peer.language == "javascript"
+        # The peer may be from an earlier version of streamconform, which ran it on a different Node.js.
         if environment is not None and (not on_node or node_runtime.find_runtime(root)):
             folder = environment.folder
             click.echo(f"{peer.name}: {peer.distribution} {peer.version} is already installed: {folder}")
@@ -118,6 +119,7 @@ def outdated_command(names: tuple[str, ...]) -> None:
     }
     rows = []
     for package, version in pinned.items():
+        # Includes the pinned release, which would count as outdated if the index had only older ones.
         newest = max((*list_releases(package), version), key=get_sort_key)
         index = "npm" if package.language == "javascript" else "Python"
         rows.append((package.name, index, version, newest, "" if newest == version else "outdated"))
@@ -178,6 +180,7 @@ def history_command(
     from streamconform.suite.catalog import read_catalog
     from streamconform.tools.history.session import Bounds, find_targets, trace_peer
 
+    # The bundled suite, whatever the config says, because findings name its cases.
     catalog = read_catalog(options.find_sources({}))
     root = environments.get_environments_folder(where)
     bounds = Bounds(releases, minutes * 60, keep)

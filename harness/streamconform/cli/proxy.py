@@ -126,6 +126,7 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
             upstream,
             host=arguments["host"],
             port=arguments["port"],
+            # `check_key_is_private` checks the configured key; the clients' own keys must stay private too.
             pass_keys=not is_unencrypted,
             bounds=bounds,
             write_log=(lambda _: None) if arguments["quiet"] else _log,
@@ -154,6 +155,7 @@ async def _stop(proxy: ProxyServer, signals: asyncio.Semaphore, grace: float) ->
     stopped = asyncio.ensure_future(proxy.stop())
     second_signal = asyncio.ensure_future(signals.acquire())
     await asyncio.wait({stopped, second_signal}, return_when=asyncio.FIRST_COMPLETED)
+    # Before the tasks are canceled, because a canceled task is done too.
     code = Exit.EXPECTED if stopped.done() else Exit.INTERRUPTED
     for task in (stopped, second_signal):
         task.cancel()

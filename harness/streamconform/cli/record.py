@@ -200,6 +200,7 @@ def _choose_form(ctx: click.Context, words: tuple[str, ...]) -> str:
 
     Raises `UsageError` if an option of another form is used, or a required option is missing.
     """
+    # By source, because options with a default, such as `--timeout`, have a value even if they are not given.
     given = {
         name
         for name in ctx.params
@@ -239,6 +240,7 @@ def _print_result(kept: SavedRecording) -> None:
 def _read_body(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
+            # One byte more than the limit, so that a larger file is recognized without reading all of it.
             data = file.read(MAX_BYTES + 1)
         body = json.loads(data[:MAX_BYTES]) if len(data) <= MAX_BYTES else None
     except OSError as error:
@@ -276,6 +278,7 @@ class _ProgressLine:
         if self._is_terminal:
             seconds = time.monotonic() - self._start
             line = f"{seconds:6.1f} s  {self._chunks} chunks  {self._bytes} bytes  {self._event_type}"
+            # Padded, so that a shorter line covers the previous one.
             click.echo(f"\r{line:78}", err=True, nl=False)
 
     def end(self) -> None:

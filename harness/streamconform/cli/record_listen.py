@@ -85,6 +85,7 @@ async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopp
     if not ended.done():
         process.terminate()
     code = await ended
+    # asyncio reports a process killed by signal N as -N; a shell reports it as 128 + N.
     return code if code >= 0 else 128 - code
 
 
@@ -167,6 +168,7 @@ def _format_variables(url: str) -> str:
 
 def _parse_address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
+    # `isascii`, because `isdigit` also accepts characters such as `²`, which `int` rejects.
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise UsageError(
             f"`--listen {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 selects a free port"

@@ -165,6 +165,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     earlier: Results | None = None
     if arguments["resume"]:
         interrupted = find_interrupted(settings)
+        # Before the results are read, because a run that is still active would add to them.
         stack.enter_context(lock_run(interrupted))
         earlier = read(interrupted)
         settings = apply_interrupted(interrupted, earlier, settings, arguments)
@@ -182,6 +183,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         make_unmatched_finder(selection, settings.get("seed", 0)),
     )
     run_settings = _make_run_settings(settings, connections)
+    # The effective value: mutants are always judged strictly, and reports read it from the results.
     recorded = settings | {"strict": run_settings.strict}
     if selection.profile is not None:
         recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version

@@ -76,6 +76,7 @@ def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **argu
         (case for group in groups for case in group.case_ids),
         (result for found in results for result in found),
     )
+    # With only some of the mutants, almost every case would be listed.
     if verbose and len(rows) == len(MUTANTS):
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")

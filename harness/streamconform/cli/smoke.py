@@ -104,6 +104,7 @@ def _format_last_line(transcript: Transcript, results: tuple[SmokeResult, ...]) 
     if not fixes:
         return f"Adapter OK. Next: {run}"
     line = f"{sum(fixes.values())} to fix"
+    # The adapter passes every other check, so the wrong values may come from the library.
     if set(fixes) == {"reading"}:
         line += f"; if the adapter returns the library's result unchanged, the bug is in the library: {run}"
     return line

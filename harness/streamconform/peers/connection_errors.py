@@ -37,12 +37,14 @@ def is_connection_lost(error: BaseException | None) -> bool:
 
 def describe_error(error: Exception) -> Error:
     """Build the error from an SDK exception's `body`, `status_code` and `message`."""
+    # Google's `code` is the status, but OpenAI's is a text.
     status = next((value for name in ("status_code", "code") if type(value := get(error, name)) is int), None)
     body = get(error, "body")
     message = get(error, "message")
     if status is None and body is None and message is None:
         return describe_exception(error)
     details = _find_error_object(body)
+    # Google's `status` is the error's name, such as `INVALID_ARGUMENT`.
     kind = get(details, "type") or get(error, "type") or get(error, "status")
     text = get(details, "message") or get(error, "error") or message or str(error)
     return {

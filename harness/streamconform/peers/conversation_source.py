@@ -21,6 +21,7 @@ class Source:
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         """Store the arguments."""
+        # Through `vars`, because `__setattr__` stores every attribute as a keyword argument.
         vars(self).update(arguments=list(arguments), keywords=keywords)
 
     def __getattr__(self, name: str) -> Any:
@@ -88,6 +89,7 @@ def _describe_litellm(conversation: Mapping[str, Any], api: str) -> dict[str, An
 
 
 def _describe_langchain(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
+    # Imported here, because the adapter imports the library, whose stand-ins `main` installs first.
     messages = importlib.import_module("streamconform.peers.langchain.messages")
     settings = importlib.import_module("streamconform.peers.langchain.settings")
     cache_control = settings.get_cache_control(conversation, api)

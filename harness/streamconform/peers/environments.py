@@ -83,6 +83,7 @@ def remove_environment(root: Path, peer: Peer) -> bool:
         shutil.rmtree(folder)
     runs_on_node = [other for other in PEERS.values() if other.language == "javascript"]
     if peer in runs_on_node and not any((root / other.key).exists() for other in runs_on_node):
+        # Also other versions of Node.js, and leftovers of killed installations, whose names begin with a dot.
         for folder in root.glob("*node-runtime-*"):
             shutil.rmtree(folder)
     return bool(folders)

@@ -79,6 +79,7 @@ def install(root: Path, peer: Peer) -> Environment:
 
 def _fill(folder: Path, peer: Peer) -> dict[str, str]:
     """Create a virtual environment with the peer; return the version of each distribution in it."""
+    # Without pip, because the user's own pip installs into it.
     venv.create(folder, symlinks=os.name != "nt")
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     constraints = folder / "constraints.txt"

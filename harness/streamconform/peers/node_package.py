@@ -42,6 +42,7 @@ def fill(folder: Path, lock_file: Path) -> dict[str, str]:
     if npm is None:
         raise ImplementationError(f"cannot install {requirements}: `npm` is not on the PATH")
     (folder / "package-lock.json").write_bytes(lock)
+    # `npm ci` requires a package.json that agrees with the lock file.
     (folder / "package.json").write_text(json.dumps({"private": True, **root}), "utf-8")
     result = subprocess.run(  # noqa: S603 - the user's npm, and arguments of our own
         (npm, *INSTALL_COMMAND),
@@ -84,6 +85,8 @@ def _list_installed(folder: Path, packages: dict[str, Any]) -> dict[str, str]:
 def _describe_failure(requirements: str, output: str) -> str:
     """Return the error message for an npm failure, given npm's output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
+    # Older releases of npm write `npm ERR!`.
     errors = [line for line in lines if line.startswith(("npm error", "npm ERR!"))]
+    # The first lines, because npm names the error first and ends with the path of its log.
     selected = (errors or lines or ["(no output)"])[:MAX_OUTPUT_LINES]
     return "\n".join([f"npm cannot install {requirements}:", *(f"  {line[:300]}" for line in selected)])

@@ -124,8 +124,10 @@ def build_outcome(
     # If an answer was cut off in the arguments of its last call, that call is not complete.
     if calls and reason in ("length", "content_filter") and calls[-1]["arguments"] is None:
         calls[-1]["complete"] = False
+    # Google and Ollama have no stop reason for calls, but the caller has to run them.
     if reason == "stop" and any(call["complete"] and call["executor"] == "client" for call in calls):
         reason = "tool_use"
+    # OpenAI has no stop reason for a refusal; only the content shows it.
     if reason == "stop" and any(block["type"] == "refusal" for block in content):
         reason = "refusal"
     status = "error" if error else "complete" if reason else "incomplete"
@@ -149,6 +151,7 @@ def build_keywords(function: Callable[..., Any], request: Mapping[str, Any] | No
     """Return a request body as keyword arguments for `function`; unknown fields go into `extra_body`."""
     known = inspect.signature(function).parameters
     keywords = dict(request or {})
+    # A method raises `TypeError` for a keyword argument that it does not have.
     extra = {key: keywords.pop(key) for key in list(keywords) if key not in known}
     return keywords | ({"extra_body": extra} if extra else {})
 

@@ -63,6 +63,7 @@ def find_date(package: Package, version: str) -> date | None:
     """Return a day shortly after the release was uploaded to the index, or None if that is unknown."""
     if package.language == "javascript":
         text = _read_npm_dates(package.name).get(version)
+        # `npm install --before DAY` means the start of that day, which is before the upload.
         return None if text is None else datetime.fromisoformat(text).date() + timedelta(days=1)
     earlier, later = FIRST_DAY, datetime.now(UTC).date()
     try:

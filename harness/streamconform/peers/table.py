@@ -45,6 +45,7 @@ _PYTHON_PEERS: Final = (
         name="anthropic",
         distribution="anthropic",
         version="2.12.0",
+        # For `anthropic-bedrock`: peers with the same release share an environment.
         extras=("bedrock",),
         module="anthropic.raw",
         apis=("anthropic-messages",),
@@ -92,6 +93,7 @@ _PYTHON_PEERS: Final = (
         apis=("ollama-chat",),
         through="`Client.chat()`, with and without `stream=True`",
         issues="https://github.com/ollama/ollama-python/issues",
+        # The library reports one count for the whole prompt, including the cache.
         claims=(*WITH_THINKING, "documents"),
     ),
     Peer(
@@ -113,6 +115,7 @@ _PYTHON_PEERS: Final = (
         apis=("openai-chat",),
         through="`chat.stream()` and `chat.complete()`",
         issues="https://github.com/mistralai/client-python/issues",
+        # The library reports one count for the whole prompt, including the cache.
         claims=(*WITH_THINKING, "documents"),
     ),
     Peer(
@@ -134,6 +137,7 @@ _PYTHON_PEERS: Final = (
         through="`stream_response()` of `OpenAIChatCompletionsModel` and `OpenAIResponsesModel`",
         issues="https://github.com/openai/openai-agents-python/issues",
         claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
+        # For Chat Completions, the library drops the stop reason, and reports 0 for counts it did not get.
         claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "thinking", "refusals")},
     ),
     Peer(
@@ -268,6 +272,7 @@ _PYTHON_PEERS: Final = (
         apis=("openai-chat",),
         through="`chat.completions.create()`, with and without `stream=True`",
         issues="https://github.com/togethercomputer/together-py/issues",
+        # The library reports one count for the whole prompt, including the cache.
         claims=(*WITH_THINKING, "documents"),
     ),
     Peer(
@@ -300,6 +305,7 @@ _PYTHON_PEERS: Final = (
         apis=("openai-chat",),
         through="`InferenceClient.chat_completion()`, with and without `stream=True`",
         issues="https://github.com/huggingface/huggingface_hub/issues",
+        # The library reports one count for the whole prompt, including the cache.
         claims=(*WITH_THINKING, "documents"),
     ),
     Peer(

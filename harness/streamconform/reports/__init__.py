@@ -103,8 +103,10 @@ def write_text(path: str, text: str) -> None:
 
     A path that exists and is not a regular file, such as a pipe or `/dev/null`, is written to, not replaced.
     """
+    # An implementation's answer may contain lone surrogates, which have no UTF-8.
     data = f"{text}\n".encode("utf-8", "backslashreplace")
     if path == "-":
+        # Text printed earlier may still be in `sys.stdout`'s own buffer, and comes first.
         sys.stdout.flush()
         sys.stdout.buffer.write(data)  # a report is UTF-8, whatever the terminal's encoding
         sys.stdout.buffer.flush()

@@ -262,4 +262,5 @@ def follows_from(consequence: Difference, cause: Difference) -> bool:
         for path, kind, paths in FOLDS
         if re.fullmatch(path, cause.path) and re.fullmatch(kind, cause.kind)
     )
+    # `(?!)` matches no path, for a cause without a row.
     return re.fullmatch(next(paths, "(?!)"), consequence.path) is not None

@@ -154,6 +154,7 @@ def format_source_options(header: Header) -> str:
 
 def format_run_command(info: ImplementationInfo, result: TrialResult, header: Header) -> str:
     """Return the command that runs this one trial again, as one line of escaped text."""
+    # A probe's questions are not cases of the suite, so `conform run` cannot repeat them.
     probe = header.selection.get("probe")
     if isinstance(probe, str):
         return escape_unprintable(f"{probe} -k {shlex.quote(result.id)}")
@@ -203,6 +204,7 @@ def _find_root(result: TrialResult) -> _Root:
     if worst is None:
         return _explain_missing_answer(result)
     raised = read_raised(result)
+    # Only the checks with the worst verdict: what only warns is never the cause of a failure.
     roots = _list_roots(result, [check for check in result.checks if check.verdict == worst])
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
     is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
@@ -241,6 +243,7 @@ def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Chec
 
 def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:
     """Return the difference, attributed to the exception if that explains it."""
+    # Kinds with `-instead-of-` have headlines of their own, which say that only the end marker is missing.
     if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
     if difference.path == "status":
@@ -316,6 +319,7 @@ def _list_others(result: TrialResult, roots: Mapping[int, _Root]) -> set[str]:
         for check in result.checks
         if check is not root.check and check.verdict != "may"
     }
+    # A missing or extra block also fails `content.length`, which says nothing more.
     return paths - {root.path, "content.length" if root.path.startswith("content.*.") else ""}
 
 

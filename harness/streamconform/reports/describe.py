@@ -85,6 +85,7 @@ _MATCHERS_OF_TWO_KEYS: Final = ({"any_of", "prefer"}, {"length", "sha256"})
 
 def format_value(value: Any, width: int = LINE_WIDTH) -> str:
     """Return `value` as JSON, shortened to about `width` characters; matchers are described in words."""
+    # Matchers have one key or one of these pairs; any other object is a plain value.
     if isinstance(value, dict) and (len(value) == 1 or value.keys() in _MATCHERS_OF_TWO_KEYS):
         match value:
             case {"length": int(length), "sha256": str(digest)}:
@@ -134,6 +135,7 @@ def _is_nested(value: Any) -> bool:
 def _compare_texts(expected: str, got: str, sides: tuple[str, str]) -> Iterator[str]:
     position = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), None)
     if position is None:
+        # One text is the beginning of the other.
         position = min(len(expected), len(got))
     if max(len(expected), len(got)) <= LINE_WIDTH:
         yield f"{sides[0]} {format_value(expected)}, {sides[1]} {format_value(got)}"
@@ -151,6 +153,7 @@ def _compare_json(expected: Any, got: Any, sides: tuple[str, str]) -> Iterator[s
     from deepdiff import DeepDiff  # Imported on first use, because importing it takes longer than many runs.
 
     tree = DeepDiff(expected, got, verbose_level=2, view="tree", ignore_order=False)
+    # By path, because DeepDiff groups the differences by kind.
     differences = sorted((item for items in tree.values() for item in items), key=lambda item: item.path())
     for item in differences[:MAX_PARTS]:
         path = escape_line(item.path().removeprefix("root"), 80)

@@ -176,6 +176,7 @@ def _find_missing_blocks(result: TrialResult) -> dict[int, str]:
 
 def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], Counter[str]]:
     """Return the types of the expected and the received blocks that the checks name."""
+    # The check of a missing block does not have these lists, but `content.length` in the same trial does.
     texts = [check.message or "", *(other.message or "" for other in result.checks)]
     for text in texts:
         lists = _BLOCK_LISTS.search(text)
@@ -321,6 +322,7 @@ def _compare_size(got: Any, accepted: Sequence[Any]) -> str:
 
 
 def _is_number(value: Any) -> bool:
+    # `True` is an `int`, but not a count.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -350,6 +352,7 @@ def _classify_text(expected: str, got: str) -> str:
     if "\ufffd" in got and "\ufffd" not in expected:
         return "garbled"
     half = got[: len(got) // 2]
+    # The most specific kinds come first: a truncated text, for example, is also one that lost parts.
     if half * 2 == got and (expected.startswith(half) and expected != got):
         return "twice"
     if expected.startswith(got):
@@ -365,5 +368,6 @@ def _classify_text(expected: str, got: str) -> str:
 
 def _is_subsequence(part: str, whole: str) -> bool:
     """Return whether `part` is `whole` with some characters missing."""
+    # `in` consumes the iterator up to the match, so the characters must be in the same order.
     characters = iter(whole)
     return all(character in characters for character in part)

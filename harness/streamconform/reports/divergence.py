@@ -145,6 +145,7 @@ def _find_next_change(event: Event, snapshots: Snapshots, start: int) -> int | N
     for i in range(start, len(snapshots)):
         before = _reported_part(event, snapshots[i - 1][1]) if i else None
         after = _reported_part(event, snapshots[i][1])
+        # Nothing comes before the first snapshot, which therefore changes a part only if that is not empty.
         if after != before and (i or after):
             return snapshots[i][0]
     return snapshots[min(start, len(snapshots) - 1)][0]

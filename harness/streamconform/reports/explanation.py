@@ -156,6 +156,7 @@ def _judge(explained: ExplainedTrial) -> _Judged:
         judgement = apply_http_checks(judgement, explained.exchange, answer)
     match trial, answer:
         case Trial(), Observation():
+            # Again, because a judgement only counts the checks that passed, and the explanation shows them.
             checked = check_observation(trial, answer, claims, blame.find_first_delta)
             failed = blame.add_frames(trial, judgement.checks, claims)
             diverged = None if judgement.verdict == "pass" else _find_divergence(trial, answer, blame)
@@ -275,6 +276,7 @@ def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[
     events_by_frame: dict[int, list[Any]] = {}
     last_events: list[Any] = []
     for event, chunks in zip(answer.events, taken, strict=True):
+        # Bytes after the last frame are one more chunk.
         number = min(chunks, frame_count) - 1
         # An error after the last frame is the reaction to the end of the stream, not to that frame.
         is_error = isinstance(event, dict) and event.get("type") == "error" and chunks >= frame_count

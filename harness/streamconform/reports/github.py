@@ -49,6 +49,7 @@ def render(results: Results) -> str:
     if len(problems) > MAX_PROBLEMS:
         more = f"{len(problems) - MAX_PROBLEMS} more entries are out of date"
         lines.append(_format_annotation("notice", "streamconform: known failures", more))
+    # The lines above share GitHub's limit on errors with the causes.
     room = MAX_ANNOTATIONS - sum(line.startswith("::error") for line in lines)
     lines += _format_causes("error", find_unexpected(results), results, room)
     lines += _format_causes("warning", find_warnings(results), results, MAX_ANNOTATIONS)

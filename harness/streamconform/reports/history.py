@@ -87,6 +87,7 @@ def compare_results(before: Results, after: Results) -> History:
         failed_before = previous is not None and _is_failure(previous, before)
         kind = _classify(previous, trial, failed_before=failed_before, fails=_is_failure(trial, after))
         changes.append(Change(kind, previous, trial))
+    # By identity: trials hold mappings, which have no hash.
     gone_ids = {id(trial) for trial in earlier.values()}
     gone = (Change("gone", trial, None) for trial in sort_trials(before).trials if id(trial) in gone_ids)
     return History(before, after, pairs, (*changes, *gone))

@@ -161,6 +161,7 @@ def _set_counts(element: Element) -> None:
     element.set("tests", str(counts["testcase"]))
     element.set("failures", str(counts["failure"]))
     element.set("errors", str(counts["error"]))
+    # Not every CI server's schema allows this attribute on `testsuites`.
     if element.tag == "testsuite":
         element.set("skipped", str(counts["skipped"]))
     element.set("time", "0")

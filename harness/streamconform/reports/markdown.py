@@ -90,6 +90,7 @@ def _blocks(results: Results) -> Iterator[str]:
 
 def _table(results: Results, failed: list[TrialResult]) -> Iterator[str]:
     verdicts = Counter((trial.implementation, trial.verdict) for trial in results.trials)
+    # A known failure that passes is not a failed trial, as in the headline.
     failures = Counter(trial.implementation for trial in failed if trial.verdict != "stale")
     labels = " | ".join(VERDICT_LABELS[verdict] for verdict in VERDICTS)
     yield f"| implementation | {labels} | new failures |"

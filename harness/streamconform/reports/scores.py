@@ -82,6 +82,7 @@ def _render_row(row: MatrixRow, results: Results, context: PageContext) -> dict[
 
 def mark_case(trials: Sequence[TrialResult], *, strict: bool) -> CaseMark:
     """Return a case's mark, which depends on all its trials."""
+    # Function calls have no delivery, and a profile may omit `as-is`; then all trials count.
     as_is = [trial for trial in trials if trial.delivery == AS_IS] or list(trials)
     mark = mark_trials(as_is, strict=strict)
     if mark in ("fail", "skipped"):

@@ -93,6 +93,7 @@ def _add_delta(block: dict[str, Any], delta: Any) -> None:
 def _convert_block(block: dict[str, Any]) -> Block:
     """Build a block from its start event and the text that its deltas added."""
     start, kind = block["start"], get(block["start"], "type")
+    # Without a start event, only the deltas show that the block is a text.
     if kind == "text" or (kind is None and "text" in block):
         return {"type": "text", "text": (get(start, "text") or "") + block.get("text", "")}
     if kind == "thinking":

@@ -34,6 +34,7 @@ CONFIG: Final = Config(
     retries={"total_max_attempts": 1},
     connect_timeout=TIMEOUT_SECONDS,
     read_timeout=TIMEOUT_SECONDS,
+    # Not None, which means the proxies in the environment.
     proxies={},
 )
 
@@ -60,6 +61,7 @@ def get_client(run: Any) -> Any:
         request.url = run.base_url + model + rest
 
     events = _get_shared_client().meta.events
+    # botocore ignores a second handler with the same id, so the previous run's handler is removed first.
     events.unregister(BEFORE_SIGN, unique_id=BEFORE_SIGN)
     events.register(BEFORE_SIGN, redirect, unique_id=BEFORE_SIGN)
     return _get_shared_client()

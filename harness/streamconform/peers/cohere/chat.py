@@ -42,6 +42,7 @@ def adapter(run: Any) -> dict[str, Any]:
     keywords = build_keywords((BaseCohere if v1 else V2Client).chat_stream, request)
     extra = keywords.pop("extra_body", {})
     events: list[Any] = []
+    # The SDK's methods have no `extra_body`; this option has the same effect.
     options = {"additional_body_parameters": extra, "max_retries": 0}
     if not run.stream:
         response: Any = None

@@ -55,6 +55,7 @@ def adapter(run: Any) -> dict[str, Any]:
         fields |= {name: value for name, value in dict(usage or {}).items() if value is not None}
         blocked = get(chunk, "prompt_feedback", "block_reason")
         fields |= {"blocked": str(get(blocked, "value") or blocked)} if blocked else {}
+        # Only the first candidate is judged; a stream with a single candidate may omit its index.
         for candidate in [candidate for candidate in chunk.candidates or [] if not candidate.index]:
             for part in get(candidate, "content", "parts") or []:
                 append_part(content, part)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
+# Before the imports: Haystack starts its telemetry when it is imported.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 from haystack.components.generators.chat import OpenAIChatGenerator, OpenAIResponsesChatGenerator
@@ -50,6 +51,7 @@ def adapter(run: Any) -> dict[str, Any]:
             max_retries=0,
             generation_kwargs=SETTINGS.get(run.api),
             tools=[
+                # A `Tool` needs a function, but a generator never calls it.
                 Tool(name=name, description=description, parameters=dict(schema), function=print)
                 for name, description, schema in request_reader.read_tools(run.request)
                 # `Tool` rejects other schemas, but in these cases the server must reject them.
@@ -66,6 +68,7 @@ def adapter(run: Any) -> dict[str, Any]:
         usage=read_usage(meta.get("usage")),
         error=kept.error or _read_failure(meta),
         model=meta.get("model"),
+        # For Chat Completions, Haystack does not expose the provider's id.
         **({"response_id": meta.get("id")} if run.api == "openai-responses" else {}),
     )
 

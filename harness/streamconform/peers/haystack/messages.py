@@ -20,6 +20,7 @@ def convert_message(message: Any, chunks: list[Any], *, complete: bool) -> list[
         placed.append((_find_place(order, "text"), {"type": "text", "text": message.text}))
     places = sorted(_find_place(order, f"call {call.id}") for call in message.tool_calls)
     for call, place in zip(message.tool_calls, places, strict=True):
+        # In Responses, `id` is the item's id, and tool results refer to `call_id`.
         id_ = get(call.extra, "call_id") or call.id
         block = build_call(id_, call.tool_name, None, complete=complete)
         placed.append((place, block | {"arguments": call.arguments}))

@@ -58,6 +58,7 @@ def _run_stream(api: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], An
 
 def _run_document(api: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the outcome of `completion()` without streaming."""
+    # OpenAI's API rejects this field in a request without streaming.
     del arguments["stream_options"]
     response: Any = None
     with ExceptionKeeper(_describe_error) as kept:

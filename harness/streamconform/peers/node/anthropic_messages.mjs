@@ -55,6 +55,7 @@ function handleEvent(event, message, answer, ended) {
       if (message.usage) answer.reportUsage(readUsage(message.usage));
       break;
     case "content_block_start": {
+      // The library appends each block that starts, whatever its index in the event.
       const index = message.content.length - 1;
       const { text, thinking } = event.content_block;
       answer.startBlock({ ...convertBlock(event.content_block, false), text: "" }, index);

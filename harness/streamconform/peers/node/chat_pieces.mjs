@@ -49,6 +49,7 @@ export async function readChunks(open, answer, library) {
 
 // Adds arguments, as text or an object; the first piece of a call starts it.
 function addCallPiece({ index, id, function: called }, answer, calls, isNewCall) {
+  // A piece without an index is a call of its own.
   const key = index ?? calls.size;
   if (!calls.has(key) || isNewCall(answer.content[calls.get(key)], { id })) {
     answer.endOpenBlock();

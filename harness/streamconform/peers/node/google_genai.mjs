@@ -39,6 +39,7 @@ async function adapter(run, answer) {
       blocked = chunk.promptFeedback?.blockReason ?? blocked;
     }
     answer.endOpenBlock();
+    // A call that is still open is complete only if the answer ended normally.
     if (raw === "STOP") calls.close();
     const final = { ...fields, usage: fields.usage ? readUsage(fields.usage) : null };
     const end = blocked && !raw ? { reason: "content_filter", raw: blocked } : buildStop(raw, STOP_REASONS, answer.content);

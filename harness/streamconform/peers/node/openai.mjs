@@ -37,6 +37,7 @@ async function readChat(client, params, answer) {
     stream.on("tool_calls.function.arguments.delta", ({ index, name, arguments_delta }) => {
       if (!calls.has(index)) {
         answer.endOpenBlock();
+        // The event has no id.
         const { id } = snapshot.choices[0].message.tool_calls[index];
         calls.set(index, answer.startBlock({ type: "tool_call", id, name }));
       }

@@ -25,6 +25,7 @@ export function convertItem(item, done) {
 }
 
 function joinThinking({ summary, content }) {
+  // Joined by an empty line, so that a heading does not run into the sentence before it.
   return (summary?.length ? summary : (content ?? [])).map((part) => part.text).join("\n\n");
 }
 

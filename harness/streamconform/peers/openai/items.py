@@ -60,6 +60,7 @@ def convert_item(
         return parts + [{"type": name, "text": text} for name, text in missing.items()]
     if kind == "reasoning":
         texts = [get_text(part, "text") for part in get(item, "summary") or get(item, "content") or []]
+        # Joined by an empty line, so that a heading does not run into the sentence before it.
         thinking = missing.get("thinking") or "\n\n".join(texts)
         signature = {"signature": get(item, "encrypted_content")} if whole else {}
         return [{"type": "thinking", "text": thinking, **signature}]

@@ -98,6 +98,7 @@ def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> di
     if final is not None:
         content = [block for item in final.output for block in convert_item(item, {})]
     else:
+        # Some servers, such as llama.cpp, send no `output_index`.
         for index, item in sorted(items.items(), key=lambda pair: pair[0] or 0):
             missing = {} if index in whole else deltas.get(index, {})
             content += convert_item(item, missing, complete=index in done, whole=index in whole)

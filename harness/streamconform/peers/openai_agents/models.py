@@ -43,6 +43,7 @@ def adapter(run: Any) -> dict[str, Any]:
 
 async def _collect(run: Any, events: list[Any]) -> None:
     """Append the model's events, including those before an exception."""
+    # One client per run, because its connections belong to the event loop, and every run has its own.
     async with AsyncOpenAI(
         base_url=f"{run.base_url}/v1", api_key=run.api_key, max_retries=0, timeout=TIMEOUT_SECONDS
     ) as client:
@@ -62,6 +63,7 @@ async def _collect(run: Any, events: list[Any]) -> None:
 
 
 def _build_tool(name: str, description: str, schema: Any) -> FunctionTool:
+    # Strict mode would rewrite the schema.
     return FunctionTool(name, description, dict(schema), _refuse, strict_json_schema=False)
 
 

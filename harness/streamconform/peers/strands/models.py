@@ -30,6 +30,7 @@ def _build_anthropic(run: Any) -> AnthropicModel:
     return AnthropicModel(
         client_args={"base_url": run.base_url, "api_key": run.api_key, **CLIENT_OPTIONS},
         model_id=run.model,
+        # Anthropic's API requires this field.
         max_tokens=1024,
     )
 

@@ -139,9 +139,11 @@ class FailureRows:
         if isinstance(requests, list):
             document["requests"] = [_describe_request(request) for request in requests]
         if isinstance(observation.get("traceback"), str):
+            # The end of a traceback names the exception.
             document["traceback"] = observation["traceback"][-4000:]
         left_out = observation.get("left_out")
         if isinstance(left_out, dict):
+            # `type`, because `True` is an `int`, and results files may contain anything.
             sizes = {name: size for name, size in left_out.items() if type(size) is int}
             names = " and ".join(f"`{name}` ({size:,} bytes)" for name, size in sizes.items())
             if names:

@@ -47,6 +47,7 @@ def read_suite(results: Results) -> Suite:
     specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
     try:
         specs = Path(specs_setting) if specs_setting else find_bundled("specs")
+        # The same rule as in `cli.options.find_sources`, which reports must not import.
         if specs_setting and not cassettes_setting:
             sibling = specs.resolve().parent / "cassettes"
             cassettes_setting = sibling if sibling.is_dir() else None

@@ -37,6 +37,7 @@ def wire_to_json(trial: Trial) -> dict[str, Any]:
     framing_name = APIS[trial.case.api].frame_case(trial.case, body)
     frames = split(framing_name, body)
     shown_frames = [frame for frame in frames[:MAX_FRAMES] if frame.start < len(shown)]
+    # The offsets of single bytes would take several times the space of the body.
     is_bytewise = len(trial.chunks) == len(body) > 1
     return {
         "framing": framing_name,

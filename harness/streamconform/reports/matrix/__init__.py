@@ -53,6 +53,7 @@ def render(results: Results, context: PageContext) -> str:
         text = "\n\n".join(_blocks(results, context, rows, limits))
         if len(text.encode()) <= MAX_BYTES:
             return text
+    # The cut may split a character, which is dropped, and a block, which is left out as a whole.
     start = text.encode()[: MAX_BYTES - len(LEFT_OUT) - 2].decode("utf-8", "ignore")
     return "\n\n".join((start.rpartition("\n\n")[0], LEFT_OUT))
 
@@ -79,6 +80,7 @@ def _blocks(
     yield "## Summary"
     yield "\n".join(_summary_lines(header, rows, anchors))
     for api in _list_apis(rows):
+        # A name that is not an API of the suite is untrusted text from the results file.
         yield f"## {format_code(api)}" if api not in (*APIS, COMMON) else f"## {api}"
         yield "\n".join(_table_lines(header, [row for row in rows if row.api == api], anchors))
     for index, anchor in enumerate(anchors):

@@ -227,6 +227,7 @@ function makeWireSection(failure, wire) {
     view.redraw();
   } }, name));
   view.redraw();
+  // The body is base64: four characters for three bytes, and up to two characters of padding at the end.
   const cut = wire.body.length * 0.75 < wire.size - 3 ? ` Only the first ${formatNumber(Math.floor(wire.body.length * 0.75))} bytes are on this page.` : "";
   const less = wire.frames.length < wire.count ? ` ${formatNumber(wire.frames.length)} frames are listed.` : "";
   const reads = wire.chunks ? formatCount(wire.reads, "read") : "one byte per read";

@@ -23,6 +23,7 @@ function diffSequences(a, b) {
 // Returns the same runs for the part between the common ends, by the longest common subsequence.
 function diffBySubsequence(a, b, at) {
   const width = b.length + 1;
+  // 16 bits are enough: with at most `MAX_PAIRS` pairs, the shorter list has at most 1,732 items.
   const best = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
@@ -64,6 +65,7 @@ function diffTexts(a, b) {
     const left = one.slice(i, toI).join("");
     const right = other.slice(j, toJ).join("");
     if (same) { add(0, false, left); add(1, false, right); continue; }
+    // Numbers are marked as a whole, because digits that two numbers share mean nothing.
     const [head, tail] = left && right && !/^[\d.]+$/.test(left) ? countCommonEnds(left, right) : [0, 0];
     for (const [side, text] of [[0, left], [1, right]]) {
       add(side, false, text.slice(0, head));

@@ -73,6 +73,7 @@ async function copyToClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
+    // Browsers offer `navigator.clipboard` only to pages from a secure origin.
     const area = el("textarea", { readonly: true, class: "off", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);
@@ -111,4 +112,5 @@ function decodeBase64(base64) {
   return bytes;
 }
 
+// `ignoreBOM` keeps a byte order mark in the text; one delivery adds it to the stream.
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -49,6 +49,7 @@ function drawRaw(bytes, start, wire) {
       nodes.push(el("span", { class: "cut", title: `read ${findRead(wire, start + i)} begins at byte ${start + i}` }, `⌟${findRead(wire, start + i)}⌞`));
     }
     let size = countCharacterBytes(bytes, i);
+    // If a read begins inside the character, its bytes are shown one by one, with the mark between them.
     if (size > 1) for (let k = 1; k < size; k += 1) if (cuts.has(start + i + k)) size = 0;
     if (size) plain.push(...bytes.subarray(i, i + size));
     else {
@@ -66,6 +67,7 @@ function countCharacterBytes(bytes, i) {
   const first = bytes[i];
   const size = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
   for (let k = 1; k < size; k += 1) if ((bytes[i + k] & 0xc0) !== 0x80) return 0;
+  // Overlong forms and surrogates have the form of a character, but the decoder rejects them.
   if (size > 2 && utf8.decode(bytes.subarray(i, i + size)).includes("\ufffd")) return 0;
   return i + size <= bytes.length ? size : 0;
 }
