@@ -6,6 +6,7 @@ grew.
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Final
 from streamconform_reference import DECODERS
 
 ROOT: Final = Path(__file__).parents[2]
+STATUS: Final = Path("/proc/self/status")
 HOSTILE: Final = {
     "a frame of empty lines": ("anthropic-messages", b"", b"data:\n"),
     "a frame of 2-byte lines": ("anthropic-messages", b"", b"data:ab\n"),
@@ -69,8 +71,13 @@ def read_body(name: str, chunks: str, size: int) -> int:
 
 
 def _measure_peak() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    """Return the peak memory of this process in bytes."""
+    if STATUS.exists():
+        # Not `ru_maxrss`, which on Linux a new process inherits from the one that started it.
+        peak = re.search(r"VmHWM:\s+(\d+) kB", STATUS.read_text())
+        assert peak is not None, "Linux reports it for every process"
+        return int(peak[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":
