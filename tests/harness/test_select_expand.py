@@ -66,6 +66,9 @@ PATTERNS = [
         ("**@bytewise", {"bytewise"}),
         ("**@recorded", {"as-is"}),
         ("*/*/*@un*", {"unknown-event", "unknown-field"}),
+        ("**@un*", {"unknown-event", "unknown-field"}),
+        ("anthropic-messages/text/one@cr", {"cr"}),
+        ("**@**1", None),
         ("**@cut-after-frame.1*", {"cut-after-frame"}),
         ("calls@cut-", {"cut-after-frame", "cut-inside-json", "cut-inside-utf8"}),
         ("**@reset:usage.input", {"reset"}),
@@ -236,6 +239,23 @@ def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the
     with pytest.raises(SelectionError, match="`-k @crlf` matches no trial in the selected deliveries"):
         select_trials(trials(), ["**", "@crlf"])
     assert select_trials(trials(), ["@crlf"], lenient=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "end"),
+    [
+        ("@crlfs", "faults; did you mean `crlf`?"),
+        ("@crlfs:content.text", "faults; did you mean `crlf`?"),
+        ("@crlf", "`--input http` adds round trips"),
+        ("**@crlf*s", "`--input http` adds round trips"),
+        ("@cut-after-frame.99", "`--input http` adds round trips"),
+        ("crlfs", "`--input http` adds round trips"),
+    ],
+)
+def test_a_similar_name_is_suggested_only_for_an_unknown_delivery(pattern, end):
+    with pytest.raises(SelectionError) as caught:
+        select_trials(trials(), [pattern])
+    assert str(caught.value).endswith(end)
 
 
 def test_an_api_without_cases_is_an_error_that_names_the_others():
