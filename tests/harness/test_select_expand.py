@@ -83,9 +83,12 @@ def test_only_the_deliveries_that_a_pattern_may_match_are_needed(pattern, needed
     )
 
 
-@pytest.mark.parametrize("pattern", ["**@bytewise", "**@crlf", "**@cut-after-frame.*", "as-is", "@un"])
+@pytest.mark.parametrize(
+    "pattern", ["**@bytewise", "**@whole", "**@crlf", "**@cut-after-frame.*", "as-is", "@un"]
+)
 def test_what_is_not_needed_does_not_change_the_selection(pattern):
-    cases = load(SOURCES, [SOURCES.specs / "openai-chat" / "tool-calls.yaml"])
+    one_frame = builders.case(body=b'data: {"type":"ping"}\n\n')
+    cases = (one_frame, *load(SOURCES, [SOURCES.specs / "openai-chat" / "tool-calls.yaml"]))
     whole, some = (
         expand(cases, DELIVERIES, "http", 0, "all", (), needed)
         for needed in ((*DELIVERIES, *FAULTS), select_names((*DELIVERIES, *FAULTS), (pattern,)))
@@ -287,6 +290,12 @@ def test_trials_come_in_the_order_of_cases_and_of_the_table():
     names = [trial.delivery for trial in trials(CASES[:1], iter(reversed(DELIVERY_SETS["standard"])))]
     assert names == [name for name in DELIVERIES if name in names]
     assert names == list(DELIVERY_SETS["standard"])
+
+
+@pytest.mark.parametrize("faults", ["none", "one", "all"])
+def test_changed_bytes_and_faults_are_expanded_only_if_needed(faults):
+    made = expand([builders.case()], ("whole", "bytewise", "crlf", "cr"), "http", 0, faults, needed=("cr",))
+    assert [trial.delivery for trial in made] == ["whole", "bytewise", "cr"]
 
 
 def test_sampled_deliveries_apply_only_to_cases_with_the_tag():
