@@ -66,6 +66,9 @@ PATTERNS = [
         ("**@bytewise", {"bytewise"}),
         ("**@recorded", {"as-is"}),
         ("*/*/*@un*", {"unknown-event", "unknown-field"}),
+        ("**@un*", {"unknown-event", "unknown-field"}),
+        ("anthropic-messages/text/one@cr", {"cr"}),
+        ("**@**1", None),
         ("**@cut-after-frame.1*", {"cut-after-frame"}),
         ("calls@cut-", {"cut-after-frame", "cut-inside-json", "cut-inside-utf8"}),
         ("**@reset:usage.input", {"reset"}),
@@ -80,9 +83,12 @@ def test_only_the_deliveries_that_a_pattern_may_match_are_needed(pattern, needed
     )
 
 
-@pytest.mark.parametrize("pattern", ["**@bytewise", "**@crlf", "**@cut-after-frame.*", "as-is", "@un"])
+@pytest.mark.parametrize(
+    "pattern", ["**@bytewise", "**@whole", "**@crlf", "**@cut-after-frame.*", "as-is", "@un"]
+)
 def test_what_is_not_needed_does_not_change_the_selection(pattern):
-    cases = load(SOURCES, [SOURCES.specs / "openai-chat" / "tool-calls.yaml"])
+    one_frame = builders.case(body=b'data: {"type":"ping"}\n\n')
+    cases = (one_frame, *load(SOURCES, [SOURCES.specs / "openai-chat" / "tool-calls.yaml"]))
     whole, some = (
         expand(cases, DELIVERIES, "http", 0, "all", (), needed)
         for needed in ((*DELIVERIES, *FAULTS), select_names((*DELIVERIES, *FAULTS), (pattern,)))
@@ -238,6 +244,23 @@ def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the
     assert select_trials(trials(), ["@crlf"], lenient=True) == ()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "end"),
+    [
+        ("@crlfs", "faults; did you mean `crlf`?"),
+        ("@crlfs:content.text", "faults; did you mean `crlf`?"),
+        ("@crlf", "`--input http` adds round trips"),
+        ("**@crlf*s", "`--input http` adds round trips"),
+        ("@cut-after-frame.99", "`--input http` adds round trips"),
+        ("crlfs", "`--input http` adds round trips"),
+    ],
+)
+def test_a_similar_name_is_suggested_only_for_an_unknown_delivery(pattern, end):
+    with pytest.raises(SelectionError) as caught:
+        select_trials(trials(), [pattern])
+    assert str(caught.value).endswith(end)
+
+
 def test_an_api_without_cases_is_an_error_that_names_the_others():
     assert select_apis(IDS, ["anthropic-messages"]) == IDS == select_apis(IDS, [])
     with pytest.raises(SelectionError, match=r"`openai-chat`; available: `anthropic-messages`"):
@@ -267,6 +290,12 @@ def test_trials_come_in_the_order_of_cases_and_of_the_table():
     names = [trial.delivery for trial in trials(CASES[:1], iter(reversed(DELIVERY_SETS["standard"])))]
     assert names == [name for name in DELIVERIES if name in names]
     assert names == list(DELIVERY_SETS["standard"])
+
+
+@pytest.mark.parametrize("faults", ["none", "one", "all"])
+def test_changed_bytes_and_faults_are_expanded_only_if_needed(faults):
+    made = expand([builders.case()], ("whole", "bytewise", "crlf", "cr"), "http", 0, faults, needed=("cr",))
+    assert [trial.delivery for trial in made] == ["whole", "bytewise", "cr"]
 
 
 def test_sampled_deliveries_apply_only_to_cases_with_the_tag():
