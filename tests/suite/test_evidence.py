@@ -95,6 +95,21 @@ def test_facts_that_cannot_be_read_are_left_out(suite):
     assert find_facts(sources.specs, load(sources)) == {"common/partial/open-brace": ()}
 
 
+def test_a_case_after_one_without_evidence_has_its_facts(suite):
+    without = 'cases:\n  - {id: empty, title: Nothing, input: "", tags: [object], expect: {output: {}}}\n'
+    sources = suite(("cases:\n", without))
+    cases = load(sources)
+    assert [case.id for case in cases] == ["common/partial/empty", "common/partial/open-brace"]
+    facts = find_facts(sources.specs, cases)
+    assert {case: len(of_case) for case, of_case in facts.items()} == {"common/partial/open-brace": 2}
+
+
+def test_the_facts_of_an_api_are_read_without_shared_ones(suite):
+    specs = suite().specs
+    (specs / "evidence/wire.yaml").unlink()
+    assert list(read_evidence(specs, "common").facts) == ["objects-begin-with-a-brace"]
+
+
 def test_a_good_suite_has_no_problems(suite):
     assert lint_all(suite(), strict=True) == (1, [])
 
@@ -173,11 +188,30 @@ def test_a_page_about_one_thing_needs_no_anchor(suite, page):
     assert read_evidence(sources.specs, "common").facts["objects-begin-with-a-brace"].source == page
 
 
-def test_evidence_with_problems_raises_all_of_them(suite):
-    sources = suite(("says: ", "say: "))
+PAGE = "{source: https://example.org/a%s, says: A brace is an object., read: 2026-11-21}"
+LAST_OF_SHARED = "    read: 2026-11-21\n"
+PROBLEMS = {
+    "both files break the schema": (
+        ("evidence: 1", "evidence: 2"),
+        [("wire.yaml", 1), ("common.yaml", 1)],
+    ),
+    "both files are invalid YAML": (
+        ("evidence: 1", "evidence: 1: 1"),
+        [("wire.yaml", 1), ("common.yaml", 1)],
+    ),
+    "a fact of both files": (("  shared:\n", "  objects-begin-with-a-brace:\n"), [("common.yaml", 3)]),
+    "a page without an anchor": (("#section-4", ""), [("common.yaml", 4)]),
+    "a page without an anchor after valid facts": (
+        (LAST_OF_SHARED, f"{LAST_OF_SHARED}  with-anchor: {PAGE % '#b'}\n  without-anchor: {PAGE % ''}\n"),
+        [("wire.yaml", 8)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_evidence_with_problems_raises_all_of_them_with_their_lines(suite, name):
+    change, places = PROBLEMS[name]
+    sources = suite(change)
     with pytest.raises(SourceError) as caught:
         read_evidence(sources.specs, "common")
-    assert {problem.path.rpartition("/")[2] for problem in caught.value.problems} == {
-        "common.yaml",
-        "wire.yaml",
-    }
+    assert [(problem.path.rpartition("/")[2], problem.line) for problem in caught.value.problems] == places
