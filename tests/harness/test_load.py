@@ -109,6 +109,20 @@ def test_a_case_has_all_that_its_entry_says(sources):
     )
 
 
+@pytest.mark.parametrize(
+    ("entry", "skip"),
+    [
+        ("{faults: [stall], why: It is.}", Skip("It is.", faults=frozenset({"stall"}))),
+        ("{deliveries: [bytewise], why: It is.}", Skip("It is.", deliveries=frozenset({"bytewise"}))),
+    ],
+    ids=["only-faults", "only-deliveries"],
+)
+def test_a_skip_may_name_only_deliveries_or_only_faults(sources, entry, skip):
+    write(sources, GOOD + f"    skip: {entry}\n")
+    (case,) = load(sources)
+    assert case.skip == skip
+
+
 BARE = """\
 spec: 1
 {more}topic: {topic}
@@ -324,10 +338,18 @@ def test_mistakes_of_several_files_are_reported_together(sources):
     assert [Path(problem.path).name for problem in caught.value.problems] == ["a.yaml", "text.yaml"]
 
 
-def test_a_duplicate_id_is_reported_with_its_first_line(sources):
-    case = GOOD.partition("cases:\n")[2]
-    write(sources, GOOD + case)
-    assert read_problems(sources) == [(14, "duplicate case `small`, first defined on line 5")]
+@pytest.mark.parametrize(
+    ("start", "first_line", "line"),
+    [
+        ("- id: small\n    title: A small answer", 5, 14),
+        ("- title: A small answer\n    id: small", 6, 15),
+    ],
+    ids=["id-first", "title-first"],
+)
+def test_a_duplicate_id_is_reported_with_its_first_line(sources, start, first_line, line):
+    spec = GOOD.replace("- id: small\n    title: A small answer", start)
+    write(sources, spec + spec.partition("cases:\n")[2])
+    assert read_problems(sources) == [(line, f"duplicate case `small`, first defined on line {first_line}")]
 
 
 def test_an_invalid_cassette_is_reported_once_for_all_its_cases(sources):
@@ -336,6 +358,18 @@ def test_an_invalid_cassette_is_reported_once_for_all_its_cases(sources):
     first, second = (message for _, message in read_problems(sources))
     assert first == "cassette `small` cannot be used"
     assert second.startswith("`small.sse` was changed: its SHA-256 is ")
+
+
+def test_every_missing_cassette_is_reported_at_the_line_of_its_case(sources):
+    case = GOOD.partition("cases:\n")[2]
+    others = [case.replace("small\n", f"{name}\n") for name in ("second", "third")]
+    write(sources, GOOD + "".join(others))
+    assert read_problems(sources) == [
+        (16, "cassette `second` cannot be used"),
+        (None, "no such cassette"),
+        (25, "cassette `third` cannot be used"),
+        (None, "no such cassette"),
+    ]
 
 
 def test_only_folders_named_like_an_api_are_specs(sources):

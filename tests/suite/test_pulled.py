@@ -140,6 +140,19 @@ def test_a_recording_that_cannot_be_used_does_not_hide_the_next(tmp_path, corpus
     assert second.message.startswith(f"no recording `{API}/two`")
 
 
+def test_every_recording_that_cannot_be_used_is_reported(tmp_path, corpus):
+    case = SPEC.partition("cases:\n")[2]
+    others = [case.replace("id: one", f"id: {name}") for name in ("two", "three")]
+    path = write(tmp_path, SPEC + "".join(others))
+    loaded = collect(Sources(tmp_path / "specs", tmp_path, corpus), [path])
+    assert [(problem.line, problem.message.partition(";")[0]) for problem in loaded.problems] == [
+        (12, "recording `two` cannot be used"),
+        (None, f"no recording `{API}/two`"),
+        (16, "recording `three` cannot be used"),
+        (None, f"no recording `{API}/three`"),
+    ]
+
+
 def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
     path = write(tmp_path, "not a spec at all: [")
     specs = tmp_path / "specs"
