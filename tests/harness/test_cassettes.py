@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamconform.errors import Problem, SourceError
-from streamconform.model.cassette import Authored, Derived, Recorded
+from streamconform.model.cassette import Authored, Derived, Pulled, Recorded
 from streamconform.suite import cassettes
 
 from . import builders
@@ -67,12 +69,14 @@ WORDS = [
     "...",
     "😀👩‍👩‍👧 \ufeff",
     "\U0010ffff\ufffe",
-    "x" * 5000,
-    "word " * 400,
+    pytest.param("x" * 5000, id="long-word"),
+    pytest.param("word " * 400, id="many-words"),
 ]
 
 
-@pytest.mark.parametrize("text", WORDS, ids=lambda text: ascii(text)[:24])
+# Without `ids=`: in a second run in the same process, pytest would escape the backslashes of generated ids
+# again, and mutmut would not find these tests.
+@pytest.mark.parametrize("text", WORDS)
 def test_any_text_in_a_request_survives_a_round_trip(tmp_path, text):
     request = {"model": text, "messages": [{"role": "user", "content": text}], f"key {text}": {text: [text]}}
     assert round_trip(tmp_path, builders.cassette(request=request)).request.body == request
@@ -109,8 +113,9 @@ def test_any_json_in_a_request_survives_a_round_trip(tmp_path, value):
     ids=["surrogate", "surrogate-in-key", "infinity", "500-digits"],
 )
 def test_text_that_yaml_cannot_represent_is_rejected_and_leaves_no_metadata(tmp_path, request_body):
-    with pytest.raises(SourceError, match="contains text that YAML cannot represent"):
+    with pytest.raises(SourceError) as caught:
         cassettes.save(tmp_path, builders.cassette(request=request_body))
+    assert caught.value.problems == (Problem("request", None, "contains text that YAML cannot represent"),)
     assert not list(tmp_path.rglob("*.yaml"))
 
 
@@ -152,6 +157,30 @@ def test_a_save_that_fails_leaves_the_old_files_and_no_others(tmp_path, monkeypa
             cassettes.save(tmp_path, builders.cassette(b"new"))
     assert cassettes.load(tmp_path, API, "small").body == b"old"
     assert sorted(os.listdir(tmp_path / API)) == ["small.sse", "small.yaml"]  # noqa: PTH208
+
+
+def test_an_interrupt_after_a_file_is_renamed_is_raised(tmp_path, monkeypatch):
+    rename = Path.replace
+
+    def rename_and_interrupt(path, target):
+        rename(path, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", rename_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cassettes.save(tmp_path, builders.cassette(b"new"))
+    assert (tmp_path / API / "small.sse").read_bytes() == b"new"
+
+
+def test_saving_does_not_use_the_folder_for_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    assert round_trip(tmp_path, builders.cassette()) == builders.cassette()
+
+
+def test_a_pulled_recording_cannot_be_saved(tmp_path):
+    pulled = builders.cassette(provenance=Pulled("other 1.0", "a.yaml", 1))
+    with pytest.raises(AssertionError, match="must stay in the user's cache"):
+        cassettes.save(tmp_path, pulled)
 
 
 def test_a_body_beyond_the_bound_is_neither_saved_nor_loaded(tmp_path, monkeypatch):
@@ -202,6 +231,31 @@ def test_an_invalid_cassette_is_rejected_with_the_line(tmp_path, spoil, says):
     assert all(problem.path == str(path) and problem.line for problem in caught.value.problems)
 
 
+SPOIL = {name: spoil for name, spoil, _ in SPOILED}
+
+
+def find_line(path: Path, text: str) -> int:
+    """Return the number of the first line of the file that contains `text`."""
+    return path.read_text("utf-8").partition(text)[0].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("mistake", "text"),
+    [
+        ("changed-bytes", "sha256:"),
+        ("missing-body", "body: small.sse"),
+        ("other-name", "body: large.sse"),
+        ("missing-twin", "body: small.twin.json"),
+    ],
+)
+def test_a_wrong_file_is_reported_at_the_line_with_its_name_or_digest(tmp_path, mistake, text):
+    path = cassettes.save(tmp_path, builders.cassette(twin=b"{}"))
+    SPOIL[mistake](path)
+    with pytest.raises(SourceError) as caught:
+        cassettes.load(tmp_path, API, "small")
+    assert [problem.line for problem in caught.value.problems] == [find_line(path, text)]
+
+
 MARKS = [
     ("valid", [(0, 5), (3, 5), (4, 9)], []),
     ("first", [(1, 5), (3, 5)], [(0, "the first chunk must begin at 0, not 1")]),
@@ -231,6 +285,13 @@ def test_each_wrong_mark_is_reported_at_its_line(tmp_path, marks, expected):
         problems = error.problems
     assert [problem.line - first_line for problem in problems] == [index for index, _ in expected]
     assert all(says in problem.message for problem, (_, says) in zip(problems, expected, strict=True))
+
+
+@pytest.mark.parametrize("body", [b"", b"x"])
+def test_a_chunk_after_the_end_of_a_short_body_is_rejected(tmp_path, body):
+    cassettes.save(tmp_path, builders.cassette(body, marks=[(0, 5), (1, 6)]))
+    with pytest.raises(SourceError, match=rf"after the end of the body \({len(body)} bytes\)"):
+        cassettes.load(tmp_path, API, "small")
 
 
 FULL = """\
@@ -322,10 +383,26 @@ def test_a_file_may_have_exactly_the_bound(tmp_path, monkeypatch, entry):
     (path.parent / name).write_bytes(b"123456")
     with pytest.raises(SourceError) as caught:
         cassettes.load(tmp_path, API, "small")
-    assert [problem.message for problem in caught.value.problems] == [f"`{name}` is larger than 5 bytes"]
+    problem = Problem(str(path), find_line(path, f"body: {name}"), f"`{name}` is larger than 5 bytes")
+    assert caught.value.problems == (problem,)
     with pytest.raises(SourceError) as caught:
         cassettes.save(tmp_path, builders.cassette(b"123456"))
     assert caught.value.problems == (Problem("small", None, "the body is larger than 5 bytes"),)
+
+
+def test_a_huge_file_is_rejected_without_reading_all_of_it(tmp_path, monkeypatch):
+    path = cassettes.save(tmp_path, builders.cassette())
+    size = 32 * 1024 * 1024
+    os.truncate(path.with_suffix(".sse"), size)
+    monkeypatch.setattr(cassettes, "MAX_BODY", 5)
+    tracemalloc.start()
+    try:
+        with pytest.raises(SourceError, match="larger than 5 bytes"):
+            cassettes.load(tmp_path, API, "small")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size // 2
 
 
 def test_problems_of_body_and_twin_are_reported_together(tmp_path):
@@ -338,8 +415,9 @@ def test_problems_of_body_and_twin_are_reported_together(tmp_path):
 
 
 def test_a_missing_cassette_is_reported(tmp_path):
-    with pytest.raises(SourceError, match="no such cassette"):
+    with pytest.raises(SourceError) as caught:
         cassettes.load(tmp_path, API, "nothing")
+    assert caught.value.problems == (Problem(str(tmp_path / API / "nothing.yaml"), None, "no such cassette"),)
 
 
 def test_the_model_is_that_of_the_request_and_only_text():

@@ -158,8 +158,8 @@ def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: 
 
 
 def _parse_provenance(entry: Mapping[str, Any]) -> Provenance:
-    fields = {key: value for key, value in entry.items() if key != "kind"}
-    match entry["kind"]:
+    fields = dict(entry)
+    match fields["kind"]:
         case "recorded":
             return Recorded(**fields)
         case "derived":
