@@ -101,6 +101,7 @@ CONTENTS = [
     ("signed-with-text", "thinking: {signature: s, text: ''}", None),
     ("signed-and-redacted", "thinking: {signature: s, redacted: true}", None),
     ("not-signed", "thinking: {redacted: false}", None),
+    ("signed-call", "tool_call: {name: f, signature: s}", None),
 ]
 MESSAGES = {
     "text": "adjacent text blocks may be joined; do not use matchers in them",
@@ -205,6 +206,14 @@ def test_pulled_recordings_need_neither_review_nor_tags(sources):
     assert lint_paths([path], sources, strict=True) == (1, [])
 
 
+def test_a_draft_after_a_pulled_recording_is_reported(sources):
+    write(sources, PULLED_SPEC, f"{API}/recorded-x.yaml")
+    draft = CASE.format(id="small", content="text: a") + "    reviewed: false\n"
+    write(sources, HEAD + draft)
+    (problem,) = lint_all(sources, strict=True)[1]
+    assert "it is a draft" in problem.message
+
+
 STRICT = [
     ("reviewed: true", "evidence: [a]", []),
     ("reviewed: false", "", ["it is a draft (`reviewed: false`); check it against the documentation"]),
@@ -218,11 +227,8 @@ STRICT = [
     ("sources: []", "evidence: [a]", []),
     ("level: must", "evidence: [a]", []),
 ]
-FACTS = """\
-evidence: 1
-facts:
-  a: {source: "https://docs.example.org/a#b", says: It is always so., read: 2026-11-23}
-"""
+FACT = '{source: "https://docs.example.org/a#b", says: It is always so., read: 2026-11-23}'
+FACTS = f"evidence: 1\nfacts:\n  a: {FACT}\n"
 
 
 @pytest.mark.parametrize(("change", "evidence", "messages"), STRICT)
@@ -235,8 +241,10 @@ def test_finished_cases_are_reviewed_and_have_grounds_and_tags(sources, change, 
     if evidence:
         write(sources, FACTS, f"evidence/{API}.yaml")
     expected = [Problem(str(path), 5, f"case `{API}/text/small`: {message}") for message in messages]
-    assert lint_all(sources, strict=True) == lint_paths([path], sources, strict=True) == (1, expected)
-    assert lint_all(sources, strict=False) == lint_paths([path], sources, strict=False) == (1, [])
+    for strict, problems in ((True, expected), (False, [])):
+        assert lint_all(sources, strict=strict) == (1, problems)
+        for selected in (path, sources.specs):
+            assert lint_paths([selected], sources, strict=strict) == (1, problems)
 
 
 def test_facts_and_threads_that_no_case_names_are_reported_only_for_a_whole_suite(sources):
@@ -268,6 +276,25 @@ def test_an_unknown_fact_or_bug_does_not_hide_the_next(sources):
     for strict, messages in ((False, facts), (True, facts + bugs)):
         expected = [Problem(str(path), 5, f"case `{API}/text/small`: {message}") for message in messages]
         assert lint_all(sources, strict=strict) == lint_paths([path], sources, strict=strict) == (1, expected)
+
+
+@pytest.mark.parametrize(
+    ("facts", "hint"),
+    [
+        (["abxy"], "; did you mean `abxy`?"),
+        (["a", "abxy", "abcde", "ab"], "; did you mean `ab`, `abcde`, `abxy`?"),
+        (["axyz"], ""),
+    ],
+)
+def test_up_to_three_similar_facts_are_suggested(sources, facts, hint):
+    entries = "".join(f"  {name}: {FACT}\n" for name in facts)
+    write(sources, f"evidence: 1\nfacts:\n{entries}", f"evidence/{API}.yaml")
+    case = CASE.format(id="small", content="text: a") + "    evidence: [abc]\n"
+    path = write(sources, HEAD + case)
+    assert lint_paths([path], sources, strict=False) == (
+        1,
+        [Problem(str(path), 5, f"case `{API}/text/small`: no fact `abc` in `evidence/`{hint}")],
+    )
 
 
 def test_evidence_that_cannot_be_read_does_not_hide_that_of_the_next_api(sources):

@@ -10,6 +10,7 @@ from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Derived, Pulled
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
+from streamconform.suite.pulled import make_placeholder
 from streamconform.suite.shapes import (
     DOCUMENTED,
     MAX_DEPTH,
@@ -220,12 +221,27 @@ def test_an_explanation_covers_shapes_and_must_be_needed(specs):
     assert message == "no authored stream has the shape that this entry explains; delete the entry"
 
 
+def test_an_explanation_that_only_one_stream_needs_is_not_reported(specs):
+    case = builders.case()
+    shapes = read_shapes(case.cassette) - {Shape("message_stop", "type", "string")}
+    other = replace(make({"type": "extra"}), name="other")
+    entry = '\n  - at: ["{} *"]\n    why: A reason of some length.'
+    entries = entry.format("message_stop") + entry.format("extra")
+    sources = specs(shapes, EXPLAINED.replace("[]", entries))
+    assert find_problems(sources, case, replace(case, id=f"{API}/text/other", cassette=other)) == []
+
+
 def test_an_explanation_cites_facts_that_exist(specs):
     case = builders.case()
     shapes = read_shapes(case.cassette) - {Shape("message_stop", "type", "string")}
-    text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    evidence: [no-such-fact]')
-    (message,) = find_problems(specs(shapes, text), case)
-    assert message == "no fact `no-such-fact` in the evidence of anthropic-messages"
+    text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    evidence: [stop-has-a-type]')
+    sources = specs(shapes, text)
+    assert find_problems(sources, case) == ["no fact `stop-has-a-type` in the evidence of anthropic-messages"]
+    evidence = sources.specs / "evidence" / f"{API}.yaml"
+    evidence.parent.mkdir()
+    fact = '{source: "https://docs.example.org/a#b", says: It is always so., read: 2026-11-23}'
+    evidence.write_text(f"evidence: 1\nfacts:\n  stop-has-a-type: {fact}\n", "utf-8")
+    assert find_problems(sources, case) == []
 
 
 def test_a_counterpart_is_a_real_stream_with_every_field(specs):
@@ -241,6 +257,39 @@ def test_a_counterpart_is_a_real_stream_with_every_field(specs):
     assert f"`{case.seen_in}` has no `" in message
     absent = replace(real, cassette=replace(pulled, body=b""))
     assert find_problems(sources, case, absent) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [({"x": 1, "y": 1}, None), ({"x": 1}, "b y number"), ({}, "b x number")],
+    ids=["only-order-differs", "one-field", "two-fields"],
+)
+def test_the_first_missing_field_of_a_counterpart_is_reported(specs, fields, missing):
+    authored = make({"type": "b", "x": 1, "y": 1}, {"type": "a"})
+    case = replace(builders.case(), cassette=authored, seen_in=f"{API}/r/one")
+    pulled = replace(make({"type": "a"}, {"type": "b", **fields}), provenance=PULLED)
+    real = replace(case, id=case.seen_in, cassette=pulled, seen_in=None)
+    message = f"`{real.id}` has no `{missing}`; choose another one, or leave it out"
+    assert find_problems(specs(read_shapes(authored)), case, real) == (
+        [f"case `{case.id}`: `seen_in`: {message}"] if missing else []
+    )
+
+
+@pytest.mark.parametrize("seen_in", [None, f"{API}/r/one", f"{API}/r/absent"])
+def test_every_case_is_compared_with_its_own_counterpart(specs, seen_in):
+    case = replace(builders.case(), seen_in=seen_in)
+    pulled = replace(case.cassette, provenance=PULLED)
+    real = replace(case, id=f"{API}/r/one", cassette=pulled, seen_in=None)
+    absent = replace(real, id=f"{API}/r/absent", cassette=make_placeholder(API, "absent", PULLED))
+    wrong = replace(case, id=f"{API}/text/wrong", seen_in=f"{API}/r/unknown")
+    (message,) = find_problems(specs(read_shapes(case.cassette)), case, wrong, real, absent)
+    assert message.startswith(f"case `{wrong.id}`: `seen_in`: {API} has no case `{API}/r/unknown`")
+
+
+def test_recordings_that_were_not_pulled_need_no_known_shapes(tmp_path):
+    absent = replace(builders.case(), cassette=make_placeholder(API, "absent", PULLED))
+    report = lint_shapes(Sources(tmp_path, tmp_path), LoadResult(cases=[absent]))
+    assert (report.problems, report.streams) == ((), {})
 
 
 TWICE = '\n  - at: ["message_st* type *"]\n    why: It is so everywhere.'
