@@ -136,7 +136,7 @@ def empty_tools_sent(_: Conversation, body: Body) -> None:
     fails=_TOOLS,
 )
 def declarations_dropped(conversation: Conversation, body: Body) -> None:
-    """Declares no tools if none may be called, although the history contains tool calls."""
+    """Declares no tools if none may be called, even if the history contains tool calls."""
     if conversation.get("tool_choice") == "none" or not conversation.get("tools"):
         body.pop("toolConfig", None)
 

@@ -34,7 +34,7 @@ def explain_malformed_outcome(outcome: Any) -> str:
 
 
 def explain_malformed_events(events: Any) -> str:
-    """Return the first problems in events that `decode_events` rejects."""
+    """Return the first few problems in events that `decode_events` rejects."""
     if not isinstance(events, list):
         return "events are not a list"
     malformed = _find_malformed(events, decode.decode_event)

@@ -33,7 +33,7 @@ class ListenSettings:
     folder: Path
     """The folder of the cassettes."""
     name: str
-    """The prefix of the cassettes' names."""
+    """The prefix for the cassette names."""
     topic: str
     origin: Origin
     names: tuple[str, ...] = ()
