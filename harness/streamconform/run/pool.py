@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
@@ -197,34 +198,68 @@ def _find_cause(message: str) -> str:
 
 
 async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:
-    """Run pending trials on `program` until it dies or no trials are left."""
+    """Run pending trials on `program` until it dies or no trials are left.
+
+    Each answer is judged while the program works on the next trial.
+    """
     tally, settings, plan = context.tally, context.settings, queue.plan
-    while queue.pending and (not program.dead or tally.gave_up(plan.index)):
-        trial = queue.pending.popleft()
-        started = time.perf_counter()
-        answer: Answer | Collateral
-        exchange: TrialExchange | None = None
-        gave_up = tally.gave_up(plan.index)
-        if gave_up:
-            answer = tally.create_fault()
-        else:
-            answer, exchange = await queue.dispatcher.dispatch(program, trial, settings.timeout)
-        ms = (time.perf_counter() - started) * 1000
-        # The program is dead; this trial is judged later.
-        if isinstance(answer, Collateral):
-            queue.retries.append(trial)
-            return
-        if not gave_up:
-            tally.record_answer(plan.index, answer)
-        if context.on_answer is not None:
-            context.on_answer(plan, trial, answer)
-        result = context.emit(
-            build_result(plan, trial, answer, exchange, ms, context.blame, context.repeated.check)
-        )
-        if is_unexpected(result, strict=settings.strict):
-            tally.unexpected += 1
-            if settings.maxfail and tally.unexpected >= settings.maxfail:
-                raise MaxFailReached
+    judge_last: Callable[[], None] | None = None
+    try:
+        while queue.pending and (not program.dead or tally.gave_up(plan.index)):
+            trial = queue.pending.popleft()
+            started = time.perf_counter()
+            answer: Answer | Collateral
+            exchange: TrialExchange | None = None
+            gave_up = tally.gave_up(plan.index)
+            if gave_up:
+                answer = tally.create_fault()
+            else:
+                running = asyncio.create_task(queue.dispatcher.dispatch(program, trial, settings.timeout))
+                try:
+                    if judge_last is not None:
+                        await asyncio.sleep(0)  # so that the task sends the trial before this one judges
+                        judge_now, judge_last = judge_last, None
+                        judge_now()
+                    answer, exchange = await running
+                finally:
+                    running.cancel()
+            ms = (time.perf_counter() - started) * 1000
+            # The program is dead; this trial is judged later.
+            if isinstance(answer, Collateral):
+                queue.retries.append(trial)
+                return
+            if not gave_up:
+                tally.record_answer(plan.index, answer)
+            if context.on_answer is not None:
+                context.on_answer(plan, trial, answer)
+            judge_last = partial(_judge_answer, plan, trial, answer, exchange, ms, context)
+            # With `--maxfail`, the verdict decides whether there is a next trial.
+            if gave_up or settings.maxfail:
+                judge_now, judge_last = judge_last, None
+                judge_now()
+    finally:
+        # Also if the run is interrupted, so that no answer is lost.
+        if judge_last is not None:
+            judge_last()
+
+
+def _judge_answer(
+    plan: ImplementationPlan,
+    trial: AnyTrial,
+    answer: Answer,
+    exchange: TrialExchange | None,
+    ms: float,
+    context: WorkerContext,
+) -> None:
+    """Judge an answer and emit the result. Raises `MaxFailReached`."""
+    result = context.emit(
+        build_result(plan, trial, answer, exchange, ms, context.blame, context.repeated.check)
+    )
+    settings, tally = context.settings, context.tally
+    if is_unexpected(result, strict=settings.strict):
+        tally.unexpected += 1
+        if settings.maxfail and tally.unexpected >= settings.maxfail:
+            raise MaxFailReached
 
 
 def build_result(
