@@ -142,6 +142,19 @@ def test_the_run_stops_at_the_first_failure_when_asked(project):
     assert re.search(r"; incomplete, [\d,]+ trials not run$", ran.last)
 
 
+def test_no_trial_starts_after_the_failure_that_stops_the_run(project):
+    counting = """
+def adapter(run):
+    with open("runs.txt", "a") as file:
+        file.write("run\\n")
+    return {"outcome": {"status": "complete", "content": []}}
+"""
+    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", counting)
+    ran = made.run("run", "-i", "mypkg", "-x", "-n", "1", "-k", "anthropic-messages/vllm/text")
+    assert re.match(r"1 of \d+ trials? failed, ", ran.last)
+    assert (made.folder / "runs.txt").read_text("utf-8") == "run\n"
+
+
 def test_a_hanging_adapter_costs_its_trials_and_the_run_goes_on(project):
     hang = "def adapter(run):\n    while run.status >= 400: time.sleep(1)"
     adapter = "import time\n" + TEXT_ONLY.replace("def adapter(run):", hang)
