@@ -41,6 +41,36 @@ def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_
     return asyncio.run(asked())
 
 
+def judge_slowly():
+    """Block the loop beyond the deadline of the trial in flight, as the judging of a large answer does."""
+    time.sleep(0.6)
+
+
+WHILE_JUDGING = {
+    "answers": (
+        "write(id=read()['id'], op='result', outcome={'status': 'complete'})",
+        Observation({"status": "complete"}),
+    ),
+    "hangs": ("read(); time.sleep(30)", Hang(0.2)),
+}
+
+
+@pytest.mark.parametrize(("code", "answer"), WHILE_JUDGING.values(), ids=WHILE_JUDGING)
+def test_an_answer_counts_if_it_arrives_while_the_harness_judges_another(tmp_path, code, answer):
+    async def asked():
+        program = Program(builders.program(tmp_path, f"greet(); {code}"))
+        try:
+            await program.start()
+            run = asyncio.create_task(program.run(TRIAL, 0.2, events=False))
+            await asyncio.sleep(0)  # the task sends the trial
+            judge_slowly()
+            return await run
+        finally:
+            await program.stop()
+
+    assert asyncio.run(asked()) == answer
+
+
 @dataclass(frozen=True, slots=True)
 class Broken:
     id: str

@@ -23,6 +23,10 @@ HELLO_SECONDS = 60.0
 MIN_HELLO_SECONDS = 2.0
 """Minimum time for any program's greeting; on a busy machine, starting a program can take a second."""
 HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
+BUSY_SECONDS = 0.1
+"""If a timeout fires more than this after its deadline, this process was busy at the deadline."""
+LATE_SECONDS = 1.0
+"""Time to read an answer that arrived while this process was busy."""
 STOP_SECONDS = 2.0
 """Time limit for each step of a shutdown: exiting after `stop`, and disappearing after a kill."""
 
@@ -104,19 +108,25 @@ class Program:
             return self._unreported or self._exit_fault()
         self._count += 1
         id_ = str(self._count)
-        pending = PendingRun(asyncio.get_running_loop().create_future(), gate=feed.gate)
+        loop = asyncio.get_running_loop()
+        pending = PendingRun(loop.create_future(), gate=feed.gate)
         self._pending[id_] = pending
+        deadline = loop.time() + seconds
         answer: Answer | Collateral
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(deadline):
                 with contextlib.suppress(OSError):  # the reader of stdout reports the exit
                     await self._process.send(protocol.encode_request(id_, trial, events=events, feed=feed))
                     if feed.input == "push" and isinstance(trial, Trial):
                         await self._push(id_, trial, pending)
-                answer = await pending.future
+                answer = await asyncio.shield(pending.future)
         except TimeoutError:
-            # The program may have exited while one of its children holds stdout open.
-            answer = Hang(seconds) if self._process.exit_code is None else self._exit_fault()
+            late_answer = await _read_late_answer(pending, loop.time() - deadline)
+            if late_answer is not None:
+                answer = late_answer
+            else:
+                # The program may have exited while one of its children holds stdout open.
+                answer = Hang(seconds) if self._process.exit_code is None else self._exit_fault()
         finally:
             self._pending.pop(id_, None)
             self._answered.add(id_)
@@ -226,6 +236,17 @@ class Program:
 
     def _unusable(self, why: str) -> ImplementationError:
         return ImplementationError(describe_unusable(self.connection.impl, why, self._process.stderr_tail()))
+
+
+async def _read_late_answer(pending: PendingRun, late: float) -> Answer | Collateral | None:
+    """Return the answer to a run whose timeout fired `late` seconds after its deadline, or None."""
+    # A timeout fires late if this process was busy judging an answer. Meanwhile, it read nothing, so the
+    # program may have answered in time.
+    if late > BUSY_SECONDS:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LATE_SECONDS):
+                return await pending.future
+    return None
 
 
 def limit_greeting(connection: Connection, seconds: float | None) -> float:
