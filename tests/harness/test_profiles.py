@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.errors import SelectionError, SourceError
-from streamconform.suite.profiles import find_release, load_profile, load_profiles
+from streamconform.suite.profiles import find_release, list_profile_names, load_profile, load_profiles
 
 from . import builders
 
@@ -33,6 +33,12 @@ def specs(tmp_path):
 
 def put(specs, text, name="core-1"):
     (specs / f"profiles/{name}.yaml").write_text(text, "utf-8")
+
+
+def test_a_profile_is_named_with_and_without_its_release(specs):
+    for release in ("core-2026.1", "core-2026.2", "small-1"):
+        put(specs, CORE, release)
+    assert list_profile_names(specs) == ("core", "small-1", "core-2026.1", "core-2026.2", "next")
 
 
 def test_a_profile_has_the_values_of_its_file(specs):
