@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 from streamconform.peers.findings import get_slug, read_finding, read_findings
-from streamconform.peers.history import read_histories
+from streamconform.peers.history import read_history
 from streamconform.peers.table import PEERS
+from streamconform.resources import find_bundled
 from streamconform.suite.select import split_pattern
 
 from ..bundled_suite import cases
@@ -54,9 +55,9 @@ def test_every_finding_has_a_known_failure():
 
 def test_histories_name_findings():
     slugs = {path.stem for path in FINDINGS}
-    named = {
-        (name, entry.finding) for name, history in read_histories().items() for entry in history.findings
-    }
+    paths = find_bundled("history").glob("*.yaml")
+    named = {(path.stem, entry.finding) for path in paths for entry in read_history(path).findings}
+    assert named
     assert sorted((name, slug) for name, slug in named if slug not in slugs) == []
 
 

@@ -53,12 +53,6 @@ class PeerHistory:
     findings: tuple[FindingHistory, ...]
 
 
-def read_histories(folder: Path | None = None) -> dict[str, PeerHistory]:
-    """Return the histories in `folder` (default: the bundled ones), keyed by peer. Raises `SourceError`."""
-    paths = sorted((folder or find_bundled("history")).glob("*.yaml"))
-    return {path.stem: read_history(path) for path in paths}
-
-
 def read_history_of(peer: str) -> PeerHistory | None:
     """Return the bundled history of `peer`, or None if it has none. Raises `SourceError`."""
     path = find_bundled("history") / f"{peer}.yaml"

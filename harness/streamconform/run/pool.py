@@ -1,4 +1,4 @@
-"""Run trials on programs in parallel and judge each answer as it arrives."""
+"""Run trials on programs in parallel and judge their answers."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
     Each answer is judged while the program works on the next trial.
     """
     tally, settings, plan = context.tally, context.settings, queue.plan
-    judge_last: Callable[[], None] | None = None
+    unjudged: deque[Callable[[], None]] = deque()
     try:
         while queue.pending and (not program.dead or tally.gave_up(plan.index)):
             trial = queue.pending.popleft()
@@ -216,10 +216,8 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
             else:
                 running = asyncio.create_task(queue.dispatcher.dispatch(program, trial, settings.timeout))
                 try:
-                    if judge_last is not None:
-                        await asyncio.sleep(0)  # so that the task sends the trial before this one judges
-                        judge_now, judge_last = judge_last, None
-                        judge_now()
+                    await asyncio.sleep(0)  # so that the task sends the trial before this one judges
+                    _call_each(unjudged)
                     answer, exchange = await running
                 finally:
                     running.cancel()
@@ -232,15 +230,19 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
                 tally.record_answer(plan.index, answer)
             if context.on_answer is not None:
                 context.on_answer(plan, trial, answer)
-            judge_last = partial(_judge_answer, plan, trial, answer, exchange, ms, context)
+            unjudged.append(partial(_judge_answer, plan, trial, answer, exchange, ms, context))
             # With `--maxfail`, the verdict decides whether there is a next trial.
             if gave_up or settings.maxfail:
-                judge_now, judge_last = judge_last, None
-                judge_now()
+                _call_each(unjudged)
     finally:
         # Also if the run is interrupted, so that no answer is lost.
-        if judge_last is not None:
-            judge_last()
+        _call_each(unjudged)
+
+
+def _call_each(functions: deque[Callable[[], None]]) -> None:
+    """Call the functions in order; each is removed before its call, so that none is called twice."""
+    while functions:
+        functions.popleft()()
 
 
 def _judge_answer(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -64,18 +63,8 @@ def _compute_fingerprint(seen: Observation) -> bytes | None:
 
     Python's equality would not suffice: `1`, `1.0` and `True` are equal, but only some of them are valid.
     """
-    described: Mapping[str, Any] = {
-        "outcome": seen.outcome,
-        "events": seen.events,
-        "deviations": seen.deviations,
-        "first": seen.first,
-        "requests": seen.requests,
-        "continued": seen.continued,
-        "raised": None if seen.raised is None else asdict(seen.raised),
-        "not_json": seen.not_json,
-    }
     try:
-        text = orjson.dumps(described)
+        text = orjson.dumps(replace(seen, taken=None))
     except TypeError:  # a lone surrogate, an integer of more than 64 bits, or too many levels
         return None
     return sha256(text).digest() if len(text) <= MAX_BYTES else None
