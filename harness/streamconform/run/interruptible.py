@@ -23,9 +23,12 @@ class TookTooLongError(Exception):
 
 
 class _Section:
-    """Whether the main thread is in `interrupt_at_once`; signal handlers have no other way to find out."""
+    """The state of the main thread; signal handlers have no other way to find out."""
 
     is_open = False
+    """Whether it is in `interrupt_at_once`."""
+    has_handler = False
+    """Whether the handler of the timer is installed."""
 
 
 def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
@@ -48,16 +51,30 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
     if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
         yield
         return
+    with _handling_timer():
+        _Section.is_open = True
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            yield
+        finally:
+            # The order matters: a timer that fires now raises nothing, and no timer is left when the old
+            # handler, which by default ends the process, is restored.
+            _Section.is_open = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@contextlib.contextmanager
+def _handling_timer() -> Iterator[None]:
+    """Handle the timer in the block. In a block within it, this does nothing, which takes much less time."""
+    if _Section.has_handler:
+        yield
+        return
     previous = signal.signal(signal.SIGALRM, _raise_took_too_long)
-    _Section.is_open = True
+    _Section.has_handler = True
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
-        # The order matters: a timer that fires now raises nothing, and no timer is left when the old handler,
-        # which by default ends the process, is restored.
-        _Section.is_open = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _Section.has_handler = False
         signal.signal(signal.SIGALRM, previous)
 
 
@@ -85,7 +102,8 @@ async def _cancel_on_signals(main: Coroutine[Any, Any, None]) -> None:
     if callable(on_sigint):
         signal.signal(signal.SIGINT, handle_sigint)
     try:
-        await main
+        with _handling_timer() if _HAS_TIMER else contextlib.nullcontext():
+            await main
     finally:
         signal.signal(signal.SIGTERM, previous)
         if callable(on_sigint):
