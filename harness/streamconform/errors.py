@@ -4,7 +4,7 @@
 * reading specs and cassettes: `SourceError`, with all problems at once
 * selecting cases: `SelectionError`
 * starting implementations: `ImplementationError`
-* running trials: no error; a misbehaving implementation or adapter becomes a verdict
+* running trials, if a worker process ends: `WorkerError`; a misbehaving implementation becomes a verdict
 * examining recordings, if the workers keep dying: `WorkerError`
 * writing reports: `ReportError`
 
@@ -62,7 +62,7 @@ class ImplementationError(ConformError):
 
 
 class WorkerError(ConformError):
-    """The workers of a comparison keep dying, and no single recording is the cause."""
+    """A worker process ended in the middle of a run, or the workers of a comparison keep dying."""
 
 
 class ReportError(ConformError):

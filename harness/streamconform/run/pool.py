@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError, ReportError
 from streamconform.judge.judge import CheckAnswer, Judgement, check_answer, judge, serialize_answer
-from streamconform.model.result import TrialResult, is_unexpected
+from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.printable import escape_line
 from streamconform.run.blame import Blame
@@ -24,6 +24,7 @@ from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_chec
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
 from streamconform.run.repeated_answers import RepeatedAnswers
+from streamconform.run.tickets import Batch, PendingTrials, Tickets
 
 if TYPE_CHECKING:
     from streamconform.replay.exchange import TrialExchange
@@ -40,8 +41,8 @@ JUDGING_SECONDS = 60.0
 TRIALS_PER_WORKER = 8
 """The minimum number of trials per worker; no worker is added if that would leave each worker with fewer."""
 
-Emit = Callable[[TrialResult], TrialResult]
-"""Records a result and returns it as recorded, with `known` and `stale` verdicts applied."""
+Emit = Callable[[TrialResult], None]
+"""Records a result. Raises `MaxFailReached`."""
 AnswerObserver = Callable[[ImplementationPlan, AnyTrial, Answer], None]
 """Receives every answer, including those to passing trials, which are not kept in the results file."""
 
@@ -50,17 +51,32 @@ class MaxFailReached(Exception):
     """The number of unexpected verdicts has reached `--maxfail`."""
 
 
+class Counts(Protocol):
+    """A count for each implementation."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+    def __setitem__(self, index: int, count: int, /) -> None: ...
+
+
+def _make_counts() -> Counts:
+    return defaultdict(int)
+
+
 @dataclass(slots=True)
 class Tally:
-    """Counts over the whole run, and the consecutive failures of the current implementation."""
+    """Counts the programs of each implementation that failed in a row.
 
-    answered: set[int] = field(default_factory=set)
-    """Implementations that answered at least one trial."""
-    unexpected: int = 0
-    consecutive_failures: int = 0
-    """How many programs of the current implementation have ended or timed out since its last answer."""
-    last_fault: str = ""
-    """The reason why the last of these ended or timed out."""
+    The processes of a run share the counts. Two of them may count at the same time, and then one failure is
+    not counted, which only delays the end by one program.
+    """
+
+    answered: Counts = field(default_factory=_make_counts)
+    """1 for each implementation that has answered a trial."""
+    failures: Counts = field(default_factory=_make_counts)
+    """How many programs of each implementation have ended or timed out since its last answer."""
+    last_faults: dict[int, str] = field(default_factory=dict)
+    """The reason why the last of these ended or timed out, if it was a program of this process."""
 
     def record_answer(self, implementation: int, answer: Answer) -> None:
         """Count a protocol fault or a timeout as a failure; any other answer resets the count."""
@@ -70,32 +86,33 @@ class Tally:
             case Hang(seconds):
                 self.record_failure(implementation, f"no answer in {seconds:g} s")
             case _:
-                self.answered.add(implementation)
-                self.consecutive_failures = 0
+                self.answered[implementation] = 1
+                self.failures[implementation] = 0
 
-    def restore(self, result: TrialResult, *, strict: bool) -> None:
-        """Count a result of the interrupted run, before known failures are applied."""
+    def restore(self, result: TrialResult) -> None:
+        """Count a result of the interrupted run."""
         # A program that raised has answered; the results do not distinguish a crash from an exception.
         if result.verdict not in ("skipped", "hang"):
-            self.answered.add(result.implementation)
-        self.unexpected += is_unexpected(result, strict=strict)
+            self.answered[result.implementation] = 1
 
     def record_failure(self, implementation: int, message: str) -> None:
         """Count a program that ended without an answer, unless its implementation was already abandoned."""
         if not self.gave_up(implementation):
-            self.last_fault = message
-            self.consecutive_failures += 1
+            self.last_faults[implementation] = message
+            self.failures[implementation] += 1
 
     def gave_up(self, implementation: int) -> bool:
         """Return whether the implementation has failed too many times in a row to run more trials."""
-        limit = GIVE_UP_AFTER if implementation in self.answered else GIVE_UP_WITHOUT_ANSWER
-        return self.consecutive_failures >= limit
+        limit = GIVE_UP_AFTER if self.answered[implementation] else GIVE_UP_WITHOUT_ANSWER
+        return self.failures[implementation] >= limit
 
-    def create_fault(self) -> ProtocolFault:
+    def create_fault(self, implementation: int) -> ProtocolFault:
         """Return the answer for trials that are not run because the implementation was abandoned."""
+        message = f"not run: the program ended {self.failures[implementation]} times in a row"
+        last = self.last_faults.get(implementation)
         # Every remaining trial gets this message, so keep the quote short.
-        message = f"not run: the program ended {self.consecutive_failures} times in a row"
-        return ProtocolFault("gave-up", f"{message} ({escape_line(self.last_fault, MAX_LAST_FAULT)})")
+        quote = f" ({escape_line(last, MAX_LAST_FAULT)})" if last is not None else ""
+        return ProtocolFault("gave-up", message + quote)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +126,8 @@ class WorkerContext:
     on_answer: AnswerObserver | None = None
     server: ReplayServer | None = None
     """The server for implementations whose input is `http`."""
+    workers: int = 1
+    """The number of parallel programs in this process."""
     repeated: RepeatedAnswers = field(default_factory=RepeatedAnswers)
 
 
@@ -117,38 +136,55 @@ class WorkQueue:
     """The pending trials of one implementation, and those to retry in isolation."""
 
     plan: ImplementationPlan
-    pending: deque[AnyTrial]
+    pending: PendingTrials
     dispatcher: Dispatcher
     retries: list[AnyTrial] = field(default_factory=list)
 
 
-async def judge_all(plan: ImplementationPlan, context: WorkerContext, program: Program) -> None:
-    """Run every trial of `plan` and emit its result. Raises `MaxFailReached`.
+async def judge_all(
+    plan: ImplementationPlan,
+    batches: Sequence[Batch],
+    tickets: Tickets,
+    context: WorkerContext,
+    program: Program | None,
+) -> None:
+    """Run the batches of `plan` that this process gets from `tickets`, and emit their results.
 
-    Each worker has its own program, which runs as many trials at once as it allows; the first worker uses
-    `program`, which is already started. If a program ends while several trials are in flight, it is unknown
-    which one is to blame, so they are retried one at a time.
+    Raises `MaxFailReached`. Each worker has its own program, which runs as many trials at once as it allows;
+    the first worker uses `program`, if it is already started. If a program ends while several trials are in
+    flight, it is unknown which one is to blame, so they are retried one at a time.
     """
-    for trial, reason in plan.skipped:
-        context.emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0))
-    context.tally.consecutive_failures = 0
-    context.tally.last_fault = ""
     dispatcher = Dispatcher(plan, context.blame.find_first_delta, context.server)
-    queue = WorkQueue(plan, deque(plan.trials), dispatcher)
-    await _run_workers(queue, plan.greeting.concurrency, context, program)
+    queue = WorkQueue(plan, PendingTrials(plan.index, batches, tickets), dispatcher)
+    # A proxy has one upstream.
+    workers = 1 if plan.greeting.through else count_workers(len(plan.trials), context.workers)
+    await _run_workers(queue, workers, plan.greeting.concurrency, context, program)
     if queue.retries:
         # Restore the suite's order, since retries are added in the order in which programs died.
-        queue.pending.extend(sorted(queue.retries, key=plan.trials.index))
-        await _run_workers(queue, 1, context)
+        queue.pending.add(sorted(queue.retries, key=plan.trials.index))
+        await _run_workers(queue, workers, 1, context)
+
+
+def count_workers(trials: int, most: int) -> int:
+    """Return the number of workers for this many trials, of at least one and at `most` that many."""
+    # Starting a program takes longer than a few trials.
+    return max(1, min(most, math.ceil(trials / TRIALS_PER_WORKER)))
+
+
+def emit_skipped(plan: ImplementationPlan, emit: Emit) -> None:
+    """Emit the results of the trials that are not run."""
+    for trial, reason in plan.skipped:
+        emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0))
 
 
 async def _run_workers(
-    queue: WorkQueue, concurrency: int, context: WorkerContext, program: Program | None = None
+    queue: WorkQueue,
+    workers: int,
+    concurrency: int,
+    context: WorkerContext,
+    program: Program | None = None,
 ) -> None:
-    limit = 1 if queue.plan.greeting.through else context.settings.workers  # a proxy has one upstream
-    # Starting a program costs more than a few trials, so a small run has one worker.
-    workers = min(limit, math.ceil(len(queue.pending) / TRIALS_PER_WORKER))
-    programs = [program, *(None for _ in range(workers - 1))][:workers]
+    programs = [program, *(None for _ in range(workers - 1))]
     tasks = [asyncio.create_task(_run_worker(queue, concurrency, context, started)) for started in programs]
     try:
         await asyncio.gather(*tasks)
@@ -206,13 +242,13 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
     unjudged: deque[Callable[[], None]] = deque()
     try:
         while queue.pending and (not program.dead or tally.gave_up(plan.index)):
-            trial = queue.pending.popleft()
+            trial = queue.pending.take()
             started = time.perf_counter()
             answer: Answer | Collateral
             exchange: TrialExchange | None = None
             gave_up = tally.gave_up(plan.index)
             if gave_up:
-                answer = tally.create_fault()
+                answer = tally.create_fault(plan.index)
             else:
                 running = asyncio.create_task(queue.dispatcher.dispatch(program, trial, settings.timeout))
                 try:
@@ -254,14 +290,7 @@ def _judge_answer(
     context: WorkerContext,
 ) -> None:
     """Judge an answer and emit the result. Raises `MaxFailReached`."""
-    result = context.emit(
-        build_result(plan, trial, answer, exchange, ms, context.blame, context.repeated.check)
-    )
-    settings, tally = context.settings, context.tally
-    if is_unexpected(result, strict=settings.strict):
-        tally.unexpected += 1
-        if settings.maxfail and tally.unexpected >= settings.maxfail:
-            raise MaxFailReached
+    context.emit(build_result(plan, trial, answer, exchange, ms, context.blame, context.repeated.check))
 
 
 def build_result(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import ctypes
+import mmap
 import platform
 import time
 from collections import Counter
@@ -10,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
@@ -28,14 +32,19 @@ from streamconform.run.merge import sort_trials
 from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
 from streamconform.run.pool import (
     AnswerObserver,
+    Emit,
     MaxFailReached,
     Tally,
     WorkerContext,
+    count_workers,
+    emit_skipped,
     judge_all,
 )
 from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
+from streamconform.run.tickets import MAX_TICKETS, Batch, Tickets, divide
+from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess, can_fork
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
@@ -99,19 +108,19 @@ def execute_run(request: RunRequest, path: Path, progress: Progress) -> Finished
     on SIGTERM (which CI systems send), the run stops every program and writes the footer; the exit code is
     130.
     """
-    runner = _Runner(request, path, progress)
-    try:
-        run_interruptible(runner.run())
-    except KeyboardInterrupt:
-        runner.interrupted = True
-        # Nothing is written yet, so there is nothing to finish.
-        if runner.header is None:
-            raise
+    with _Runner(request, path, progress) as runner:
+        try:
+            run_interruptible(runner.run())
+        except KeyboardInterrupt:
+            runner.interrupted = True
+            # Nothing is written yet, so there is nothing to finish.
+            if runner.header is None:
+                raise
     return runner.finish()
 
 
 class _Runner:
-    """The state of one run."""
+    """The state of one run. The context forks this process for further workers."""
 
     def __init__(self, request: RunRequest, path: Path, progress: Progress) -> None:
         self.request = request
@@ -122,7 +131,11 @@ class _Runner:
         self.interrupted = False
         self._stopped_early = False
         self._writer: ResultsWriter | None = None
-        self._tally = Tally()
+        self._unexpected = 0
+        self._tickets = Tickets()
+        self._forks: list[WorkerProcess] = []
+        self._tally = _make_shared_tally(len(request.connections))
+        self._blame = Blame(load_snapshots() if request.blame else None)
         self._bounds = ResultBounds()
         self._settled: list[TrialResult] = []
         self._unsettled: list[TrialResult] = []
@@ -139,7 +152,30 @@ class _Runner:
             for connection in request.connections
         ]
 
+    def __enter__(self) -> Self:
+        request = self.request
+        # An observer of answers is in this process, so it would not get those of the others.
+        if can_fork() and self.progress.on_answer is None:
+            for _ in range(count_workers(len(request.trials), request.settings.workers) - 1):
+                self._forks.append(WorkerProcess(self._run_in_fork, self._forks))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close_forks()
+        self._tickets.close()
+
+    def _close_forks(self) -> None:
+        while self._forks:
+            self._forks.pop().close()
+
+    async def _run_in_fork(self, greetings: Sequence[Greeting], emit: Emit) -> None:
+        """Run the batches that a fork of this process gets."""
+        self._tickets.close_issue()
+        self._plans = self._list_remaining(self._make_plans(greetings))
+        await self._run_batches((None,) * len(greetings), emit, workers=1)
+
     async def run(self) -> None:
+        """Run all trials and write their results, but not the footer."""
         async with contextlib.AsyncExitStack() as stack:
             await self._run(self.request, stack)
 
@@ -151,10 +187,7 @@ class _Runner:
             # Registered before the start, which may fail and leave a process behind.
             stack.push_async_callback(program.stop)
             greetings.append(await program.start(request.settings.timeout))
-        self._plans = [
-            plan_implementation(i, connection, greeting, request.trials, request.settings.input)
-            for i, (connection, greeting) in enumerate(zip(request.connections, greetings, strict=True))
-        ]
+        self._plans = self._make_plans(greetings)
         planned = [
             trial for plan in self._plans for trial in (*plan.trials, *(trial for trial, _ in plan.skipped))
         ]
@@ -178,17 +211,54 @@ class _Runner:
             self.progress.on_start(self.header)
         else:
             self._resume(request.resumed)
-        blame = Blame(load_snapshots() if request.blame else None)
+        for plan in self._plans:
+            emit_skipped(plan, self._emit)
+        with contextlib.suppress(MaxFailReached):
+            await self._run_with_forks(greetings, programs)
+
+    async def _run_with_forks(self, greetings: Sequence[Greeting], programs: Sequence[Program]) -> None:
+        if any(greeting.through is not None for greeting in greetings):
+            self._close_forks()  # a proxy has one upstream
+        for fork in self._forks:
+            fork.begin(greetings)
+        self._tickets.issue([len(batches) for batches in self._divide_plans()])
+        workers = 1 if self._forks else self.request.settings.workers
+        own = asyncio.create_task(self._run_batches(programs, self._emit, workers=workers))
+        received = [asyncio.create_task(fork.receive(self._emit)) for fork in self._forks]
+        try:
+            done, _ = await asyncio.wait((own, *received), return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+        finally:
+            own.cancel()
+            for fork, task in zip(self._forks, received, strict=True):
+                if not task.done():
+                    fork.interrupt()
+            # Also the results that arrive after an interrupt, so that none is lost.
+            await asyncio.wait((own, *received), timeout=STOP_SECONDS)
+            for task in received:
+                task.cancel()
+            await asyncio.gather(own, *received, return_exceptions=True)
+
+    async def _run_batches(self, programs: Sequence[Program | None], emit: Emit, *, workers: int) -> None:
+        """Run the batches that this process gets; each program is that of an implementation, if started."""
         over_http = any(plan.input == "http" for plan in self._plans)
         async with _create_server() if over_http else contextlib.nullcontext() as server:
-            context = WorkerContext(
-                request.settings, blame, self._emit, self._tally, self.progress.on_answer, server
-            )
-            try:
-                for plan, program in zip(self._plans, programs, strict=True):
-                    await judge_all(plan, context, program)
-            except MaxFailReached:
-                self._stopped_early = True
+            settings, on_answer = self.request.settings, self.progress.on_answer
+            context = WorkerContext(settings, self._blame, emit, self._tally, on_answer, server, workers)
+            plans = zip(self._plans, self._divide_plans(), programs, strict=True)
+            for plan, batches, program in plans:
+                await judge_all(plan, batches, self._tickets, context, program)
+
+    def _make_plans(self, greetings: Sequence[Greeting]) -> list[ImplementationPlan]:
+        request = self.request
+        return [
+            plan_implementation(i, connection, greeting, request.trials, request.settings.input)
+            for i, (connection, greeting) in enumerate(zip(request.connections, greetings, strict=True))
+        ]
+
+    def _divide_plans(self) -> list[tuple[Batch, ...]]:
+        return [divide(plan.trials, MAX_TICKETS // len(self._plans)) for plan in self._plans]
 
     def _resume(self, earlier: Results) -> None:
         """Take over the results from an interrupted run, and remove their trials from the plans."""
@@ -201,23 +271,38 @@ class _Runner:
         self._writer = ResultsWriter(self.path, (self.header, *settled))
         self.progress.on_start(self.header)
         for result, final in zip(restored, settled, strict=True):
-            self._tally.restore(result, strict=self.request.settings.strict)
-            self._unsettled.append(result)
-            self._settled.append(final)
-            self.progress.on_result(final)
-        done = {(result.implementation, result.id) for result in restored}
-        self._plans = [plan.without(done) for plan in self._plans]
+            self._tally.restore(result)
+            self._record(result, final)
+        self._plans = self._list_remaining(self._plans)
 
-    def _emit(self, result: TrialResult) -> TrialResult:
+    def _list_remaining(self, plans: Sequence[ImplementationPlan]) -> list[ImplementationPlan]:
+        """Return the plans without the trials that have results from the interrupted run."""
+        earlier = self.request.resumed
+        done = {(result.implementation, result.id) for result in earlier.trials} if earlier else set()
+        return [plan.without(done) if done else plan for plan in plans]
+
+    def _emit(self, result: TrialResult) -> None:
         assert self._writer is not None, "results are written after the header"
+        if self._stopped_early:  # other workers finish the trials that they have begun
+            return
         # Known failures are applied here and not at the end, so that `-x` stops at the first new failure.
         result = self._bounds.shorten(result)
         settled = self._settlers[result.implementation](result)
         self._writer.write(settled)
-        self._unsettled.append(result)
+        self._record(result, settled)
+        maxfail = self.request.settings.maxfail
+        if maxfail and self._unexpected >= maxfail and self._is_unexpected(settled):
+            self._stopped_early = True
+            raise MaxFailReached
+
+    def _record(self, unsettled: TrialResult, settled: TrialResult) -> None:
+        self._unsettled.append(unsettled)
         self._settled.append(settled)
+        self._unexpected += self._is_unexpected(settled)
         self.progress.on_result(settled)
-        return settled
+
+    def _is_unexpected(self, settled: TrialResult) -> bool:
+        return is_unexpected(settled, strict=self.request.settings.strict)
 
     def finish(self) -> FinishedRun:
         assert self.header is not None, "`run` wrote the header or raised"
@@ -274,9 +359,16 @@ class _Runner:
                 interrupted=self.interrupted,
                 unexpected=any(outdated) or unexpected,
                 attempted=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
-                answered=frozenset(self._tally.answered),
+                answered=frozenset(i for i in range(len(self._plans)) if self._tally.answered[i]),
             )
         )
+
+
+def _make_shared_tally(implementations: int) -> Tally:
+    """Return a tally whose counts this process shares with its forks."""
+    counts = ctypes.c_int * implementations
+    answered, failures = (counts.from_buffer(mmap.mmap(-1, ctypes.sizeof(counts))) for _ in range(2))
+    return Tally(answered=answered, failures=failures)
 
 
 def _create_server() -> ReplayServer:

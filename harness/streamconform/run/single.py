@@ -85,7 +85,7 @@ class SingleRunner:
     async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, TrialExchange | None]:
         tally, index = self._tally, dispatcher.plan.index
         if tally.gave_up(index):
-            return tally.create_fault(), None
+            return tally.create_fault(index), None
         exchange: TrialExchange | None = None
         answer: Answer | Collateral
         try:

@@ -194,7 +194,7 @@ class Examiner:
 
     async def _judge(self, running: _Running, trial: Trial) -> tuple[Answer, TrialResult]:
         plan, tally = running.plan, running.tally
-        answer: Answer = tally.create_fault()
+        answer: Answer = tally.create_fault(plan.index)
         exchange = None
         if not tally.gave_up(plan.index):
             try:
@@ -203,7 +203,7 @@ class Examiner:
                 given, exchange = await dispatched
             except ImplementationError as error:
                 tally.record_failure(plan.index, str(error).splitlines()[0])
-                answer = tally.create_fault()
+                answer = tally.create_fault(plan.index)
             else:
                 assert not isinstance(given, Collateral), "only one run is in flight at a time"
                 tally.record_answer(plan.index, given)
