@@ -12,9 +12,12 @@ import asyncio
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Coroutine, Iterator
 from typing import Any, Final
 
+TICK_SECONDS: Final = 1.0
+"""By how much a time limit may be exceeded."""
 _HAS_TIMER: Final = hasattr(signal, "setitimer")
 
 
@@ -27,8 +30,10 @@ class _Section:
 
     is_open = False
     """Whether it is in `interrupt_at_once`."""
-    has_handler = False
-    """Whether the handler of the timer is installed."""
+    deadline = 0.0
+    """When to leave that, in seconds of `time.monotonic`."""
+    is_ticking = False
+    """Whether the timer is set."""
 
 
 def run_interruptible(main: Coroutine[Any, Any, None]) -> None:
@@ -51,35 +56,38 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
     if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
         yield
         return
-    with _handling_timer():
+    with _ticking(min(seconds, TICK_SECONDS)):
+        _Section.deadline = time.monotonic() + seconds
         _Section.is_open = True
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
             yield
         finally:
-            # The order matters: a timer that fires now raises nothing, and no timer is left when the old
-            # handler, which by default ends the process, is restored.
             _Section.is_open = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 @contextlib.contextmanager
-def _handling_timer() -> Iterator[None]:
-    """Handle the timer in the block. In a block within it, this does nothing, which takes much less time."""
-    if _Section.has_handler:
+def _ticking(seconds: float) -> Iterator[None]:
+    """Look every so many seconds whether the deadline has passed; in a block within this one, do nothing."""
+    # One timer for a whole run, because setting one for each answer took a tenth of the judging.
+    if _Section.is_ticking:
         yield
         return
-    previous = signal.signal(signal.SIGALRM, _raise_took_too_long)
-    _Section.has_handler = True
+    previous = signal.signal(signal.SIGALRM, _check_deadline)
+    _Section.is_ticking = True
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
         yield
     finally:
-        _Section.has_handler = False
+        # The order matters: no timer is left when the old handler, which by default ends the process, is
+        # restored.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _Section.is_ticking = False
         signal.signal(signal.SIGALRM, previous)
 
 
-def _raise_took_too_long(*_: object) -> None:
-    if _Section.is_open:  # the timer may fire while the section ends
+def _check_deadline(*_: object) -> None:
+    if _Section.is_open and time.monotonic() >= _Section.deadline:
+        _Section.is_open = False
         raise TookTooLongError
 
 
@@ -102,7 +110,7 @@ async def _cancel_on_signals(main: Coroutine[Any, Any, None]) -> None:
     if callable(on_sigint):
         signal.signal(signal.SIGINT, handle_sigint)
     try:
-        with _handling_timer() if _HAS_TIMER else contextlib.nullcontext():
+        with _ticking(TICK_SECONDS) if _HAS_TIMER else contextlib.nullcontext():
             await main
     finally:
         signal.signal(signal.SIGTERM, previous)
