@@ -28,7 +28,7 @@ TELLING = [
 
 
 @pytest.mark.parametrize("text", TELLING, ids=lambda each: each[:20])
-def test_values_that_orjson_changes_are_read_exactly(text):
+def test_unusual_values_are_read_exactly(text):
     assert repr(loads(text.encode())) == repr(json.loads(text))
 
 

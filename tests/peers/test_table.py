@@ -103,9 +103,9 @@ def test_an_adapter_imports_nothing_of_ours_but_other_adapters(path):
 
 
 def test_the_host_needs_only_the_standard_library():
-    """The host runs in a peer's environment, without streamconform's dependencies; orjson is optional."""
+    """The host runs in a peer's environment, without streamconform's dependencies; msgspec is optional."""
     _, foreign = find_reachable(Path(peer_host.__file__))
-    assert foreign - {"orjson"} <= set(sys.stdlib_module_names)
+    assert foreign - {"msgspec"} <= set(sys.stdlib_module_names)
 
 
 def test_the_exception_that_an_adapter_caught_is_part_of_its_result():

@@ -1,4 +1,4 @@
-"""Reading and writing JSON: exact where orjson is not, bounded, and with a single exception type."""
+"""Reading and writing JSON: exact, bounded, and with a single exception type."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_bytes_that_are_not_utf8_become_replacement_characters() -> None:
     ("value", "text"),
     [
         ("\ud800", b'"\\ud800"'),
-        ({"n": 2**64, "t": "é"}, b'{"n":18446744073709551616,"t":"\\u00e9"}'),
+        ({"n": 2**64, "t": "é"}, '{"n":18446744073709551616,"t":"é"}'.encode()),
         ({"t": "é"}, '{"t":"é"}'.encode()),
     ],
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
-import orjson
+import msgspec
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import AnswerChecks, check_answer
@@ -64,7 +64,7 @@ def _compute_fingerprint(seen: Observation) -> bytes | None:
     Python's equality would not suffice: `1`, `1.0` and `True` are equal, but only some of them are valid.
     """
     try:
-        text = orjson.dumps(replace(seen, taken=None))
-    except TypeError:  # a lone surrogate, an integer of more than 64 bits, or too many levels
+        text = msgspec.json.encode(replace(seen, taken=None))
+    except (UnicodeEncodeError, RecursionError):  # a lone surrogate, or too many levels
         return None
     return sha256(text).digest() if len(text) <= MAX_BYTES else None

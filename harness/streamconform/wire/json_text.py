@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NoReturn
 
-import orjson
+import msgspec
 
 # Not `*+`: see the note on possessive quantifiers in `json_array`.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
@@ -22,6 +22,8 @@ _STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s{}\[\],:"]+', r
 # `_rewrite` recurses, and Python allows 1,000 frames in all.
 _MAX_DEPTH = 200
 """The maximum nesting depth of payloads that are rearranged."""
+_REJECTED = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What msgspec raises for a text that it rejects."""
 _CACHE_SIZE = 512
 """The number of texts whose tokens are cached: about as many as one body has payloads."""
 
@@ -116,22 +118,22 @@ def add_member(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> 
 
 
 def _add_to_compact(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]) -> bytes | None:
-    """Return what `add_member` returns, or None if orjson would not write `text` as it is.
+    """Return what `add_member` returns, or None if msgspec would not write `text` as it is.
 
     Most providers write JSON without spaces, and then this takes a twentieth of the time.
     """
     try:
-        root = orjson.loads(text)
-        if orjson.dumps(root) != text:
+        root = msgspec.json.decode(text)
+        if msgspec.json.encode(root) != text:
             return None
-    except ValueError:
+    except _REJECTED:
         return None
-    added: dict[str, Any] = orjson.loads(b"{" + member + b"}")
+    added: dict[str, Any] = msgspec.json.decode(b"{" + member + b"}")
     for node in [node for path in paths for node in _find_values(root, path)]:
         if not node.keys().isdisjoint(added):
             return None  # a second member with the same name, which a dictionary cannot have
         node.update(added)
-    return orjson.dumps(root)
+    return msgspec.json.encode(root)
 
 
 def _find_values(root: Any, path: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -173,9 +175,9 @@ def break_after(text: bytes, every: int) -> list[bytes]:
 def _is_json(text: bytes) -> bool:
     """Return whether `text` is JSON."""
     try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # orjson is fast, but rejects lone surrogates, deep nesting and huge numbers.
+        msgspec.json.decode(text)
+    except _REJECTED:
+        # msgspec is fast, but rejects lone surrogates, deep nesting and huge numbers.
         try:
             # `str`, because `int` rejects more than 4,300 digits, which are valid JSON.
             json.loads(text.decode(), parse_int=str, parse_constant=_reject_constant)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import orjson
+import msgspec
 
 Place = tuple[str | int, ...]
 
@@ -36,8 +36,8 @@ class Leaf(NamedTuple):
 def parse_payload(payload: bytes) -> Any:
     """Return the JSON value of a payload, or None if it is not JSON."""
     try:
-        return orjson.loads(payload)
-    except ValueError:
+        return msgspec.json.decode(payload)
+    except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     try:
         return json.loads(payload)  # Python's parser accepts lone surrogates and NaN
