@@ -7,9 +7,10 @@ parts. A client's own key, if it is passed on, is not secret from that client, s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from streamconform_reference.events import Done, Event, Failed, ProseDelta, ToolCallDelta
 
 from streamconform_proxy.translate import Route
@@ -28,7 +29,7 @@ def get_secret(route: Route) -> str | None:
 
 
 def redact(value: T, secret: str | None) -> T:
-    """Return `value`, a JSON value or a frozen dataclass, with `secret` replaced in each text."""
+    """Return `value`, a JSON value, an event or part of an outcome, with `secret` replaced in each text."""
     return value if secret is None else _redact(value, secret)
 
 
@@ -39,11 +40,11 @@ def _redact(value: Any, secret: str) -> Any:
         return {_redact(key, secret): _redact(item, secret) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(_redact(item, secret) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         changes = {
-            field.name: new
-            for field in fields(value)
-            if (new := _redact(old := getattr(value, field.name), secret)) is not old and new != old
+            name: new
+            for name in value.__struct_fields__
+            if (new := _redact(old := getattr(value, name), secret)) is not old and new != old
         }
         return replace(value, **changes) if changes else value
     return value

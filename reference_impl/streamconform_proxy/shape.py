@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec.structs import replace
 from streamconform_reference.events import (
     Done,
     Event,

@@ -6,14 +6,14 @@ is `Done` or `Failed`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from .outcome import Cost, Error, Executor, Json, ProseKind, Stop, ToolCall, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class ProseStart:
+class ProseStart(Struct, frozen=True):
     """A text, thinking or refusal block starts."""
 
     content_index: int
@@ -26,8 +26,7 @@ class ProseStart:
         return {"type": f"{self.kind}_start", "content_index": self.content_index}
 
 
-@dataclass(frozen=True, slots=True)
-class ProseDelta:
+class ProseDelta(Struct, frozen=True):
     """The next part of a text, thinking or refusal block; never empty."""
 
     content_index: int
@@ -43,8 +42,7 @@ class ProseDelta:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class TextEnd:
+class TextEnd(Struct, frozen=True):
     """A text or refusal block ends; `text` is its complete text."""
 
     content_index: int
@@ -62,8 +60,7 @@ class TextEnd:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingEnd:
+class ThinkingEnd(Struct, frozen=True):
     """A thinking block ends; `text` is its complete text."""
 
     content_index: int
@@ -82,8 +79,7 @@ class ThinkingEnd:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallStart:
+class ToolCallStart(Struct, frozen=True):
     """A tool call starts; its id and name are final.
 
     `executor`, `free_text` (the arguments are the text itself, not JSON) and `signature` (if known) are for
@@ -107,8 +103,7 @@ class ToolCallStart:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallDelta:
+class ToolCallDelta(Struct, frozen=True):
     """The next fragment of the arguments' text; never empty, and usually not JSON by itself."""
 
     content_index: int
@@ -123,8 +118,7 @@ class ToolCallDelta:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallEnd:
+class ToolCallEnd(Struct, frozen=True):
     """A tool call ends; `tool_call` equals the block in the outcome."""
 
     content_index: int
@@ -139,8 +133,7 @@ class ToolCallEnd:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class UsageUpdate:
+class UsageUpdate(Struct, frozen=True):
     """The usage so far, after each usage report."""
 
     usage: Usage
@@ -155,8 +148,7 @@ class UsageUpdate:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The answer is complete."""
 
     stop: Stop
@@ -166,8 +158,7 @@ class Done:
         return {"type": "done", "stop": self.stop.to_json()}
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The answer cannot complete; `error` is None if the stream was merely cut off."""
 
     status: Literal["incomplete", "error"]

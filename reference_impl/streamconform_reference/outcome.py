@@ -6,8 +6,9 @@ reported", never zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Status = Literal["complete", "incomplete", "error"]
 StopReason = Literal["stop", "length", "tool_use", "content_filter", "refusal", "pause", "error", "other"]
@@ -16,8 +17,7 @@ ProseKind = Literal["text", "thinking", "refusal"]
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
+class Citation(Struct, frozen=True, kw_only=True):
     """A source of a text.
 
     `source` is its URL, or else the provider's id for the document. `quote` is the cited part of the source.
@@ -44,8 +44,7 @@ class Citation:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Visible text. `phase` is the Responses API's phase. The signature must be sent back."""
 
     text: str
@@ -64,8 +63,7 @@ class Text:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Text in which the model declines the request, if the API marks it as a refusal."""
 
     text: str
@@ -75,8 +73,7 @@ class Refusal:
         return {"type": "refusal", "text": self.text}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thinking:
+class Thinking(Struct, frozen=True, kw_only=True):
     """Reasoning, and the signature that the next request must return unchanged.
 
     The text is empty if the provider hides it. The signature of a redacted block is its encrypted data.
@@ -96,8 +93,7 @@ class Thinking:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """A tool call. A client may execute the call only if it is complete and has arguments.
 
     `arguments` is a JSON value, or None if the call is incomplete or the text cannot be parsed.
@@ -127,8 +123,7 @@ class ToolCall:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+class Other(Struct, frozen=True):
     """A block that has no common form, such as an image or the result of a provider's tool."""
 
     kind: str
@@ -142,8 +137,7 @@ class Other:
 Block = Text | Refusal | Thinking | ToolCall | Other
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """The stop reason, both in the normal form and in the provider's spelling.
 
     `sequence` is the stop sequence that matched, and `details` contains any other details from the provider.
@@ -164,8 +158,7 @@ class Stop:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Token counts in disjoint buckets: `input` excludes cache reads and writes.
 
     `cache_write_1h` is part of `cache_write`, and `reasoning` is part of `output`.
@@ -192,8 +185,7 @@ class Usage:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """US dollars as decimal strings without exponents; `total` is the sum of the others."""
 
     input: str
@@ -216,8 +208,7 @@ class Cost:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Error:
+class Error(Struct, frozen=True):
     """An error, with every field that could be read.
 
     `type` is the provider's error type, or `protocol` if the bytes do not follow the API's format. `status`
@@ -233,8 +224,7 @@ class Error:
         return {"type": self.type, "message": self.message, "status": self.status}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """The complete answer, or the part that has arrived so far."""
 
     status: Status

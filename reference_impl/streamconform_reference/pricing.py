@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .outcome import Cost, Usage
 
@@ -33,8 +35,7 @@ FACTORS: Final = ("service_tier", "speed", "inference_geo")
 """The `Billing` fields whose values select a factor for the price of all tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Billing:
+class Billing(Struct, frozen=True, kw_only=True):
     """The response fields that affect the price, besides the counts in `Usage`."""
 
     service_tier: str | None = None
@@ -42,19 +43,18 @@ class Billing:
     """Anthropic's `fast` or `standard`."""
     inference_geo: str | None = None
     """The region in which the model ran, as in Anthropic's `inference_geo`."""
-    modalities: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    modalities: Mapping[str, Mapping[str, int]] = {}
     """Token counts by modality (in lower case), then by `Usage` field: `{"audio": {"input": 120}}`."""
     extra: tuple[Usage, ...] = ()
     """Usage that the provider bills but omits from its totals."""
 
     def merge(self, later: Billing) -> Billing:
         """Return these fields, updated from a later report; fields that the report omits are kept."""
-        said = {name: value for name in self.__slots__ if (value := getattr(later, name))}
+        said = {name: value for name in self.__struct_fields__ if (value := getattr(later, name))}
         return replace(self, **said)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prices:
+class _Prices(Struct, frozen=True, kw_only=True):
     input: Decimal
     output: Decimal
     cache_read: Decimal
@@ -63,8 +63,7 @@ class _Prices:
     web_search_per_1000: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
+class _Parts(Struct, frozen=True, kw_only=True):
     input: Decimal
     cache_read: Decimal
     cache_write: Decimal
@@ -81,8 +80,7 @@ class _Parts:
         return _add_amounts((self.input, self.cache_read, self.cache_write, self.output))
 
 
-@dataclass(frozen=True, slots=True)
-class Pricing:
+class Pricing(Struct, frozen=True):
     """One model's price table, not validated."""
 
     table: Mapping[str, Any]

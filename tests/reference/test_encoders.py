@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document

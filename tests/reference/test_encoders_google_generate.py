@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from streamconform_reference.apis import ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.encoding.encoder import apply_losses, encode

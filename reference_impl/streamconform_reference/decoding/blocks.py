@@ -6,8 +6,9 @@ returns those and the block's end event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+from msgspec import Struct, field
 
 from streamconform_reference.decoding.fragments import Fragments
 from streamconform_reference.events import (
@@ -53,8 +54,7 @@ class CallIds:
         return unique
 
 
-@dataclass(slots=True, kw_only=True)
-class ProseBlock:
+class ProseBlock(Struct, kw_only=True):
     """A growing text, thinking or refusal block."""
 
     position: int
@@ -62,7 +62,7 @@ class ProseBlock:
     phase: str | None = None
     signature: str | None = None
     redacted: bool = False
-    citations: list[Citation] = field(default_factory=list)
+    citations: list[Citation] = []
     open: bool = True
     fragments: Fragments = field(default_factory=Fragments)
 
@@ -92,8 +92,7 @@ class ProseBlock:
         return Text(text, self.phase, self.signature, tuple(self.citations))
 
 
-@dataclass(slots=True, kw_only=True)
-class CallBlock:
+class CallBlock(Struct, kw_only=True):
     """A growing tool call.
 
     `ids` contains the ids used in the entire answer. `announced` says whether the start event was emitted,
@@ -193,8 +192,7 @@ class CallBlock:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class OtherBlock:
+class OtherBlock(Struct, kw_only=True):
     """A block of type `other`; when it grows, `data` is replaced."""
 
     kind: ClassVar = "other"

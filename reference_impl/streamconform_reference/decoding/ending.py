@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.decoding.blocks import CallBlock, GrowingBlock, ProseBlock
 from streamconform_reference.outcome import Status, Stop, StopReason

@@ -9,8 +9,9 @@ parses a prefix of the text; such a client has to check the stop reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.encoder import FORMS, Form, Loss
 from streamconform_reference.encoding.losses import Apply, StopEncoder, keep_blocks

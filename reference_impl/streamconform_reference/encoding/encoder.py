@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from msgspec import Struct
+
 from streamconform_reference.events import (
     Done,
     Event,
@@ -101,8 +103,7 @@ class DocumentWriter(Protocol):
         """Return the document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """A property of outcomes that an API cannot express, and its replacement."""
 
     name: str

@@ -7,8 +7,9 @@ of the encoder. `arguments_text` contains the losses in call arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss
 from streamconform_reference.outcome import (

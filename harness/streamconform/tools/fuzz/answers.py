@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from streamconform_reference.encoding.encoder import Piece
 from streamconform_reference.events import (
     Done,

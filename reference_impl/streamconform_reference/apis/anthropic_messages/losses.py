@@ -6,8 +6,9 @@ Source: https://docs.claude.com/en/api/handling-stop-reasons and https://docs.cl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import (
     make_call_rows,

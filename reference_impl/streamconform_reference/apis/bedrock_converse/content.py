@@ -17,8 +17,9 @@ Undocumented behavior, and differences between models:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.citations import CitationFields

@@ -13,8 +13,9 @@ for the exceptions and their HTTP statuses, and botocore 1.44.5 for the headers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.provider_errors import read_error, read_error_body

@@ -7,8 +7,9 @@ that it links to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import (
     make_call_rows,

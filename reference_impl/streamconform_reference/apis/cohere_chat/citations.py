@@ -6,8 +6,9 @@ Source: https://docs.cohere.com/docs/retrieval-augmented-generation-rag, https:/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.decoding.citations import CitationFields
 from streamconform_reference.decoding.decoder import Payload

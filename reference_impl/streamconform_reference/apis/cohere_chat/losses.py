@@ -6,8 +6,9 @@ Source: https://docs.cohere.com/reference/chat-stream, https://docs.cohere.com/r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import (
     UNPARSEABLE,

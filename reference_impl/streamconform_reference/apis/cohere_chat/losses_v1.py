@@ -6,8 +6,9 @@ Source: https://docs.cohere.com/reference/chat-stream-v1
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import Loss

@@ -6,8 +6,9 @@ Source: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import Loss

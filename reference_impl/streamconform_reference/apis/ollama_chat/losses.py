@@ -5,8 +5,9 @@ Source: https://docs.ollama.com/api/chat and https://github.com/ollama/ollama/bl
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import drop_text, map_calls
 from streamconform_reference.encoding.encoder import PLACEHOLDER, Loss

@@ -7,8 +7,9 @@ Source: https://platform.openai.com/docs/api-reference/chat-streaming. The only 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import end_calls, make_contradiction_row, make_text_row
 from streamconform_reference.encoding.encoder import Loss

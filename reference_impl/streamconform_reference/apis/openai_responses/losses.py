@@ -7,8 +7,9 @@ Source: https://platform.openai.com/docs/api-reference/responses/object and the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform_reference.encoding.arguments_text import (
     compute_cut_ending,
