@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
+from msgspec.structs import replace
 from streamconform_reference.apis.anthropic_messages.decode import (
     on_content_block_delta,
     on_message_delta,
@@ -37,7 +38,7 @@ class Base64AsLatin1(BedrockInvokeDecoder):
 
     def unwrap(self, frame: Frame) -> Frame:
         event = super().unwrap(frame)
-        return event._replace(data=event.data.decode("latin-1").encode())
+        return replace(event, data=event.data.decode("latin-1").encode())
 
 
 @mutants.replace(
@@ -219,4 +220,4 @@ class UndecodableChunkSkipped(BedrockInvokeDecoder):
         try:
             return super().unwrap(frame)
         except BrokenPayloadError:
-            return frame._replace(data=b"")
+            return replace(frame, data=b"")

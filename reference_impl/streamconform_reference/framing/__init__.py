@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Final, NamedTuple, Protocol, cast
+from collections.abc import Mapping
+from typing import Protocol
 
-__all__ = ["MAX_FRAME_BYTES", "Frame", "Framing", "HeaderValue", "frame_of"]
+from msgspec import Struct
+
+__all__ = ["MAX_FRAME_BYTES", "Frame", "Framing", "HeaderValue"]
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 """The maximum size of a frame; larger frames are a fault. The largest frame in recordings is a base64 image
@@ -17,7 +18,7 @@ of a few MiB; the limit only keeps a body without line ends from filling memory.
 HeaderValue = bool | int | bytes | str
 
 
-class Frame(NamedTuple):
+class Frame(Struct, frozen=True):
     """One payload with its position in the body.
 
     `body[start:end]` contains the bytes of the frame: for SSE, its lines with their line ends, without the
@@ -30,14 +31,6 @@ class Frame(NamedTuple):
     start: int
     end: int
     headers: Mapping[str, HeaderValue] | None = None
-
-
-frame_of: Final = cast(
-    "Callable[[tuple[bytes, bytes | None, int, int, Mapping[str, HeaderValue] | None]], Frame]",
-    partial(tuple.__new__, Frame),
-)
-"""Build a frame from a tuple of its fields, in half the constructor's time; answers have thousands.
-"""
 
 
 class Framing(Protocol):

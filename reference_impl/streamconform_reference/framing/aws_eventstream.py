@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
-from . import Frame, HeaderValue, frame_of
+from . import Frame, HeaderValue
 
 MAX_HEADERS_BYTES: Final = 128 * 1024
 MAX_PAYLOAD_BYTES: Final = 24 * 1024 * 1024
@@ -120,7 +120,7 @@ class EventStreamFraming:
                 self._fail(str(error), start)
                 break
             payload = bytes(view[headers_end:payload_end])
-            frames.append(frame_of((payload, event, self._offset + start, self._offset + end, values)))
+            frames.append(Frame(payload, event, self._offset + start, self._offset + end, values))
             self._lengths = None
             start = end
         return size if self.fault else start

@@ -15,7 +15,7 @@ from typing import Final
 
 from streamconform_reference.json_text.codec import is_json
 
-from . import MAX_FRAME_BYTES, Frame, frame_of
+from . import MAX_FRAME_BYTES, Frame
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
@@ -88,7 +88,7 @@ class NdjsonFraming:
                     self.recognised = data[0] == _BRACE and is_json(data)
                     if not self.recognised:
                         break
-                frames.append(frame_of((data, None, start, start + len(data), None)))
+                frames.append(Frame(data, None, start, start + len(data)))
         self._offset = following
         return frames
 

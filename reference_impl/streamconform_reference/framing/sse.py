@@ -18,7 +18,7 @@ from typing import Final
 
 from streamconform_reference.json_text.codec import is_json
 
-from . import MAX_FRAME_BYTES, Frame, frame_of
+from . import MAX_FRAME_BYTES, Frame
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK_LINE: Final = b"\n\n"
@@ -37,6 +37,7 @@ class SseFraming:
         self.recognised = False
         self._max = max_frame_bytes
         self._line = bytearray()  # the line whose end has not arrived
+        self._tail = b""  # the beginning of an event, as it followed the events of the previous chunk
         self._after_cr = False
         self._seen_line = False
         self._offset = 0  # of the next line
@@ -54,6 +55,9 @@ class SseFraming:
                 self._offset += 1
         if self.fault or not data:
             return []
+        if self._tail:
+            data = self._tail + data
+            self._tail = b""
         if _LF not in data and _CR not in data:  # fast path: most chunks, if they are very small
             self._line += data
             if len(self._line) > self._max:
@@ -75,17 +79,22 @@ class SseFraming:
         if tail >= 0:
             frames += self._receive_events(data[head:tail])
             head = tail + len(_BLANK_LINE)
-        if head < len(data):
-            frames += self._receive_lines(data[head:])
+        if head:
+            # The next chunk probably completes it, and then it need not be read line by line. If not, it is,
+            # so that no byte is joined twice.
+            self._tail = data[head:]
+        else:
+            frames += self._receive_lines(data)
         return frames
 
     def end(self) -> list[Frame]:
         """End the body; return the last event if only its blank line is missing."""
         if self.fault:
             return []
+        frames = self._receive_lines(self._tail) if self._tail else []
         if not self._seen_line:
             self.recognised = _may_be_field(bytes(self._line))
-        frames = self._read([bytes(self._line)] if self._line else [])
+        frames += self._read([bytes(self._line)] if self._line else [])
         self._line.clear()
         data = bytes(self._data)
         if data and (data.strip() == _DONE or is_json(data)):
@@ -104,14 +113,13 @@ class SseFraming:
         for event in data.split(_BLANK_LINE):
             after = offset + len(event) + 1  # of the blank line
             name, payload = None, event[6:]
-            if event.startswith(b"event: "):
-                line_end = event.find(b"\n")
-                name, payload = event[7:line_end], event[line_end + 7 :]
-                is_simple = event.startswith(b"data: ", line_end + 1)
-            else:
-                is_simple = event.startswith(b"data: ")
+            is_simple = event[:6] == b"data: "
+            if not is_simple:
+                head, _, payload = event.partition(b"\ndata: ")
+                name = head[7:]
+                is_simple = head[:7] == b"event: " and b"\n" not in name
             if is_simple and payload and b"\n" not in payload:
-                frames.append(frame_of((payload, name, offset, after, None)))
+                frames.append(Frame(payload, name, offset, after))
                 self.recognised = self._seen_line = True
                 offset = after + 1
             else:
@@ -157,7 +165,7 @@ class SseFraming:
             elif self._start is not None:
                 # Each data line counts one more than its length, so 1 means a single empty line, a heartbeat.
                 if self._size > 1:
-                    frames.append(frame_of((bytes(self._data), self._event, self._start, offset, None)))
+                    frames.append(Frame(bytes(self._data), self._event, self._start, offset))
                 self._data, self._size, self._event, self._start = b"", 0, None, None
             offset += len(line)
         self._offset = offset

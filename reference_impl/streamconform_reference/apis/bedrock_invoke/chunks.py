@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 from typing import Final
 
+from msgspec.structs import replace
+
 from streamconform_reference.decoding.decoder import BrokenPayloadError
 from streamconform_reference.framing import Frame
 from streamconform_reference.json_text import codec
@@ -35,6 +37,6 @@ def unwrap(frame: Frame) -> Frame:
     if not isinstance(text, str):
         raise BrokenPayloadError("a chunk has no `bytes`")
     try:
-        return frame._replace(data=base64.b64decode(text, validate=True))
+        return replace(frame, data=base64.b64decode(text, validate=True))
     except ValueError as error:
         raise BrokenPayloadError(f"`bytes` of a chunk is not base64: {error}") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
+from msgspec.structs import replace
+
 from streamconform_reference.apis.anthropic_messages.grammar import AnthropicMessagesGrammar
 from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS, FAILURES
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
@@ -56,12 +58,12 @@ class BedrockInvokeGrammar(AnthropicMessagesGrammar):
     def receive(self, frame: Frame) -> list[Deviation]:
         """Check the next message; return the new deviations."""
         if _is_failure(frame) or not is_chunk(frame):
-            return super().receive(frame._replace(data=frame.data or b"{}"))
+            return super().receive(replace(frame, data=frame.data or b"{}"))
         try:
             event = unwrap(frame)
             problem = None if event.data else "it has none"
         except BrokenPayloadError as error:
-            event, problem = frame._replace(data=b""), str(error)
+            event, problem = replace(frame, data=b""), str(error)
         deviations = super().receive(event)
         return deviations if problem is None else [*deviations, self._to_deviation("chunk-bytes", problem)]
 
