@@ -15,8 +15,9 @@ https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/d
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.fields import read_index
@@ -26,8 +27,7 @@ DETAIL_KEYS: Final = ("reasoning_details", "thinking_blocks")
 OPAQUE_KEY: Final = "reasoning_opaque"
 
 
-@dataclass(frozen=True, slots=True)
-class DetailForm:
+class DetailForm(Struct, frozen=True):
     """The keys that hold the text and the signature in one detail type."""
 
     text: str | None
@@ -49,8 +49,7 @@ DETAIL_FORMS: Final[Mapping[str, DetailForm]] = {
 _REDACTING_FORMAT: Final = "anthropic"
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(Struct, frozen=True):
     """A piece of reasoning: its text, its signature, or both. `part` identifies the signed part."""
 
     text: str

@@ -27,8 +27,11 @@ NousResearch/hermes-agent#35718 (text so far), can1357/oh-my-pi#1779 (arguments 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError
@@ -60,15 +63,13 @@ class WireCall:
     tracker: ValueTracker = field(default_factory=ValueTracker)
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(Struct, frozen=True):
     """An index under which a call's id was repeated, either for that call or for another one."""
 
     original: WireCall
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """One entry of `tool_calls`. `index` is None if it is absent."""
 
     index: Hashable
