@@ -16,7 +16,7 @@ from .peers import PeerTime
 from .recorded import Recorded
 from .streams import APIS
 
-LIMIT: Final = 6
+LIMIT: Final = 5
 """The maximum ratio of the reference's time to the floor."""
 LIMIT_HELP: Final = 3
 LIMIT_SUITE: Final = 20
