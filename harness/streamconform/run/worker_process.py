@@ -13,6 +13,7 @@ import pickle
 import signal
 import socket
 import struct
+import sys
 import threading
 import time
 import traceback
@@ -27,7 +28,7 @@ from streamconform.run.interruptible import run_interruptible
 from streamconform.run.pool import Emit
 
 SEND_SECONDS: Final = 0.1
-"""Results are sent together if they follow within this time, which takes a third of the time per result."""
+"""Results that follow within this time are sent together, so that most take no system call."""
 STOP_SECONDS: Final = 10.0
 """Time limit for a worker process to stop its programs and to exit."""
 _SIZE: Final = struct.Struct("=Q")
@@ -38,9 +39,10 @@ Work = Callable[[Sequence[Greeting], Emit], Coroutine[Any, Any, None]]
 
 def can_fork() -> bool:
     """Return whether this process can be forked."""
-    # A fork has none of the other threads, but all the locks that they hold.
-
-    return "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    # A fork has none of the other threads, but all the locks that they hold. On macOS, system libraries start
+    # threads of their own: https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
+    exists = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
+    return exists and threading.active_count() == 1
 
 
 @dataclass(frozen=True, slots=True)
