@@ -17,6 +17,9 @@ from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess
 
 from . import builders
 
+# Python warns of forks in a process with other threads, which a run does not make, but pytest-xdist has some.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 def make_trials(cases: int, each: int):
     case = builders.case()
