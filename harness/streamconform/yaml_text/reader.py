@@ -230,6 +230,8 @@ def _describe_syntax_error(error: yaml.YAMLError, name: str, data: bytes) -> Pro
     line = None if mark is None else mark.line + 1
     if isinstance(error, yaml.reader.ReaderError):  # a character that YAML does not allow
         line = data.count(b"\n", 0, error.position) + 1
+    if "nesting depth" in message:  # since 0.2.6, libyaml has a limit, too, and looks ahead
+        return Problem(name, line, f"nested deeper than {MAX_DEPTH} levels")
     return Problem(name, line, f"invalid YAML: {message}" + (f" ({context})" if context else ""))
 
 
