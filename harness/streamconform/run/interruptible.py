@@ -67,7 +67,7 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ticking(seconds: float) -> Iterator[None]:
-    """Look every so many seconds whether the deadline has passed; in a block within this one, do nothing."""
+    """Check at this interval whether the deadline has passed; inside another such block, do nothing."""
     # One timer for a whole run, because setting one for each answer took a tenth of the judging.
     if _Section.is_ticking:
         yield

@@ -73,7 +73,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
 def _read_simple_event(event: bytes, start: int, end: int) -> Frame | None:
     """Return an event with one data line, which an event line may precede; None if it has another form.
 
-    Almost all events have one of the two forms, and reading lines takes five times as long.
+    Almost all events have one of these two forms, and reading them line by line takes several times as long.
     """
     name, payload = None, event[6:]
     if not event.startswith(b"data: "):

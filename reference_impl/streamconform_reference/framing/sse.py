@@ -40,7 +40,7 @@ class SseFraming:
         self.recognised = False
         self._max = max_frame_bytes
         self._line = bytearray()  # the line whose end has not arrived
-        self._tail = b""  # the beginning of an event, as it followed the events of the previous chunk
+        self._tail = b""  # the beginning of an event, which followed the last whole event of a chunk
         self._after_cr = False
         self._seen_line = False
         self._offset = 0  # of the next line
@@ -83,8 +83,8 @@ class SseFraming:
             frames += self._receive_events(data[head : tail + len(_BLANK_LINE)])
             head = tail + len(_BLANK_LINE)
         if head:
-            # The next chunk probably completes it, and then it need not be read line by line. If not, it is,
-            # so that no byte is joined twice.
+            # The next chunk probably completes this event, which is then read with the others. Otherwise, the
+            # event is read line by line, so that no byte is joined twice.
             self._tail = data[head:]
         else:
             frames += self._receive_lines(data)
@@ -119,7 +119,7 @@ class SseFraming:
                 end += len(name) + 8
             frames.append(Frame(payload, name or None, start, end))
             start = end + 1
-        # Bytes of another form are in no event, and then the lengths do not add up.
+        # The expression skips anything else, and then the lengths do not add up.
         if start - self._offset != len(data):
             return self._receive_lines(data)
         self._offset = start
