@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from streamconform.wire.json_text import add_member
 
 MEMBER = b'"N":1'
@@ -25,3 +29,18 @@ def test_a_member_is_added_at_the_end_of_every_object_of_the_path(
     text: bytes, path: tuple[str, ...], expected: bytes
 ) -> None:
     assert add_member(text, MEMBER, [path]) == expected
+
+
+NAMES = st.sampled_from(("a", "b", "N", "é", ""))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@given(VALUES, st.lists(st.lists(NAMES | st.just("*"), max_size=3).map(tuple), max_size=3), st.booleans())
+def test_compact_text_gets_the_members_that_other_text_gets(value, paths, ascii_):
+    """A space at the end, which no compact text has, makes `add_member` look at tokens."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_).encode()
+    assert add_member(text + b" ", MEMBER, paths) == add_member(text, MEMBER, paths) + b" "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from streamconform.delivery.mangle import MANGLERS
 from streamconform.wire import sse
 from streamconform_reference.framing.sse import SseFraming
 
@@ -139,3 +142,30 @@ def test_splitting_takes_linear_time():
     assert len(sse.split(b"data: 1\n\n" * 50_000)) == 50_000
     assert sse.split(b"data: " + b"x" * 1_000_000) == ()
     assert len(sse.split(b":" * 1_000_000 + b"\n" + b"data: x\n\n")) == 1
+
+
+@settings(max_examples=600, derandomize=True, deadline=None, database=None)
+@given(pieces)
+@example(b"event: x\ndata: a\n\ndata: b\n\nid: 1\ndata: c\n\n")
+def test_events_that_are_read_in_one_step_are_those_that_are_read_line_by_line(body):
+    """A byte order mark, which is in no frame, makes `split` read lines."""
+    size = len(sse.BOM)
+    if not body.startswith(sse.BOM):
+        moved = [
+            replace(
+                frame,
+                start=frame.start - size,
+                end=frame.end - size,
+                value=frame.value and (frame.value[0] - size, frame.value[1] - size),
+            )
+            for frame in sse.split(sse.BOM + body)
+        ]
+        assert list(sse.split(body)) == moved
+
+
+@settings(max_examples=600, derandomize=True, deadline=None, database=None)
+@given(pieces, st.sampled_from(("crlf", "cr", "no-space")))
+def test_lines_that_are_changed_at_once_are_changed_as_one_by_one(body, name):
+    if not body.startswith(sse.BOM):
+        change = MANGLERS[name]
+        assert change(sse.BOM + body, "anthropic-messages") == sse.BOM + change(body, "anthropic-messages")
