@@ -23,6 +23,7 @@ MEMBER = b'"N":1'
         (b'{"a":[{}]}', ("a", "0"), b'{"a":[{}]}'),
         (b'{"a":{},"a":{}}', ("a",), b'{"a":{},"a":{"N":1}}'),
         (b'{"a":[{}]}', ("b", "*"), b'{"a":[{}]}'),
+        (b"[{}]", ("*",), b"[{}]"),
     ],
 )
 def test_a_member_is_added_at_the_end_of_every_object_of_the_path(

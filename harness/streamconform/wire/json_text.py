@@ -124,7 +124,7 @@ def _add_to_compact(text: bytes, member: bytes, paths: Sequence[tuple[str, ...]]
     """
     try:
         root = msgspec.json.decode(text)
-        if msgspec.json.encode(root) != text:
+        if not isinstance(root, dict) or msgspec.json.encode(root) != text:
             return None
     except _REJECTED:
         return None
