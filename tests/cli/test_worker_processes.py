@@ -128,7 +128,7 @@ def test_no_process_outlives_the_run(project, number):
     assert "Traceback" not in err
     programs = list_programs(project)
     if number == signal.SIGKILL:
-        # Nobody is left to kill this program, which would notice the end of its stdin when it reads.
+        # A killed run cannot kill its own program, which notices the end of its stdin only when it reads.
         (own,) = (program for program, parent in programs.items() if parent == running.pid)
         os.kill(own, signal.SIGKILL)
     _wait_until(lambda: not any(map(_is_running, (*programs, *programs.values()))))

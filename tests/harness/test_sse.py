@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from streamconform.delivery.mangle import MANGLERS
 from streamconform.wire import sse
 from streamconform_reference.framing.sse import SseFraming
 
@@ -161,11 +160,3 @@ def test_events_that_are_read_in_one_step_are_those_that_are_read_line_by_line(b
             for frame in sse.split(sse.BOM + body)
         ]
         assert list(sse.split(body)) == moved
-
-
-@settings(max_examples=600, derandomize=True, deadline=None, database=None)
-@given(pieces, st.sampled_from(("crlf", "cr", "no-space")))
-def test_lines_that_are_changed_at_once_are_changed_as_one_by_one(body, name):
-    if not body.startswith(sse.BOM):
-        change = MANGLERS[name]
-        assert change(sse.BOM + body, "anthropic-messages") == sse.BOM + change(body, "anthropic-messages")

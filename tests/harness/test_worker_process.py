@@ -57,10 +57,10 @@ def test_pending_trials_come_from_one_batch_after_the_other():
         tickets.issue([len(batches)])
         first, second = (PendingTrials(0, batches, tickets) for _ in range(2))
         taken = []
-        while first or second:
-            taken += [(name, trials.take()) for name, trials in (("a", first), ("b", second)) if trials]
+        while any([first.refill(), second.refill()]):
+            taken += [(name, each.take()) for name, each in (("a", first), ("b", second)) if each.refill()]
         first.add(batches[0][:1])
-        assert first
+        assert first.refill()
         assert first.take() is batches[0][0]
     assert sorted(trial.case.id for _, trial in taken) == [trial.case.id for b in batches for trial in b]
     assert {name for name, _ in taken} == {"a", "b"}

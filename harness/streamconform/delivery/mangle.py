@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -14,7 +13,6 @@ from streamconform.wire.framings import replace_payloads, split
 UNKNOWN_MEMBER: Final = b'"future_field":{"a":[1,null,"b"]}'
 # The blank line matters: a block of only comments is not an event, and a parser must not dispatch it.
 COMMENT: Final = b": keep-alive\n\n"
-_SPACE: Final = re.compile(rb"^(data:|event:) (?! )", re.MULTILINE)
 
 
 def _use_crlf(body: bytes, api: str) -> bytes:
@@ -39,8 +37,6 @@ def _add_bom(body: bytes, api: str) -> bytes:
 def _remove_spaces(body: bytes, api: str) -> bytes:
     """Return `body` without the space after the colon of event and data fields."""
     del api
-    if sse.has_plain_lines(body):
-        return _SPACE.sub(rb"\1", body)
     out = bytearray()
     position = 0
     for line in sse.split_lines(body):
@@ -103,8 +99,6 @@ MANGLERS: Final[Mapping[str, Callable[[bytes, str], bytes]]] = {
 
 
 def _replace_line_ends(body: bytes, end: bytes) -> bytes:
-    if sse.has_plain_lines(body):
-        return body.replace(b"\n", end)
     start = sse.BOM if body.startswith(sse.BOM) else b""
     return start + b"".join(
         body[line.start : line.stop] + (end if line.end > line.stop else b"")

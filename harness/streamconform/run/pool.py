@@ -199,7 +199,7 @@ async def _run_worker(
     queue: WorkQueue, concurrency: int, context: WorkerContext, started: Program | None
 ) -> None:
     """Use the `started` program, if any, then start one program after another until no trials are pending."""
-    while queue.pending:
+    while queue.pending.refill():
         program = started or Program(queue.plan.connection)
         failure: BaseException | None = None  # Raising it inside `except*` would wrap it in a group.
         try:
@@ -241,7 +241,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
     tally, settings, plan = context.tally, context.settings, queue.plan
     unjudged: deque[Callable[[], None]] = deque()
     try:
-        while queue.pending and (not program.dead or tally.gave_up(plan.index)):
+        while queue.pending.refill() and (not program.dead or tally.gave_up(plan.index)):
             trial = queue.pending.take()
             started = time.perf_counter()
             answer: Answer | Collateral

@@ -170,9 +170,9 @@ class _Runner:
 
     async def _run_in_fork(self, greetings: Sequence[Greeting], emit: Emit) -> None:
         """Run the batches that a fork of this process gets."""
-        self._tickets.close_issue()
+        self._tickets.stop_issuing()
         self._plans = self._list_remaining(self._make_plans(greetings))
-        await self._run_batches((None,) * len(greetings), emit, workers=1)
+        await self._run_batches(self._divide_plans(), (None,) * len(greetings), emit, workers=1)
 
     async def run(self) -> None:
         """Run all trials and write their results, but not the footer."""
@@ -211,9 +211,9 @@ class _Runner:
             self.progress.on_start(self.header)
         else:
             self._resume(request.resumed)
-        for plan in self._plans:
-            emit_skipped(plan, self._emit)
         with contextlib.suppress(MaxFailReached):
+            for plan in self._plans:
+                emit_skipped(plan, self._emit)
             await self._run_with_forks(greetings, programs)
 
     async def _run_with_forks(self, greetings: Sequence[Greeting], programs: Sequence[Program]) -> None:
@@ -221,9 +221,10 @@ class _Runner:
             self._close_forks()  # a proxy has one upstream
         for fork in self._forks:
             fork.begin(greetings)
-        self._tickets.issue([len(batches) for batches in self._divide_plans()])
+        batches = self._divide_plans()
+        self._tickets.issue(list(map(len, batches)))
         workers = 1 if self._forks else self.request.settings.workers
-        own = asyncio.create_task(self._run_batches(programs, self._emit, workers=workers))
+        own = asyncio.create_task(self._run_batches(batches, programs, self._emit, workers=workers))
         received = [asyncio.create_task(fork.receive(self._emit)) for fork in self._forks]
         try:
             done, _ = await asyncio.wait((own, *received), return_when=asyncio.FIRST_EXCEPTION)
@@ -240,14 +241,20 @@ class _Runner:
                 task.cancel()
             await asyncio.gather(own, *received, return_exceptions=True)
 
-    async def _run_batches(self, programs: Sequence[Program | None], emit: Emit, *, workers: int) -> None:
-        """Run the batches that this process gets; each program is that of an implementation, if started."""
+    async def _run_batches(
+        self,
+        divided: Sequence[Sequence[Batch]],
+        programs: Sequence[Program | None],
+        emit: Emit,
+        *,
+        workers: int,
+    ) -> None:
+        """Run those batches of each plan that this process gets, on its program if that is started."""
         over_http = any(plan.input == "http" for plan in self._plans)
         async with _create_server() if over_http else contextlib.nullcontext() as server:
             settings, on_answer = self.request.settings, self.progress.on_answer
             context = WorkerContext(settings, self._blame, emit, self._tally, on_answer, server, workers)
-            plans = zip(self._plans, self._divide_plans(), programs, strict=True)
-            for plan, batches, program in plans:
+            for plan, batches, program in zip(self._plans, divided, programs, strict=True):
                 await judge_all(plan, batches, self._tickets, context, program)
 
     def _make_plans(self, greetings: Sequence[Greeting]) -> list[ImplementationPlan]:

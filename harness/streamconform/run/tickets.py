@@ -48,10 +48,10 @@ class Tickets:
         """Issue the tickets for the batches of each implementation, and no more after them."""
         tickets = [(index, batch) for index, count in enumerate(counts) for batch in range(count)]
         os.write(self._write, b"".join(_TICKET.pack(*ticket) for ticket in tickets))
-        self.close_issue()
+        self.stop_issuing()
 
-    def close_issue(self) -> None:
-        """Declare that this process issues no tickets."""
+    def stop_issuing(self) -> None:
+        """Close the end of the pipe that issues tickets."""
         if self._write >= 0:
             os.close(self._write)
             self._write = -1
@@ -75,7 +75,7 @@ class Tickets:
 
     def close(self) -> None:
         """Close the pipe in this process."""
-        self.close_issue()
+        self.stop_issuing()
         if self._read >= 0:
             os.close(self._read)
             self._read = -1
@@ -91,8 +91,8 @@ class PendingTrials:
         self._tickets = tickets
         self._taken: deque[AnyTrial] = deque()
 
-    def __bool__(self) -> bool:
-        """Return whether there is a trial; if so, this process will run it."""
+    def refill(self) -> bool:
+        """Take a batch if no trial is left; return whether there is a trial now."""
         while not self._taken:
             number = self._tickets.take(self._implementation)
             if number is None:

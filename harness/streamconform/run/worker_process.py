@@ -126,14 +126,12 @@ def _run_fork(work: Work, ours: socket.socket, inherited: Sequence[socket.socket
     if greetings is None:  # the run ended before it began
         return
     sender = _Sender(ours)
-    # The parent may have ended; then there is nobody to tell.
+    # If the parent has ended, nothing can be sent.
     with contextlib.suppress(ConnectionError):
         try:
             run_interruptible(_end_with_parent(ours, work(greetings, sender.emit)))
         except KeyboardInterrupt:
             sender.flush()
-        except ConnectionError:
-            raise
         except BaseException:  # noqa: BLE001 - the parent reports it
             sender.flush()
             _send(ours, Failure(traceback.format_exc()))

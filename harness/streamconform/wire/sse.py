@@ -23,11 +23,6 @@ class SseLine(NamedTuple):
     end: int
 
 
-def has_plain_lines(body: bytes) -> bool:
-    """Return whether all lines of `body` end with LF, and no byte order mark precedes them."""
-    return b"\r" not in body and not body.startswith(BOM)
-
-
 def split_lines(body: bytes, position: int = 0) -> Iterator[SseLine]:
     """Yield the lines of `body` from `position`, the start of a line. They end with LF, CR LF, or CR."""
     if not position and body.startswith(BOM):
@@ -47,7 +42,7 @@ def split(body: bytes) -> tuple[Frame, ...]:
     """
     frames = []
     position = 0
-    if has_plain_lines(body):
+    if b"\r" not in body and not body.startswith(BOM):
         for event in body.split(b"\n\n")[:-1]:
             end = position + len(event) + 2
             frame = _read_simple_event(event, position, end)

@@ -6,13 +6,12 @@ no client reads, and in streams of any API, valid or not.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import msgspec
+from streamconform.adapters import json_line
 
 Place = tuple[str | int, ...]
 
@@ -36,11 +35,7 @@ class Leaf(NamedTuple):
 def parse_payload(payload: bytes) -> Any:
     """Return the JSON value of a payload, or None if it is not JSON."""
     try:
-        return msgspec.json.decode(payload)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        pass
-    try:
-        return json.loads(payload)  # Python's parser accepts lone surrogates and NaN
+        return json_line.loads(payload)
     except (ValueError, RecursionError):
         return None
 

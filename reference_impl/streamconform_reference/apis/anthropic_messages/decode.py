@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import read_count, read_text, require_object
+from streamconform_reference.decoding.fields import read_count, read_index, read_text, require_object
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
@@ -177,8 +177,8 @@ def read_counts(usage: Payload) -> dict[str, int | None]:
 
 
 def _read_index(payload: Payload) -> int:
-    index = payload.get("index")
-    if type(index) is not int:  # `True` is an `int` too
+    index = read_index(payload, "index")
+    if index is None:
         problem = f"`{payload['type']}` has no `index`"
         raise BrokenPayloadError(problem)
     return index

@@ -221,9 +221,11 @@ class OpenaiChatDecoder(Decoder):
                 if piece.signature:
                     self.prose.sign(piece.signature, part=piece.part, redacted=piece.redacted)
         for key, take in self.fields.items():
-            if delta.get(key):
-                take(self, delta[key])
-        if "extra_content" in delta and (signature := read_signature(delta)):
+            value = delta.get(key)
+            if value:
+                take(self, value)
+        signature = read_signature(delta)
+        if signature:
             self.calls.sign_first(delta.get("tool_calls"), signature)
 
     def read_finish(self, finish: str) -> None:

@@ -271,6 +271,8 @@ def read_fragment(entry: Any, *, index: Hashable = None) -> Fragment:
 def read_signature(holder: dict[str, Any]) -> str:
     """Return Gemini's signature in the extensions of an entry or a delta; empty if there is none."""
     google = holder.get("extra_content")
+    if not google:
+        return ""
     for key in ("google", "thought_signature"):
         google = google.get(key) if isinstance(google, dict) else None
     return google if isinstance(google, str) else ""
