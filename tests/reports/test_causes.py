@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.reports.cause_table import HARMS, ROWS, find_row
+from streamconform.reports import causes as causes_module
+from streamconform.reports.cause_table import FOLDS, HARMS, ROWS, find_row, follows_from
 from streamconform.reports.causes import (
     CULPRITS,
     describe_also,
@@ -18,7 +22,7 @@ from streamconform.reports.causes import (
     group_by_cause,
 )
 from streamconform.reports.describe import describe_failure
-from streamconform.reports.difference_kinds import classify_check
+from streamconform.reports.difference_kinds import Difference, classify_check
 from streamconform.reports.raised import describe_raised
 
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
@@ -496,3 +500,82 @@ def test_results_with_any_values_have_causes():
         assert cause.failures[0].first.checks
         assert describe_failure(cause.failures[0].first, cause.failures[0].check)
         assert CULPRITS[cause.culprit] in describe_harm(cause)
+
+
+# One path for each row of the table, and the paths that only `FOLDS` names.
+PATHS = (
+    *(
+        "status",
+        "body",
+        "output",
+        "content.complete_calls",
+        "content.kept",
+        "content.length",
+        "content.*.x.y",
+    ),
+    *(f"content.*.{type_}" for type_ in ("text", "thinking", "refusal", "other", "tool_call")),
+    *("content.*.thinking.text", "content.*.thinking.signature", "content.*.thinking.redacted"),
+    *(f"content.*.tool_call.{name}" for name in ("complete", "arguments", "arguments_text", "name", "id")),
+    *("content.*.tool_call.executor", "usage", "usage.input", "usage.output", "usage.cache_read", "cost"),
+    *("stop.reason", "stop.raw", "error", "error.message", "model", "invariant.unique-ids"),
+    *("invariant.outcome-schema", "invariant.event-schema", "invariant.streaming", "invariant.deltas-sum"),
+    *("invariant.last-usage", "invariant.terminal", "requests.0", "body.messages", "request.body.x"),
+    *("output.heal", "output.partial", "output.assemble", "output.tokens", "anything.else"),
+)
+KINDS = sorted({kind for row in ROWS for kind in row.kinds.split()} | {"different", "complete-for-cut", "\n"})
+DIFFERENCES = [Difference(path, kind) for path in PATHS for kind in KINDS]
+
+
+def test_every_set_of_three_differences_has_a_cause():
+    # These kinds are enough to tell the rows of consequences apart.
+    some = [Difference(path, kind) for path in PATHS for kind in ("different", "missing", "complete-for-cut")]
+    follows = {
+        (a, b) for a, one in enumerate(some) for b, other in enumerate(some) if follows_from(one, other)
+    }
+    assert len(follows) > 1000
+    for trio in combinations(range(len(some)), 3):
+        assert any(all((one, other) not in follows for other in trio) for one in trio), trio
+
+
+@given(st.lists(st.sampled_from(DIFFERENCES), min_size=1, max_size=12))
+def test_every_set_of_differences_has_a_cause(differences):
+    assert any(all(not follows_from(one, other) for other in differences) for one in differences)
+
+
+@pytest.mark.parametrize("rank", range(len(FOLDS)))
+def test_every_row_of_consequences_applies(rank):
+    path, kind, _ = FOLDS[rank]
+    causes = (one for one in DIFFERENCES if re.fullmatch(path, one.path) and re.fullmatch(kind, one.kind))
+    assert any(follows_from(one, cause) for cause in causes for one in DIFFERENCES)
+
+
+def test_thinking_and_text_joined_into_one_text_are_grouped():
+    lists = "expected 2 blocks [thinking, text], got 1 [text]"
+    trial = result(
+        check(LENGTH, 2, 1, lists),
+        check("content.0.thinking", "A kilo is a kilo.", None, BLOCK_MISSING),
+        check("content.1.text", "They weigh the same.", "[object Object]"),
+    )
+    (cause,) = group_by_cause([trial])
+    assert cause.title == "Loses thinking"
+
+
+def test_a_trial_that_cannot_be_grouped_is_one_line_of_the_report(monkeypatch):
+    find = causes_module.classify_check
+
+    def fail_on_usage(one, trial):
+        if one.path == "usage.input":
+            raise ValueError("min() arg is an empty sequence")
+        return find(one, trial)
+
+    monkeypatch.setattr(causes_module, "classify_check", fail_on_usage)
+    found = group_by_cause(
+        [one("usage.input", 1, 2, case="openai-chat/usage/a"), one("content.0.text", "ab", "a")]
+    )
+    assert [(cause.title, cause.culprit) for cause in found] == [
+        (
+            "Could not be grouped, a bug in streamconform (ValueError: min() arg is an empty sequence)",
+            "harness",
+        ),
+        ("Truncates text", "implementation"),
+    ]

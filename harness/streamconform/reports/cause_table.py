@@ -204,26 +204,27 @@ BLOCK_NAMES: Final = {
 }
 """How headlines refer to block types whose own names do not work as nouns."""
 
-WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere|different"
+WRONG_BLOCKS: Final = "missing|merged|extra|split|as-other|elsewhere"
 
 FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("status", "complete-.*", r"(?!content\.).*"),
     ("status", ".*", ".*"),
-    (r"content\.(length|\*\.[a-z_]+)", WRONG_BLOCKS, r"content\..*|invariant\..*"),
+    (r"content\.length", ".*", r"content\..*|invariant\..*"),
+    (r"content\.\*\.[a-z_]+", WRONG_BLOCKS, r"content\..*|invariant\..*"),
     (r"content\.complete_calls", ".*", rf"{CALL}\..*"),
-    (rf"{CALL}\.complete", ".*", rf"{CALL}\.arguments(_text)?"),
     (rf"{CALL}\.name", ".*", rf"{CALL}\.(arguments|arguments_text|complete)"),
+    (rf"{CALL}\.complete", ".*", rf"{CALL}\.arguments(_text)?"),
     (rf"{CALL}\.arguments", ".*", rf"{CALL}\.arguments_text"),
+    (r"usage\.(input|output)", ".*", r"usage\..*|cost|invariant\.last-usage"),
     (r"usage.*", ".*", r"cost|invariant\.last-usage"),
-    (r"usage\.(input|output)", ".*", r"usage\..*"),
     (r"stop\.reason", ".*", r"stop\.raw"),
 )
-"""(path, kind, paths of consequences) as regular expressions; the first row whose path and kind match
-applies.
+"""(path, kind, paths of consequences) as regular expressions. The first row whose path and kind match a
+difference is the difference's rank.
 
 A failed check that is a consequence of another failed check in the same trial is listed below it and is never
-the cause. A client that reports a broken stream as complete may also run an unfinished call; that is not a
-consequence.
+the cause. A cause has a lower rank than its consequences, so of any set of checks at least one is a cause. A
+client that reports a broken stream as complete may also run an unfinished call; that is not a consequence.
 """
 
 
@@ -255,12 +256,21 @@ def format_row(row: Row, difference: Difference, exception: str = "an exception"
 
 def follows_from(consequence: Difference, cause: Difference) -> bool:
     """Return whether the check of `consequence` fails because the check of `cause` fails."""
-    if consequence.path == cause.path:
+    rank = _find_rank(cause)
+    # Without the comparison, two checks could be consequences of each other, and then neither is the cause.
+    if rank >= _find_rank(consequence):
         return False
-    paths = (
-        paths
-        for path, kind, paths in FOLDS
-        if re.fullmatch(path, cause.path) and re.fullmatch(kind, cause.kind)
+    return re.fullmatch(FOLDS[rank][2], consequence.path, re.DOTALL) is not None
+
+
+def _find_rank(difference: Difference) -> int:
+    """Return the index of the first row of `FOLDS` that matches, or the number of rows if none does."""
+    return next(
+        (
+            rank
+            for rank, (path, kind, _) in enumerate(FOLDS)
+            if re.fullmatch(path, difference.path, re.DOTALL)
+            and re.fullmatch(kind, difference.kind, re.DOTALL)
+        ),
+        len(FOLDS),
     )
-    # `(?!)` matches no path, for a cause without a row.
-    return re.fullmatch(next(paths, "(?!)"), consequence.path) is not None

@@ -111,7 +111,7 @@ def group_by_cause(results: Iterable[TrialResult]) -> tuple[Cause, ...]:
     groups: dict[tuple[int, str, object, object], dict[tuple[str, str], list[TrialResult]]] = {}
     judged = list(results)
     # By identity: results hold mappings, which have no hash.
-    roots = _fold_crashes(judged, {id(result): _find_root(result) for result in judged})
+    roots = _fold_crashes(judged, {id(result): _find_root_or_bug(result) for result in judged})
     for result in judged:
         root = roots[id(result)]
         # The exception is part of the key: two exceptions of one type that are raised in different places are
@@ -194,6 +194,16 @@ def _fold_crashes(results: Sequence[TrialResult], roots: Mapping[int, _Root]) ->
         if crash is not None and root.raised is None and root.culprit == crash.culprit:
             folded[id(result)] = replace(crash, check=root.check, path=root.path)
     return folded
+
+
+def _find_root_or_bug(result: TrialResult) -> _Root:
+    """Return the cause of one trial; an exception in our own code becomes that trial's cause."""
+    try:
+        return _find_root(result)
+    # A report on twenty thousand trials must not be lost because one of them has an answer nobody foresaw.
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown
+        bug = escape_line(f"{type(error).__name__}: {error}", MAX_EXIT_ERROR)
+        return _Root(None, f"Could not be grouped, a bug in streamconform ({bug})", None, "harness")
 
 
 def _find_root(result: TrialResult) -> _Root:
