@@ -14,7 +14,9 @@ import pytest
 from streamconform.adapters import feed
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Observation
+from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError, UsageError
+from streamconform.run import pool
 from streamconform.run.plan import Settings
 from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand, make_trial
@@ -307,6 +309,35 @@ while (message := read())["op"] != "stop":
     trials = delivered(small(), "bytewise", "whole")
     ran = run(tmp_path, trials, builders.program(tmp_path, good + code))
     assert set(ran.verdicts.values()) == {"pass"}
+
+
+@pytest.mark.parametrize("adapter", ["sixteen-at-once", "one-by-one", "pushed"])
+def test_nothing_is_judged_while_a_trial_is_being_served(tmp_path, monkeypatch, adapter):
+    served, judged = [], []
+    run_trial, build_result = Program.run, pool.build_result
+
+    async def watched(program, trial, seconds, **options):
+        served.append(trial.id)
+        try:
+            return await run_trial(program, trial, seconds, **options)
+        finally:
+            served.remove(trial.id)
+
+    def judging(plan, trial, *rest):
+        judged.append((trial.id, tuple(served)))
+        return build_result(plan, trial, *rest)
+
+    monkeypatch.setattr(Program, "run", watched)
+    monkeypatch.setattr(pool, "build_result", judging)
+    program, input_ = {
+        "sixteen-at-once": (Connection("cmd:client", (sys.executable, str(HERE / "client.py"))), None),
+        "one-by-one": (hosted(tmp_path, "read(run); return GOOD"), None),
+        "pushed": (REFERENCE, "push"),
+    }[adapter]
+    trials = [make_trial(small(f"n{n}"), "as-is", 0) for n in range(40)]
+    run(tmp_path, trials, program, input_=input_)
+    assert len(judged) == 40
+    assert [during for _, during in judged if during] == []
 
 
 @pytest.mark.slow

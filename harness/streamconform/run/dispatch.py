@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streamconform.adapters.feed import Feed, Gate
@@ -17,6 +17,7 @@ from streamconform.model.case import Counts
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
+from streamconform.run.turns import Turns
 
 if TYPE_CHECKING:
     from streamconform.adapters.in_process import InProcessAdapter
@@ -33,6 +34,12 @@ class Dispatcher:
     server: ReplayServer | None = None
     live: bool | None = None
     """Whether the program sends events one by one; None until the first answer."""
+    turns: Turns = field(default_factory=Turns)
+
+    @property
+    def is_timed(self) -> bool:
+        """Return whether a delay in this process changes answers: a client's timeout, or the gate's."""
+        return self.plan.input != "bytes"
 
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
@@ -46,11 +53,12 @@ class Dispatcher:
             return await program.run(trial, seconds, events=events), None
         # An implementation that sends its events with the result gains nothing from a gate: it would wait for
         # the gate's timeout in every trial.
-        gate = self._create_gate(trial) if events and self.live is not False else None
+        gate = await self._create_gate(trial) if events and self.live is not False else None
         server = self.server if self.plan.input == "http" else None
-        with server.exchange(trial, gate) if server is not None else nullcontext() as exchange:
-            feed = Feed(self.plan.input, exchange.base_url if exchange is not None else None, gate)
-            answer = await program.run(trial, seconds, events=events, feed=feed)
+        async with self.turns.serve():
+            with server.exchange(trial, gate) if server is not None else nullcontext() as exchange:
+                feed = Feed(self.plan.input, exchange.base_url if exchange is not None else None, gate)
+                answer = await program.run(trial, seconds, events=events, feed=feed)
         if exchange is not None and exchange.continued and isinstance(answer, Observation):
             answer = replace(answer, continued=True)
         if gate is not None and isinstance(answer, Observation) and answer.events:
@@ -67,8 +75,10 @@ class Dispatcher:
             if isinstance(trial, Call) and isinstance(trial.case.expect, Counts):
                 return await _call_per_input(program, trial, seconds), None
             return await program.run(trial, seconds, events=False), None
-        with server.exchange(trial) as exchange:
-            answer = await program.run(trial, seconds, events=False, feed=Feed("http", exchange.base_url))
+        async with self.turns.serve():
+            with server.exchange(trial) as exchange:
+                feed = Feed("http", exchange.base_url)
+                answer = await program.run(trial, seconds, events=False, feed=feed)
         sent = exchange.sent_requests
         if isinstance(answer, Observation):
             answer = replace(answer, requests=sent)
@@ -78,10 +88,11 @@ class Dispatcher:
                 answer = Output(sent[0])
         return answer, exchange
 
-    def _create_gate(self, trial: Trial) -> Gate | None:
+    async def _create_gate(self, trial: Trial) -> Gate | None:
         """Return the gate before the last chunk, or None if no delta is possible before that chunk."""
         if trial.delivery != AS_IS or len(trial.chunks) < 2:
             return None
+        await self.turns.wait_to_judge()  # the first call imports the reference
         delta_end = self.first_delta(trial)
         last_start = sum(map(len, itertools.islice(trial.chunks, len(trial.chunks) - 1)))
         return Gate(len(trial.chunks)) if delta_end is not None and delta_end <= last_start else None

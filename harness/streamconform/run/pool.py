@@ -38,6 +38,8 @@ MAX_LAST_FAULT = 120
 """The maximum number of characters to quote from the last failure in the results of trials not run."""
 JUDGING_SECONDS = 60.0
 """Time limit for judging one answer; the largest possible answer takes a few seconds."""
+MAX_UNJUDGED = 16
+"""The number of answers per task that may wait while other trials are being served."""
 TRIALS_PER_WORKER = 8
 """The minimum number of trials per worker; no worker is added if that would leave each worker with fewer."""
 
@@ -236,9 +238,10 @@ def _find_cause(message: str) -> str:
 async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:
     """Run pending trials on `program` until it dies or no trials are left.
 
-    Each answer is judged while the program works on the next trial.
+    An answer is judged while the program works on the next trial or, if a delay could change that trial's
+    answer, between trials.
     """
-    tally, settings, plan = context.tally, context.settings, queue.plan
+    tally, settings, plan, dispatcher = context.tally, context.settings, queue.plan, queue.dispatcher
     unjudged: deque[Callable[[], None]] = deque()
     try:
         while queue.pending.refill() and (not program.dead or tally.gave_up(plan.index)):
@@ -250,10 +253,11 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
             if gave_up:
                 answer = tally.create_fault(plan.index)
             else:
-                running = asyncio.create_task(queue.dispatcher.dispatch(program, trial, settings.timeout))
+                running = asyncio.create_task(dispatcher.dispatch(program, trial, settings.timeout))
                 try:
-                    await asyncio.sleep(0)  # so that the task sends the trial before this one judges
-                    _call_each(unjudged)
+                    if not dispatcher.is_timed:
+                        await asyncio.sleep(0)  # so that the task sends the trial before this one judges
+                        _call_each(unjudged)
                     answer, exchange = await running
                 finally:
                     running.cancel()
@@ -261,18 +265,26 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
             # The program is dead; this trial is judged later.
             if isinstance(answer, Collateral):
                 queue.retries.append(trial)
-                return
+                break
             if not gave_up:
                 tally.record_answer(plan.index, answer)
             if context.on_answer is not None:
                 context.on_answer(plan, trial, answer)
             unjudged.append(partial(_judge_answer, plan, trial, answer, exchange, ms, context))
             # With `--maxfail`, the verdict decides whether there is a next trial.
-            if gave_up or settings.maxfail:
+            if gave_up or settings.maxfail or _is_time_to_judge(dispatcher, unjudged):
+                await dispatcher.turns.wait_to_judge()
                 _call_each(unjudged)
+        await dispatcher.turns.wait_to_judge()
     finally:
         # Also if the run is interrupted, so that no answer is lost.
         _call_each(unjudged)
+
+
+def _is_time_to_judge(dispatcher: Dispatcher, unjudged: Sequence[object]) -> bool:
+    """Return whether to judge before the next trial."""
+    # A program that runs several trials at once is hardly ever idle, and waiting for all of them takes long.
+    return dispatcher.is_timed and (not dispatcher.turns.serving or len(unjudged) >= MAX_UNJUDGED)
 
 
 def _call_each(functions: deque[Callable[[], None]]) -> None:
