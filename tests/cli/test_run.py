@@ -12,6 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from streamconform.cli import conform
+from streamconform.reports.terminal import Terminal
 from streamconform.schemas import find_problems
 
 from .project import CONFORM
@@ -264,3 +267,16 @@ def test_a_users_mistake_is_one_clear_message(project, words, code, said):
     assert said in ran.err
     assert "Traceback" not in ran.err
     assert ran.out == ""
+
+
+def test_a_bug_in_one_report_does_not_lose_the_others(tmp_path, monkeypatch):
+    def fail(*_):
+        raise ValueError("min() arg is an empty sequence")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Terminal, "finish", fail)
+    words = ["run", "-k", "*/text/plain-text@as-is", "--report", "junit=a.xml", "--report", "html=b.html"]
+    ran = CliRunner().invoke(conform, words)
+    assert isinstance(ran.exception, ValueError)
+    assert "<testsuites" in (tmp_path / "a.xml").read_text()
+    assert "<html" in (tmp_path / "b.html").read_text()

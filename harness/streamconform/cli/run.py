@@ -6,7 +6,7 @@ import gc
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -225,11 +225,14 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             lines.advance(result)
 
         finished = execute_run(order, path, Progress(start, advance))
+    # Each of these runs even if one before it raises: a bug in one report must not lose the others.
+    with ExitStack() as reversed_steps:
+        for kind, target in reversed(report_targets):
+            reversed_steps.callback(_write_report, kind, target, finished.results, selection, baseline)
+        rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
+        reversed_steps.callback(_print_unjudged, selection, rest, quiet)
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
-    _print_unjudged(selection, rest, quiet)
-    _write_reports(report_targets, finished.results, selection, baseline)
     if settings.get("update"):
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
@@ -247,16 +250,13 @@ def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) 
         click.echo(words, err=True)
 
 
-def _write_reports(
-    targets: Sequence[tuple[str, str]],
-    results: Results,
-    selection: options.Selection,
-    baseline: Results | None,
+def _write_report(
+    kind: str, target: str, results: Results, selection: options.Selection, baseline: Results | None
 ) -> None:
+    if kind == reports.STREAMED:  # written during the run
+        return
     page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
-    for kind, target in targets:
-        if kind != reports.STREAMED:
-            reports.write_report(kind, target, results, page_context, baseline)
+    reports.write_report(kind, target, results, page_context, baseline)
 
 
 @contextmanager
