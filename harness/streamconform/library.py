@@ -28,7 +28,7 @@ from streamconform.model.trial import AS_IS, Call
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
 from streamconform.run.run_folders import create_run_folder
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, Progress, RunRequest, execute_run
 from streamconform.suite.expand import make_trial
 
 __all__ = ["judge_outcome", "load_cases", "run_suite", "write_report"]
@@ -71,7 +71,7 @@ def run_suite(
         selection={"select": tuple(select) or None, "deliver": deliver, "strict": strict or None},
     )
     if path is not None:
-        return execute_run(request, Path(path), Progress(lambda _: None, lambda _: None)).results
+        return execute_run(request, Path(path), SILENT).results
     with create_run_folder() as folder:
         progress = Progress(lambda _: folder.mark_latest(), lambda _: None)
         return execute_run(request, folder.results, progress).results

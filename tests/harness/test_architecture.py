@@ -39,8 +39,9 @@ NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
 
 IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants"})
 
-MAY_NAME_IT = ("adapters/connect.py",)
-"""It writes `streamconform_mutants:…` into a program's argv, but imports nothing from it."""
+MAY_NAME_IT = ("adapters/connect.py", "adapters/host.py")
+"""The first writes `streamconform_mutants:…` into a program's argv, the second looks the reference's name up
+in `sys.modules`; neither imports anything from them."""
 
 PURE = ("model", "wire", "apis", "delivery", "judge")
 NO_IO = frozenset(

@@ -8,10 +8,11 @@ import pytest
 from streamconform.adapters import program as program_module
 from streamconform.errors import ImplementationError
 from streamconform.reports.causes import group_by_cause
+from streamconform.run.first_answers import COUNTED
 from streamconform.run.plan import Settings
 from streamconform.run.pool import GIVE_UP_AFTER, GIVE_UP_WITHOUT_ANSWER
 from streamconform.run.reading import read
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, RunRequest, execute_run
 
 from . import builders
 
@@ -41,7 +42,7 @@ def run(folder, code, monkeypatch, *, trials=TRIALS, timeout=5.0, workers=2):
         blame=False,
     )
     path = folder / "results.jsonl"
-    execute_run(request, path, Progress(lambda *_: None, lambda *_: None, lambda *_: None))
+    execute_run(request, path, SILENT)
     lines = path.read_text("utf-8").splitlines()
     return [line for line in map(json.loads, lines) if line["kind"] == "trial"], path.stat().st_size
 
@@ -51,8 +52,9 @@ def test_a_program_that_always_dies_is_given_up_and_its_results_are_small(tmp_pa
     """The results once had 193 MB, because each trial repeated the last failure and the program's output."""
     found, size = run(tmp_path, code, monkeypatch)
     assert {line["verdict"] for line in found} == {"faulted"}
+    assert len(found) == COUNTED  # nothing else is to be expected
     given_up = [line for line in found if line["reason"].startswith("gave-up: ")]
-    assert TRIALS - len(given_up) <= GIVE_UP_WITHOUT_ANSWER + 2
+    assert COUNTED - len(given_up) <= GIVE_UP_WITHOUT_ANSWER + 2
     assert len({line["reason"] for line in given_up}) == 1
     assert len(given_up[0]["reason"]) < 300
     assert size < TRIALS * 500 + 50_000

@@ -10,7 +10,7 @@ from streamconform.run import result_size
 from streamconform.run.plan import Settings
 from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import to_json
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, RunRequest, execute_run
 from streamconform.schemas import find_problems
 
 from . import builders
@@ -97,6 +97,6 @@ def test_an_implementation_that_returns_megabytes_has_small_results(tmp_path):
         selection={},
     )
     path = tmp_path / "results.jsonl"
-    finished = execute_run(request, path, Progress(lambda _: None, lambda _: None))
+    finished = execute_run(request, path, SILENT)
     assert {result.verdict for result in finished.results.trials} == {"fail"}
     assert path.stat().st_size < 4 * result_size.MAX_VALUE * len(trials)

@@ -71,21 +71,21 @@ def receive(work):
     results = []
     with contextlib.closing(WorkerProcess(work, ())) as process:
         process.begin(())
-        asyncio.run(process.receive(results.append))
+        asyncio.run(process.receive(lambda result, answer: results.append((result, answer))))
     return results
 
 
 def test_results_of_any_size_arrive_in_order():
     async def work(_, emit):
         for number in range(2000):
-            emit("x" * number)
+            emit("x" * number, b"y")
 
-    assert receive(work) == ["x" * number for number in range(2000)]
+    assert receive(work) == [("x" * number, b"y") for number in range(2000)]
 
 
 def test_an_exception_in_a_worker_process_is_raised_with_its_traceback():
     async def work(_, emit):
-        emit("a result")
+        emit("a result", None)
         message = "the broken rule"
         raise AssertionError(message)
 
@@ -95,7 +95,7 @@ def test_an_exception_in_a_worker_process_is_raised_with_its_traceback():
 
 def test_a_worker_process_that_ends_without_a_word_is_an_error():
     async def work(_, emit):
-        emit("a result")
+        emit("a result", None)
         os._exit(3)
 
     with pytest.raises(WorkerError, match=r"in the middle of the run \(exit code 3\); if memory"):

@@ -74,9 +74,9 @@ def test_a_crash_or_a_hang_fails_its_own_item_only(ran, impl, failed, words):
     assert words in ran.out
 
 
-def test_what_is_not_claimed_is_skipped_with_the_reason(ran):
-    assert of(ran, "other") == dict.fromkeys(TRIALS, "SKIPPED")
-    assert "SKIPPED [8] conform: the API anthropic-messages is not claimed" in ran.out
+def test_the_trials_of_an_api_that_is_not_claimed_are_no_items(ran):
+    assert of(ran, "other") == {}
+    assert "`other` claims none of the selected APIs (its `apis`)" in ran.out
 
 
 def test_a_client_is_judged_over_http(ran):

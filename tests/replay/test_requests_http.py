@@ -21,7 +21,7 @@ from streamconform.replay.endpoints import RequestMatch, match_request
 from streamconform.replay.reply import make_reply
 from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, RunRequest, execute_run
 from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.load import Sources, collect
@@ -44,8 +44,7 @@ def run(folder, *connections, cases=None):
     trials = tuple(expand(cases or request_cases(), ("as-is",), "http", 0))
     settings = Settings(workers=2, timeout=10)
     order = RunRequest(connections=connections, trials=trials, settings=settings, selection={})
-    quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
-    return execute_run(order, folder / "results.jsonl", quiet)
+    return execute_run(order, folder / "results.jsonl", SILENT)
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES
 from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings, explain_skip
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, RunRequest, execute_run
 from streamconform.schemas import find_problems
 from streamconform.suite.expand import expand
 from streamconform.suite.lint import lint_all
@@ -90,8 +90,7 @@ def run(folder, what, *connections):
     order = RunRequest(
         connections=connections, trials=tuple(what), settings=Settings(workers=1, timeout=20), selection={}
     )
-    quiet = Progress(lambda _: None, lambda _: None, lambda *_: None)
-    return execute_run(order, folder / "results.jsonl", quiet)
+    return execute_run(order, folder / "results.jsonl", SILENT)
 
 
 def test_a_case_has_both_answers_and_a_trial_for_each_way_to_cut_them(sources):

@@ -17,8 +17,9 @@ from streamconform.adapters.interface import Observation
 from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError, UsageError
 from streamconform.run import pool
+from streamconform.run.answers import read_answers
 from streamconform.run.plan import Settings
-from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, FinishedRun, RunRequest, execute_run
 from streamconform.suite.expand import expand, make_trial
 
 from .. import bundled_suite
@@ -57,19 +58,16 @@ class Ran:
 
 
 def run(folder: Path, trials, *connections, input_=None, workers=1, timeout=5.0) -> Ran:
-    seen = {}
-
-    def watch(judged, trial, answer):
-        seen[judged.index, trial.id] = answer
-
     order = RunRequest(
         connections=connections,
         trials=tuple(trials),
         settings=Settings(workers=workers, timeout=timeout, input=input_),
         selection={},
+        answers=folder / "answers.jsonl",
     )
-    quiet = Progress(lambda _: None, lambda _: None, watch)
-    return Ran(execute_run(order, folder / "results.jsonl", quiet), seen)
+    finished = execute_run(order, folder / "results.jsonl", SILENT)
+    seen = {(saved.implementation, saved.id): saved.answer for saved in read_answers(order.answers)}
+    return Ran(finished, seen)
 
 
 def hosted(folder: Path, body: str, claims: Sequence[str] = ()) -> Connection:

@@ -23,6 +23,7 @@ from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_jso
 from streamconform.reports.summary import format_headline
 from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
+from streamconform.run.results import Results
 from streamconform.suite.expand import make_trial
 from streamconform.wire import eventstream, invoke_stream
 
@@ -143,7 +144,9 @@ def test_what_the_results_do_not_keep_of_an_answer_is_named(suite):
     ids=["none", "all", "passed", "skipped"],
 )
 def test_the_verdict_is_one_line(trials, words):
-    assert re.fullmatch(words, format_headline(replace(WHOLE, trials=tuple(trials))))
+    footer = replace(WHOLE.footer, counts={"any": len(trials)})
+    run = Results(replace(WHOLE.header, trials=len(trials)), tuple(trials), footer)
+    assert re.fullmatch(words, format_headline(run))
 
 
 def test_where_room_ends_each_cause_has_an_example_and_the_rest_is_counted(suite):

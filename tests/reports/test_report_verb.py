@@ -109,10 +109,10 @@ def test_a_cut_run_is_said_to_be_cut_on_stderr_and_in_the_report(project, kind):
 
 def test_shards_in_two_files_are_one_report(project):
     header, *trials, footer = RESULTS.read_bytes().split(b"\n")[:-1]
-    counted = json.loads(footer) | {"counts": {}}
     for name, part in (("a", trials[:5]), ("b", trials[5:])):
         planned = json.loads(header)
         planned["suite"]["trials"] = len(part)
+        counted = json.loads(footer) | {"counts": {"any": len(part)}}
         lines = (json.dumps(planned).encode(), *part, json.dumps(counted).encode())
         (project.folder / name).write_bytes(b"\n".join(lines) + b"\n")
     ran = project.run("report", "markdown", "a", "b")
@@ -125,7 +125,10 @@ def test_shards_in_two_files_are_one_report(project):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("report",), "Missing argument 'KIND[=PATH]'"),
+        (("report",), "no results in `.conform/runs`; `conform run` writes them"),
+        (("report", "json", "good", "--judge", "good"), "`--judge` reads saved answers; leave out the"),
+        (("report", "--judge", "good"), "good:1: expected `schema` to be `answers.v1`; it contains results"),
+        (("report", "--judge", "empty"), "`empty` contains no answers; `conform run --answers empty` writes"),
         (
             ("report", "pdf"),
             "`pdf`: expected KIND or KIND=PATH, where KIND is one of `terminal`, `json`, `junit`",

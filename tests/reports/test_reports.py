@@ -25,6 +25,7 @@ from streamconform.reports.terminal import Terminal
 from streamconform.reports.trial import describe_trial
 from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
+from streamconform.run.results import Results
 from streamconform.schemas import find_problems
 
 from ..docs.blocks import describe_outdated
@@ -274,7 +275,7 @@ def test_github_properties_hold_nothing_that_ends_them():
         (KILLED, "incomplete: 4 of 18 trials", "lightgrey", True),
         (replace(PASSING, trials=()), "incomplete: 0 of 2 trials", "lightgrey", True),
         (
-            replace(PASSING, trials=(), footer=replace(PASSING.footer, counts={})),
+            Results(replace(PASSING.header, trials=0), (), replace(PASSING.footer, counts={})),
             "nothing ran",
             "lightgrey",
             True,

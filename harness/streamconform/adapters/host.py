@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from streamconform.model.trial import Input
 
 GROUP: Final = "streamconform"
+REFERENCE: Final = "streamconform_reference"
+"""The bundled parser. Results say whether this process imported it: it may then be what is judged."""
 INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
 """The input modes that a callable supports; `push` would require one call per chunk."""
 UNUSABLE: Final = 3
@@ -331,6 +333,8 @@ def encode_result(
     adapter raised, and `on_exception` receives the exception. Exceptions in `let_out` propagate.
     """
     head = {"op": "result", "id": message["id"]}
+    if REFERENCE in sys.modules:
+        head["imported_reference"] = True
     try:
         return _encode_line(head | build())
     except let_out:

@@ -135,3 +135,23 @@ class Hang:
 
 
 Answer = Observation | Output | Skipped | Errored | ProtocolFault | Hang
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRecord:
+    """What the replay server received and sent in one trial; it can be saved and judged later."""
+
+    answered: bool
+    """Whether any reply contained the recorded answer, as a stream or as a document."""
+    model_requests: int
+    """The number of requests for a model's answer."""
+    requests: tuple[Mapping[str, Any], ...]
+    """The requests as they appear in results."""
+    wants_wrong_form: bool = False
+    """Whether the client requested a stream in a trial that tests a non-streaming answer."""
+    mismatch: str | None = None
+    """The reason why the replies cannot be judged."""
+    complaint: str | None = None
+    """A message about invalid requests, or about missing ones."""
+    progress: str = ""
+    """How much of the last reply was sent."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
@@ -60,6 +62,10 @@ class Program:
         self.connection = connection
         self.dead = False
         """Whether the process no longer answers."""
+        self.hello: Mapping[str, Any] = {}
+        """The greeting as the process sent it."""
+        self.imported_reference = False
+        """Whether a result said that the process has imported the bundled parser."""
         self._process = Process(connection.argv, stop_seconds=STOP_SECONDS)
         self._reader: asyncio.Task[None] | None = None
         self._pending: dict[str, PendingRun] = {}
@@ -86,6 +92,7 @@ class Program:
                 await self._process.wait_for_exit()
                 raise self._unusable("it ended before it answered the greeting")
             greeting = protocol.parse_greeting(line, self.connection.impl)
+            self.hello = protocol.parse_object(line)
         except TimeoutError as error:
             await self.kill()
             raise self._unusable(f"no greeting within {limit:g} s; {HELLO_HINT}") from error
@@ -217,6 +224,7 @@ class Program:
                 return ProtocolFault("too-many-events", f"more than {limit}; end each run with `result`")
         else:
             self._answered.add(reply.id)
+            self.imported_reference |= reply.imported_reference
             pending.future.set_result(reply.answer)
         return None
 

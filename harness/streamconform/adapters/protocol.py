@@ -96,6 +96,8 @@ class ResultLine:
 
     id: str
     answer: Answer
+    imported_reference: bool = False
+    """Whether the program says that it has imported the bundled parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ def parse_reply(line: bytes) -> ResultLine | LiveEvent:
         case "event":
             return LiveEvent(id_, message.get("event"))
         case "result":
-            return ResultLine(id_, _parse_answer(message, line))
+            return ResultLine(id_, _parse_answer(message, line), message.get("imported_reference") is True)
         case op:
             error = f"expected `op` to be `result` or `event`, got {json.dumps(op)[:80]}: {quote_line(line)}"
             raise ProtocolError("not-a-message", error)

@@ -105,12 +105,12 @@ async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) ->
         )
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
             asker, framewise_trial = Dispatcher(judged, lambda _: None, server), _split_by_frame(trial)
-            answer, exchange = await asker.dispatch(program, trial, seconds)
+            answer, record = await asker.dispatch(program, trial, seconds)
             framewise_answer = None
             if framewise_trial != trial and not program.dead:
                 framewise_answer, _ = await asker.dispatch(program, framewise_trial, seconds)
         return ExplainedTrial(
-            judged.apply_proxy_view(trial), connection.impl, greeting, answer, framewise_answer, exchange
+            judged.apply_proxy_view(trial), connection.impl, greeting, answer, framewise_answer, record
         )
     finally:
         await program.stop()

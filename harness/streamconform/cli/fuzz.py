@@ -30,7 +30,7 @@ from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
-from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
+from streamconform.run.session import SILENT, FinishedRun, RunRequest, execute_run
 from streamconform.tools.minimise.search import MinimiseJob, Search
 from streamconform.tools.minimise.write import write_result
 
@@ -216,7 +216,7 @@ def _run(
         # Causes do not need the relevant frames, which take time to find.
         blame=False,
     )
-    return execute_run(request, out / "results.jsonl", Progress(lambda _: None, lambda _: None))
+    return execute_run(request, out / "results.jsonl", SILENT)
 
 
 def _reduce(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -13,7 +13,7 @@ from streamconform import reports
 from streamconform.cli import options
 from streamconform.errors import UsageError
 from streamconform.peers.table import PEERS
-from streamconform.reports.summary import describe_incomplete
+from streamconform.reports.summary import describe_incomplete, is_inconsistent
 from streamconform.reports.terminal import Terminal
 from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
@@ -32,10 +32,17 @@ KINDS: Final = (*reports.REPORTS, reports.STREAMED)
 
 
 @click.command("report")
-@click.argument("report", metavar="KIND[=PATH]")
+@click.argument("report", metavar="[KIND[=PATH]]", default=TERMINAL)
 @click.argument("results", nargs=-1, metavar="[RESULTS]...")
 @click.option("--exit-code", is_flag=True, help="Exit with the run's exit code; 130 if the run was killed.")
 @options.baseline_option
+@click.option(
+    "--judge",
+    "answers",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Judge the answers that `conform run --answers FILE` saved, by the rules and specs of this version.",
+)
 @click.option(
     "-v",
     "--verbose",
@@ -48,6 +55,7 @@ def command(
     report: str,
     results: tuple[str, ...],
     baseline: str | None,
+    answers: Path | None,
     *,
     exit_code: bool,
     verbose: int,
@@ -65,11 +73,12 @@ def command(
     conform report html=r.html --baseline main.jsonl a page for people, with the changes since the baseline
     conform report json                              one document, without times
     conform report jsonl=all.jsonl shard-*.jsonl     merge shards into one results file
+    conform report --judge answers.jsonl.gz          judge saved answers again
 
     Several RESULTS must be shards of one run, or runs of several implementations, with the same version and
     seed and no trials in common. If a run was killed, its results are read up to the last finished trial; the
-    report and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results;
-    with --exit-code, the run's exit code.
+    report and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results,
+    4 if trials are missing although the run ended by itself; with --exit-code, the run's exit code.
     """
     kind, _, path = report.partition("=")
     kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
@@ -78,8 +87,9 @@ def command(
         raise UsageError(
             f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}{suggest(kind, kinds)}"
         )
-    paths = [resolve_results(name) for name in results] or [get_latest_results()]
-    merged = merge([(str(path), read(path)) for path in paths])
+    if answers is not None and results:
+        raise UsageError("`--judge` reads saved answers; leave out the results files")
+    merged = _judge_answers(answers) if answers is not None else _read_results(results)
     baseline_results = options.read_baseline(baseline, (kind,))
     if kind in reports.SUITE_REPORTS:
         reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
@@ -94,8 +104,50 @@ def command(
     reason = describe_incomplete(merged)
     if reason is not None:
         click.echo(f"warning: the results are incomplete: {reason}", err=True)
+    if is_inconsistent(merged):
+        ctx.exit(Exit.BUG)
     if exit_code:
         ctx.exit(Exit.INTERRUPTED if merged.footer is None else merged.footer.exit)
+
+
+def _read_results(names: Sequence[str]) -> Results:
+    paths = [resolve_results(name) for name in names] or [get_latest_results()]
+    return merge([(str(path), read(path)) for path in paths])
+
+
+def _judge_answers(path: Path) -> Results:
+    """Judge the answers in `path`, with the selection and the known-failures files of their run."""
+    # Only here, because other reports need neither the suite nor the judge.
+    from streamconform.adapters.connect import Connection
+    from streamconform.cli.known_failures import make_unmatched_finder, read_known_failures
+    from streamconform.run.answers import read_answers
+    from streamconform.run.plan import Settings
+    from streamconform.run.session import RunRequest, judge_saved
+
+    saved = read_answers(path)
+    header = saved.header
+    settings = {name: value for name, value in header.selection.items() if value is not None}
+    settings["seed"] = header.seed
+    # The trials that had failed before that run are not known any more, but their answers are here.
+    ids = frozenset(one.id for one in saved) if header.selection.get("last_failed") else None
+    selection = options.select(settings, ids)
+    impls = [info.impl for info in header.implementations]
+    files = read_known_failures(settings, impls, make_unmatched_finder(selection, header.seed))
+    request = RunRequest(
+        connections=tuple(Connection(impl, ()) for impl in impls),
+        trials=selection.trials,
+        settings=Settings(
+            workers=1,
+            timeout=0.0,
+            seed=header.seed,
+            strict=bool(settings.get("strict")),
+            input=settings.get("input"),
+        ),
+        selection=header.selection,
+        known_failures=tuple(file.listed for file in files),
+        digest=selection.compute_digest(),
+    )
+    return judge_saved(request, saved).results
 
 
 def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[[str], PageContext]:

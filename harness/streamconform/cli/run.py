@@ -27,6 +27,7 @@ from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import apply_interrupted, find_interrupted
+from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.describe import format_count
@@ -76,7 +77,7 @@ SECTIONS: Final = {
     ),
     "How to run": ("workers", "timeout", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
-    "Output": ("report", "baseline", "quiet", "verbose"),
+    "Output": ("report", "answers", "baseline", "quiet", "verbose"),
 }
 """The sections of `--help`, with the names of their options."""
 
@@ -128,6 +129,13 @@ SECTIONS: Final = {
     "jsonl=PATH.",
 )
 @options.baseline_option
+@click.option(
+    "--answers",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also save every answer to FILE (compressed if it ends in .gz): `conform report --judge FILE` "
+    "judges them again, without the implementation.",
+)
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -161,13 +169,8 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     """Run the command and return its exit code; `stack` closes the run's folder."""
     started = time.perf_counter()
     settings = options.merge_settings(arguments)
-    interrupted: Path | None = None
-    earlier: Results | None = None
-    if arguments["resume"]:
-        interrupted = find_interrupted(settings)
-        # Before the results are read, because a run that is still active would add to them.
-        stack.enter_context(lock_run(interrupted))
-        earlier = read(interrupted)
+    interrupted, earlier = _find_earlier(settings, arguments, stack)
+    if interrupted is not None and earlier is not None:
         settings = apply_interrupted(interrupted, earlier, settings, arguments)
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
@@ -196,6 +199,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *sys.argv[1:])),
         resumed=earlier,
+        answers=arguments["answers"],
     )
     folder: RunFolder | None = None
     path = interrupted or options.find_results_path(settings)
@@ -237,6 +241,20 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     return finished.exit
+
+
+def _find_earlier(
+    settings: dict[str, Any], arguments: dict[str, Any], stack: ExitStack
+) -> tuple[Path, Results] | tuple[None, None]:
+    """Return the path and the results of the run to resume, which `stack` unlocks, if `--resume` is given."""
+    if not arguments["resume"]:
+        return None, None
+    if arguments["answers"]:
+        raise UsageError("`--answers` cannot be combined with `--resume`: earlier answers are not saved")
+    path = find_interrupted(settings)
+    # Before the results are read, because a run that is still active would add to them.
+    stack.enter_context(lock_run(path))
+    return path, read(path)
 
 
 def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:

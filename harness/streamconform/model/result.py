@@ -84,6 +84,12 @@ class Footer:
     """The entries of the known-failures files that are out of date."""
     seconds: float | None = None
     """The duration of the run, from the start of the first program."""
+    lost: tuple[str, ...] = ()
+    """Trials that were planned but have no result, or several, although the run ended by itself."""
+    stopped: str | None = None
+    """Why the run was stopped early, unless by `--maxfail` or a signal."""
+    imported_reference: tuple[bool | None, ...] = ()
+    """For each implementation, whether its process imported the bundled parser; None if unknown."""
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:

@@ -136,6 +136,10 @@ class ImplementationCollector(pytest.Collector):
             for trial in self._trials
             if trial.id in included and session.includes(f"{impl}::{trial.id}")
         ]
+        if not items and judged.unclaimed:
+            reason = f"`{impl}` claims none of the selected APIs (its `apis`)"
+            self.warn(pytest.PytestCollectionWarning(reason))
+            return
         if not items:
             paths = session.node_paths
             problem = f"not found: {', '.join(paths)}" if paths else "no trial is selected"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamconform.adapters.feed import Gate
+from streamconform.adapters.interface import ServerRecord
 from streamconform.apis import APIS
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
@@ -171,6 +172,18 @@ class TrialExchange:
             }
             for request, reply in self.requests[:_MAX_SHOWN]
         ]
+
+    def summarize(self) -> ServerRecord:
+        """Return everything about the exchange that the verdict may depend on."""
+        return ServerRecord(
+            answered=self.answered,
+            model_requests=len(self.model_requests),
+            requests=tuple(self.describe_requests()),
+            wants_wrong_form=self.wants_wrong_form,
+            mismatch=self.mismatch,
+            complaint=self.complaint,
+            progress=self.progress,
+        )
 
     def end(self) -> None:
         """End the trial: replies that are being sent stop before their next chunk."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from streamconform.printable import escape_line
@@ -230,12 +232,10 @@ client that reports a broken stream as complete may also run an unfinished call;
 
 def find_row(difference: Difference) -> Row:
     """Return the first row that matches `difference`; the last row matches everything."""
-    # With DOTALL, because a path in a results file can hold a line end.
     return next(
         row
         for row in ROWS
-        if re.fullmatch(row.path, difference.path, re.DOTALL)
-        and (not row.kinds or difference.kind in row.kinds.split())
+        if _matches(row.path, difference.path) and (not row.kinds or difference.kind in row.kinds.split())
     )
 
 
@@ -254,23 +254,30 @@ def format_row(row: Row, difference: Difference, exception: str = "an exception"
     return row.headline.format_map(values)
 
 
-def follows_from(consequence: Difference, cause: Difference) -> bool:
-    """Return whether the check of `consequence` fails because the check of `cause` fails."""
-    rank = _find_rank(cause)
-    # Without the comparison, two checks could be consequences of each other, and then neither is the cause.
-    if rank >= _find_rank(consequence):
-        return False
-    return re.fullmatch(FOLDS[rank][2], consequence.path, re.DOTALL) is not None
+def find_roots(differences: Sequence[Difference]) -> list[bool]:
+    """Return for each difference whether it is a root: not a consequence of any of the others."""
+    ranks = [_find_rank(difference.path, difference.kind) for difference in differences]
+    causes = sorted(set(ranks) - {len(FOLDS)})
+    return [
+        not any(cause < rank and _may_follow(cause, difference.path) for cause in causes)
+        for difference, rank in zip(differences, ranks, strict=True)
+    ]
 
 
-def _find_rank(difference: Difference) -> int:
+# Cached, because a results file has tens of thousands of checks and few distinct paths; bounded, because a
+# file may have others.
+@lru_cache(1024)
+def _find_rank(path: str, kind: str) -> int:
     """Return the index of the first row of `FOLDS` that matches, or the number of rows if none does."""
-    return next(
-        (
-            rank
-            for rank, (path, kind, _) in enumerate(FOLDS)
-            if re.fullmatch(path, difference.path, re.DOTALL)
-            and re.fullmatch(kind, difference.kind, re.DOTALL)
-        ),
-        len(FOLDS),
-    )
+    rows = enumerate(FOLDS)
+    return next((rank for rank, row in rows if _matches(row[0], path) and _matches(row[1], kind)), len(FOLDS))
+
+
+@lru_cache(1024)
+def _may_follow(cause: int, path: str) -> bool:
+    return _matches(FOLDS[cause][2], path)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    # With DOTALL, because a path in a results file can hold a line end.
+    return re.fullmatch(pattern, text, re.DOTALL) is not None

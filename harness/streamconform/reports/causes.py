@@ -22,8 +22,8 @@ from streamconform.reports.cause_table import (
     RAISED_ON_BROKEN,
     Harm,
     Row,
+    find_roots,
     find_row,
-    follows_from,
     format_row,
 )
 from streamconform.reports.difference_kinds import Difference, classify_check, generalize_path
@@ -244,10 +244,11 @@ def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Chec
     """Return the `checks` that are not consequences of others."""
     raised = read_raised(result)
     candidates = [(check, _add_exception(check, classify_check(check, result), raised)) for check in checks]
+    roots = find_roots([difference for _, difference in candidates])
     return [
         (check, difference, find_row(difference))
-        for check, difference in candidates
-        if not any(follows_from(difference, other) for _, other in candidates)
+        for (check, difference), is_root in zip(candidates, roots, strict=True)
+        if is_root
     ]
 
 

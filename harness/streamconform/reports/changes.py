@@ -13,7 +13,7 @@ from streamconform.reports.causes import Cause, describe_harm, format_run_comman
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
 from streamconform.reports.history import Change, ChangeKind, History
 from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.reports.style import StyledLine
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results, check_to_json, to_json
@@ -157,7 +157,7 @@ def _cause_lines(
         yield StyledLine(f"   {failure.first.case}  {deliveries}".rstrip())
         if only_names:
             continue
-        lines = (*describe_failure(failure.first, failure.check), *describe_raised(failure.first))
+        lines = (*describe_failure(failure.first, failure.check), *describe_error(failure.first))
         yield from (StyledLine(f"      {line}") for line in lines)
         command = format_run_command(info, failure.first, header)
         yield StyledLine(f"      reproduce: {escape_line(command, 1000)}", "dim")

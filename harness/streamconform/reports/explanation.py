@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.adapters.interface import Answer, Greeting, Observation, Output
+from streamconform.adapters.interface import Answer, Greeting, Observation, Output, ServerRecord
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.judge import decode
@@ -19,7 +19,6 @@ from streamconform.model.capability import CALLED
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
-from streamconform.replay.exchange import TrialExchange
 from streamconform.reports.describe import (
     VERDICT_LABELS,
     describe_difference,
@@ -59,8 +58,8 @@ class ExplainedTrial:
     answer: Answer | Collateral
     framewise: Answer | Collateral | None = None
     """The answer to the same bytes, sent one frame per chunk to show which frame caused each event."""
-    exchange: TrialExchange | None = None
-    """The requests that the server received, if the trial ran over HTTP."""
+    server: ServerRecord | None = None
+    """What the server saw, if the trial ran over HTTP."""
     facts: tuple[Fact, ...] = ()
     """The facts that support the case."""
 
@@ -152,8 +151,8 @@ def _judge(explained: ExplainedTrial) -> _Judged:
     claims = explained.greeting.claims(trial.case.api)
     blame = Blame(load_snapshots())
     judgement = judge(trial, answer, claims, blame.find_first_delta)
-    if explained.exchange is not None:
-        judgement = apply_http_checks(judgement, explained.exchange, answer)
+    if explained.server is not None:
+        judgement = apply_http_checks(judgement, trial, answer, explained.server)
     match trial, answer:
         case Trial(), Observation():
             # Again, because a judgement only counts the checks that passed, and the explanation shows them.

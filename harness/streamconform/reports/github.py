@@ -16,7 +16,7 @@ from streamconform.reports.causes import (
     group_by_cause,
 )
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
     describe_incomplete,
     find_unexpected,
@@ -80,7 +80,7 @@ def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
         describe_harm(cause),
         escape_line(first.first.title or first.first.case, 200),
         *describe_failure(first.first, first.check),
-        *describe_raised(first.first),
+        *describe_error(first.first),
         *(f"in {escape_line(case, 200)}" for case in cases[:MAX_CASES]),
     ]
     if len(cases) > MAX_CASES:

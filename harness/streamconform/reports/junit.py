@@ -16,7 +16,7 @@ from streamconform.reports.describe import (
     describe_failure,
     name_implementations,
 )
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import describe_incomplete, find_unexpected, list_problems
 from streamconform.reports.terminal import format_frames
 from streamconform.run.results import Results
@@ -110,7 +110,7 @@ def _add_trial(
         case _ if unexpected:
             tag = "error" if trial.verdict in ERROR_VERDICTS else "failure"
             cause = group_by_cause([trial])[0]
-            lines = [*describe_failure(trial, cause.failures[0].check), *describe_raised(trial)]
+            lines = [*describe_failure(trial, cause.failures[0].check), *describe_error(trial)]
             message = "; ".join(line.strip() for line in lines)
             attributes = {"type": escape_line(cause.title, WIDTH), "message": message}
             SubElement(case, tag, attributes).text = _format_body(trial, results)
@@ -134,13 +134,13 @@ def _body_lines(trial: TrialResult, results: Results) -> Iterator[str]:
         yield escape_line(trial.reason, WIDTH)
     root = cause.failures[0].check
     if root is None:
-        yield from describe_raised(trial)
+        yield from describe_error(trial)
     # The cause comes first, with the exception right below it; the other checks follow from it.
     checks = sorted(trial.checks, key=lambda check: check is not root)
     for check in checks[:MAX_CHECKS]:
         yield from describe_check(check)
         if check is root:
-            yield from (f"  {line}" for line in describe_raised(trial))
+            yield from (f"  {line}" for line in describe_error(trial))
         if check.frames:
             yield f"  relevant {format_frames(check.frames)}"
     if len(trial.checks) > MAX_CHECKS:

@@ -28,7 +28,7 @@ from streamconform.reports.describe import (
     format_count,
     name_implementations,
 )
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
     describe_incomplete,
     describe_not_exposed,
@@ -129,7 +129,7 @@ def _example_lines(cause: Cause, header: Header) -> Iterator[str]:
     if first.title:
         yield escape_line(first.title, 200)
     yield from describe_failure(first, failure.check)
-    yield from describe_raised(first)
+    yield from describe_error(first)
     also = describe_also(cause)
     if also:
         yield also

@@ -1,4 +1,4 @@
-"""The exception that a library raised, as stored in the results. Pure."""
+"""The exception that a library raised, or the error that it reported, as stored in the results. Pure."""
 
 from __future__ import annotations
 
@@ -55,10 +55,25 @@ def format_raised(raised: ExceptionRecord) -> str:
     return f"{escape_line(raised.type, 120)}{message}{where}"
 
 
-def describe_raised(result: TrialResult) -> list[str]:
-    """Return the line about the exception that the library raised in this trial, if it raised one."""
+def describe_error(result: TrialResult) -> list[str]:
+    """Return the line about the exception that the library raised, or about the error that it reported."""
     raised = read_raised(result)
-    return [] if raised is None else [f"raised {format_raised(raised)}"]
+    if raised is not None:
+        return [f"raised {format_raised(raised)}"]
+    outcome = (result.observation or {}).get("outcome")
+    error = outcome.get("error") if isinstance(outcome, dict) else None
+    text = format_error(error)
+    return [f"error: {text}"] if text else []
+
+
+def format_error(error: Any) -> str:
+    """Return an outcome's `error` on one line, as in `500 server_error: Something went wrong`."""
+    if not isinstance(error, dict):
+        return ""
+    status, type_, message = (error.get(name) for name in ("status", "type", "message"))
+    head = " ".join(escape_line(str(word), 120) for word in (status, type_) if word is not None)
+    text = escape_line(str(message), 300) if message is not None else ""
+    return f"{head}: {text}" if head and text else head or text
 
 
 def collapse_variables(message: str) -> str:

@@ -27,7 +27,7 @@ from streamconform.reports.matrix.score import (
     mark_trials,
     score_rows,
 )
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.run.results import Results
 
 CaseMark = Literal["pass", "warn", "fail", "framing", "truncation", "skipped"]
@@ -118,7 +118,7 @@ def _render_cause(cause: Cause, row: MatrixRow, context: PageContext) -> dict[st
     own = [trial for trial in trials if trial.id in ids]
     # Prefer an example in `as-is`, which is easy to reproduce.
     first = min(cause.failures, key=lambda failure: AS_IS not in failure.deliveries)
-    example = [*describe_failure(first.first, first.check)[:3], *describe_raised(first.first)]
+    example = [*describe_failure(first.first, first.check)[:3], *describe_error(first.first)]
     return {
         "title": cause.title,
         "harm": cause.harm,

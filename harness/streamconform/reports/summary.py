@@ -79,6 +79,9 @@ def format_headline(results: Results) -> str:
     summary = summarize(results)
     if not summary.trials:
         return "Nothing ran"
+    if is_inconsistent(results):
+        counts = [f"{summary.passed:,} passed", *_count(summary.failed, "failure"), *_count_rest(summary)]
+        return f"The results do not add up: {', '.join(counts)}, {_describe_lost(results)}"
     if summary.failed:
         cases = format_count(summary.cases_failed, "test case")
         counts = [
@@ -118,16 +121,69 @@ def format_badge(results: Results) -> str:
 
 def describe_incomplete(results: Results) -> str | None:
     """Return why the results are incomplete (interrupted run, missing trials), or None if they are not."""
-    ended = len(results.trials)
-    progress = f"{ended:,} of {format_count(results.header.trials, 'trial')} ended"
+    progress = f"{len(results.trials):,} of {format_count(results.header.trials, 'trial')} ended"
     if results.footer is None:
         return f"the run was killed: {progress}"
+    if is_inconsistent(results):
+        return f"the results do not add up: {_describe_lost(results)}"
     if not results.footer.complete:
-        return f"the run was stopped early: {progress}"
-    missing = sum(results.footer.counts.values()) - ended
+        because = f": {escape_line(results.footer.stopped, 400)}" if results.footer.stopped else ""
+        return f"the run was stopped early: {progress}{because}"
+    return None
+
+
+def is_inconsistent(results: Results) -> bool:
+    """Return whether trials are missing or repeated although the run ended by itself.
+
+    Every planned trial of such a run is judged, skipped, or a named reason why it did not run.
+    """
+    footer = results.footer
+    if footer is None:
+        return False
+    distinct = {(trial.implementation, trial.id) for trial in results.trials}
+    counts = {len(distinct), len(results.trials), results.header.trials, sum(footer.counts.values())}
+    return bool(footer.lost) or (footer.complete and len(counts) > 1)
+
+
+def describe_skipped(results: Results) -> list[str]:
+    """Return one line per reason, most trials first: `2 trials skipped: tool_calls is not claimed`."""
+    counts = Counter(trial.reason or "no reason" for trial in results.trials if trial.verdict == "skipped")
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        f"{format_count(count, 'trial')} skipped: {escape_line(reason, 300)}" for reason, count in ordered
+    ]
+
+
+def describe_warnings(results: Results) -> str | None:
+    """Return `12 warnings: failures with --strict`, or None if there are none."""
+    count = summarize(results).warnings
+    return f"{format_count(count, 'warning')}: failures with --strict" if count else None
+
+
+def describe_borrowed_parser(results: Results) -> list[str]:
+    """Return a note per implementation that imported the bundled parser, except the parser itself.
+
+    It is no verdict: an adapter may import it for something else than reading the streams.
+    """
+    imported = () if results.footer is None else results.footer.imported_reference
+    infos = (info.impl for info, flag in zip(results.header.implementations, imported, strict=False) if flag)
+    return [
+        f"note: `{escape_line(impl, 200)}` imported the bundled reference parser"
+        for impl in infos
+        if impl != "reference" and not impl.startswith("mutant:")
+    ]
+
+
+def _describe_lost(results: Results) -> str:
+    """Return `590 of 1,489 trials have no result`, with the ids that the footer names."""
+    distinct = {(trial.implementation, trial.id) for trial in results.trials}
+    missing = results.header.trials - len(distinct)
+    what = f"{missing:,} of {format_count(results.header.trials, 'trial')} have no result"
     if missing <= 0:
-        return None
-    return f"{format_count(missing, 'finished trial')} {'is' if missing == 1 else 'are'} not in the results"
+        what = f"{format_count(results.header.trials, 'trial')} planned, {len(results.trials):,} results"
+    lost = () if results.footer is None else results.footer.lost
+    named = f", such as {escape_line(lost[0], 200)}" if lost else ""
+    return f"{what}{named}; this is a bug in streamconform, or an adapter interfered with the run"
 
 
 def find_unexpected(results: Results) -> list[TrialResult]:

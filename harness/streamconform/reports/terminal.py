@@ -27,12 +27,16 @@ from streamconform.reports.describe import (
     describe_difference,
     format_count,
 )
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
+    describe_borrowed_parser,
     describe_not_exposed,
+    describe_skipped,
+    describe_warnings,
     find_warnings,
     format_headline,
+    is_inconsistent,
     list_problems,
     needs_attention,
 )
@@ -47,6 +51,7 @@ MAX_WARNINGS: Final = 6
 MAX_CASES: Final = 3
 """The maximum number of cases listed per cause; the rest are counted, and `-v` lists all."""
 MAX_DELIVERIES: Final = 6
+MAX_SKIP_REASONS: Final = 12
 MAX_BUGS: Final = 12
 MAX_FRAME_RANGES: Final = 8
 MAX_TRACEBACK_LINES: Final = 5
@@ -133,13 +138,26 @@ class Terminal:
             if failed:
                 self._print_causes("Failures by cause", failed, results)
             self._print_problems(problems, after_causes=bool(failed or warned))
-            not_exposed = describe_not_exposed(results)
-            if not_exposed:
-                self._print(not_exposed, "dim")
+            self._print_not_judged(results)
         style = "bold red" if unexpected or problems else "bold green"
         if style == "bold green" and needs_attention(results):
             style = "bold yellow"
         self._print(_format_last_line(results, seconds), style)
+
+    def _print_not_judged(self, results: Results) -> None:
+        """Print what a green headline does not cover: warnings, skipped trials, and values left out."""
+        skipped = describe_skipped(results)
+        shown = skipped if self._verbose else skipped[:MAX_SKIP_REASONS]
+        more = format_count(len(skipped) - len(shown), "more reason") if len(shown) < len(skipped) else None
+        for line in (
+            describe_warnings(results),
+            *shown,
+            more and f"{more} for skipped trials; `-v` lists them",
+            describe_not_exposed(results),
+            *describe_borrowed_parser(results),
+        ):
+            if line:
+                self._print(line, "dim")
 
     def _print_problems(self, problems: Sequence[Problem], *, after_causes: bool) -> None:
         if not problems:
@@ -213,7 +231,7 @@ class Terminal:
             self._print(f"      {check.path}: {line}")
             for text in more_lines:
                 self._print(f"        {text}")
-        for line in describe_raised(first):
+        for line in describe_error(first):
             self._print(f"      {line}", "bold")
         if check is not None and not brief:
             if check.frames:
@@ -257,10 +275,12 @@ def _format_last_line(results: Results, seconds: float | None) -> str:
     headline = format_headline(results)
     if seconds is not None:
         headline += f"; ran in {seconds:.1f} s" if " failed, in " in headline else f" in {seconds:.1f} s"
-    if results.footer is not None and results.footer.complete:
+    if (results.footer is not None and results.footer.complete) or is_inconsistent(results):
         return headline
     not_run = format_count(results.header.trials - len(results.trials), "trial")
-    return f"{headline}; incomplete, {not_run} not run"
+    stopped = results.footer.stopped if results.footer is not None else None
+    because = f": {escape_line(stopped, 400)}" if stopped else ""
+    return f"{headline}; incomplete, {not_run} not run{because}"
 
 
 def _format_deliveries(failure: Failure, results: Results) -> str:

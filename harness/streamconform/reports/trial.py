@@ -9,7 +9,7 @@ from streamconform.model.result import Header, TrialResult
 from streamconform.printable import escape_line
 from streamconform.reports.causes import format_explain_command, format_run_command
 from streamconform.reports.describe import VERDICT_LABELS, describe_check
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.reports.terminal import DECIDED_AT_END, format_frames
 
 MAX_CHECKS: Final = 20
@@ -23,7 +23,7 @@ def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
     if result.reason or not checks:
         culprit = "adapter error: " if result.culprit == "adapter" else ""
         yield f"{culprit}{escape_line(result.reason or VERDICT_LABELS[result.verdict], 400)}"
-    raised = describe_raised(result)
+    raised = describe_error(result)
     if not checks:
         yield from raised
     for check in checks[:MAX_CHECKS]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streamconform.adapters.feed import Feed, Gate
-from streamconform.adapters.interface import Answer, Hang, Observation, Output, Raised
+from streamconform.adapters.interface import Answer, Hang, Observation, Output, Raised, ServerRecord
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
@@ -21,7 +21,6 @@ from streamconform.run.turns import Turns
 
 if TYPE_CHECKING:
     from streamconform.adapters.in_process import InProcessAdapter
-    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 
@@ -43,8 +42,8 @@ class Dispatcher:
 
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
-    ) -> tuple[Answer | Collateral, TrialExchange | None]:
-        """Return `program`'s answer to `trial` and, over HTTP, its exchange with the server."""
+    ) -> tuple[Answer | Collateral, ServerRecord | None]:
+        """Return `program`'s answer to `trial` and, over HTTP, what the server saw."""
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
         events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
@@ -63,11 +62,11 @@ class Dispatcher:
             answer = replace(answer, continued=True)
         if gate is not None and isinstance(answer, Observation) and answer.events:
             self.live = gate.events_seen > 0
-        return answer, exchange
+        return answer, exchange.summarize() if exchange is not None else None
 
     async def _dispatch_conversation(
         self, program: Program | InProcessAdapter, trial: Call | RoundTrip, seconds: float
-    ) -> tuple[Answer | Collateral, TrialExchange | None]:
+    ) -> tuple[Answer | Collateral, ServerRecord | None]:
         """Return the answer to a function call or, over HTTP, the requests sent for a conversation."""
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
@@ -86,7 +85,7 @@ class Dispatcher:
                 # The first request is what `build_request` would have returned, so the same checks apply, and
                 # known failures match under either input.
                 answer = Output(sent[0])
-        return answer, exchange
+        return answer, exchange.summarize()
 
     async def _create_gate(self, trial: Trial) -> Gate | None:
         """Return the gate before the last chunk, or None if no delta is possible before that chunk."""
@@ -112,7 +111,9 @@ async def _call_per_input(
     return Output(results)
 
 
-def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
+def apply_http_checks(
+    judgement: Judgement, trial: AnyTrial, answer: Answer, server: ServerRecord
+) -> Judgement:
     """Return `judgement`, adjusted for the requests that the server received or did not receive.
 
     The expected outcome does not pass if the client never fetched the stream. If the client reports an error
@@ -120,60 +121,58 @@ def apply_http_checks(judgement: Judgement, exchange: TrialExchange, answer: Ans
     skipped.
     """
     # This takes precedence over any judgement of the answer: the client never got the recording.
-    if exchange.mismatch is not None and isinstance(answer, Observation):
-        return Judgement("skipped", None, reason=exchange.mismatch)
-    if isinstance(exchange.trial, Call):
-        return _judge_request_case(judgement, exchange, answer)
-    if exchange.wants_wrong_form and isinstance(answer, Observation):
-        return Judgement("faulted", "adapter", reason=exchange.complaint)
-    complaint = exchange.complaint
-    if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not exchange.answered:
+    if server.mismatch is not None and isinstance(answer, Observation):
+        return Judgement("skipped", None, reason=server.mismatch)
+    if isinstance(trial, Call):
+        return _judge_request_case(judgement, trial, answer, server)
+    if server.wants_wrong_form and isinstance(answer, Observation):
+        return Judgement("faulted", "adapter", reason=server.complaint)
+    complaint = server.complaint
+    if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not server.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
             reason = f"the client reported its own error: {exception}{complaint}"
             return Judgement("skipped", None, reason=reason)
         return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if (
-        isinstance(exchange.trial, RoundTrip)
-        and isinstance(answer, Observation)
-        and not exchange.model_requests
-    ):
-        return _judge_missing_request(answer, exchange)
-    if isinstance(answer, Observation) and exchange.requests and not exchange.answered:
+    if isinstance(trial, RoundTrip) and isinstance(answer, Observation) and not server.model_requests:
+        return _judge_missing_request(answer, trial, server)
+    if isinstance(answer, Observation) and server.requests and not server.answered:
         # This server answered every request with an error, so nothing is known about the client's parser.
         return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
     # A complaint without consequences, such as one about a retry, is not shown.
     if judgement.verdict == "pass":
         return judgement
     reasons = [judgement.reason, complaint]
-    if isinstance(answer, Hang) and exchange.answered:
-        reasons.append(exchange.progress)
+    if isinstance(answer, Hang) and server.answered:
+        reasons.append(server.progress)
     return replace(judgement, reason="; ".join(reason for reason in reasons if reason is not None) or None)
 
 
-def _judge_request_case(judgement: Judgement, exchange: TrialExchange, answer: Answer) -> Judgement:
+def _judge_request_case(
+    judgement: Judgement, trial: AnyTrial, answer: Answer, server: ServerRecord
+) -> Judgement:
     """Return the judgement on the first request to the model."""
     if isinstance(answer, Observation):
-        return _judge_missing_request(answer, exchange)
-    count = len(exchange.model_requests)
+        return _judge_missing_request(answer, trial, server)
+    count = server.model_requests
     if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
         return replace(judgement, reason=f"{count} requests received; only the first is judged")
     return judgement
 
 
-def _judge_missing_request(answer: Observation, exchange: TrialExchange) -> Judgement:
+def _judge_missing_request(answer: Observation, trial: AnyTrial, server: ServerRecord) -> Judgement:
     """Return the verdict for a client that sent no request: fail if it reports an error, else faulted."""
-    outcome, level = answer.outcome, exchange.trial.level
+    outcome, level = answer.outcome, trial.level
     if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
-        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {exchange.complaint}")
+        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {server.complaint}")
     error = outcome.get("error")
     error_message = error.get("message") if isinstance(error, Mapping) else None
     if answer.raised is not None:
         error_message = _format_raised(answer.raised)
-    path = "request.body" if isinstance(exchange.trial, RoundTrip) else "body"
-    message = f"no request was sent: {error_message or exchange.complaint}"
+    path = "request.body" if isinstance(trial, RoundTrip) else "body"
+    message = f"no request was sent: {error_message or server.complaint}"
     check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
-    reason = None if error_message else exchange.complaint
+    reason = None if error_message else server.complaint
     return Judgement(decide_verdict([check]), "implementation", (check,), reason=reason)
 
 
@@ -182,9 +181,9 @@ def _format_raised(raised: Raised) -> str:
 
 
 def add_requests(
-    observation: Mapping[str, Any] | None, exchange: TrialExchange | None
+    observation: Mapping[str, Any] | None, server: ServerRecord | None
 ) -> Mapping[str, Any] | None:
     """Return a result's `observation` with the requests that the server received."""
-    if exchange is None:
+    if server is None:
         return observation
-    return {**(observation or {}), "requests": exchange.describe_requests()}
+    return {**(observation or {}), "requests": list(server.requests)}

@@ -53,11 +53,19 @@ class RunSummary:
     """Implementations with at least one trial that was not skipped."""
     answered: frozenset[int]
     """Implementations that answered at least one trial."""
+    inconsistent: bool = False
+    """Whether the results are not those of the planned trials."""
+    unusable: bool = False
+    """Whether the run was stopped because an implementation's answers are of no use."""
 
 
 def choose_exit(run: RunSummary) -> Exit:
     """Return the exit code of a run."""
     codes = [Exit.EXPECTED]
+    if run.inconsistent:
+        codes.append(Exit.BUG)
+    if run.unusable:
+        codes.append(Exit.UNUSABLE)
     if run.interrupted:
         codes.append(Exit.INTERRUPTED)
     if run.unexpected:

@@ -45,6 +45,13 @@ class ImplementationPlan:
     skipped: tuple[tuple[AnyTrial, str], ...]
     """Trials that are not run, each with the reason."""
     input: Input = "bytes"
+    unclaimed: tuple[AnyTrial, ...] = ()
+    """The trials of APIs that the implementation does not claim; they are not part of the run."""
+
+    @property
+    def all_trials(self) -> tuple[AnyTrial, ...]:
+        """Return the trials to run and those to skip."""
+        return (*self.trials, *(trial for trial, _ in self.skipped))
 
     def without(self, done: Collection[tuple[int, str]]) -> ImplementationPlan:
         """Return the plan without the trials in `done`: pairs of implementation index and trial id."""
@@ -86,8 +93,8 @@ def plan_implementation(
 ) -> ImplementationPlan:
     """Divide `trials` into those to run and those to skip, according to the implementation's claims.
 
-    Trials that need a different input mode are excluded. Raises `UsageError` if the implementation does not
-    support `requested_input`.
+    Trials of other APIs, and those that need a different input mode, are left out. Raises `UsageError` if the
+    implementation does not support `requested_input`.
     """
     # The input mode is known only after the greeting, so the suite was expanded for HTTP, which has the most
     # trials.
@@ -98,10 +105,14 @@ def plan_implementation(
     reasons: dict[str, str | None] = {}
     planned: list[AnyTrial] = []
     skipped: list[tuple[AnyTrial, str]] = []
+    unclaimed: list[AnyTrial] = []
     for trial in trials:
         if mode not in supported_inputs(trial):
             continue
         case = trial.case
+        if not _claims_api(case, greeting):
+            unclaimed.append(trial)
+            continue
         # Done once per case rather than for each of its twenty or so trials: for a vendor's client, each
         # payload of the body is validated.
         if case.id not in reasons:
@@ -113,12 +124,14 @@ def plan_implementation(
             planned.append(trial)
         else:
             skipped.append((trial, reason))
-    return ImplementationPlan(index, connection, greeting, tuple(planned), tuple(skipped), mode)
+    return ImplementationPlan(
+        index, connection, greeting, tuple(planned), tuple(skipped), mode, tuple(unclaimed)
+    )
 
 
 def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
     """Return why an implementation skips `case`, or None if it does not skip it."""
-    if greeting.apis is not None and case.api is not None and case.api not in greeting.apis:
+    if not _claims_api(case, greeting):
         return f"the API {case.api} is not claimed"
     if greeting.through is not None and isinstance(case, Case) and _count_choices(case) != 1:
         return f"its stream has {_count_choices(case)} choices, but a proxy's client requests only one"
@@ -126,6 +139,10 @@ def explain_skip(case: AnyCase, greeting: Greeting) -> str | None:
     if unclaimed is None and greeting.vendor is not None:
         return explain_foreign_case(case, greeting.vendor)
     return unclaimed
+
+
+def _claims_api(case: AnyCase, greeting: Greeting) -> bool:
+    return greeting.apis is None or case.api is None or case.api in greeting.apis
 
 
 def _count_choices(case: Case) -> object:

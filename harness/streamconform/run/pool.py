@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from streamconform.adapters.interface import Answer, Hang, ProtocolFault
+from streamconform.adapters.interface import Answer, Hang, ProtocolFault, ServerRecord
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError, ReportError
@@ -19,6 +19,7 @@ from streamconform.judge.judge import CheckAnswer, Judgement, check_answer, judg
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.printable import escape_line
+from streamconform.run.answers import encode_answer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
@@ -27,7 +28,6 @@ from streamconform.run.repeated_answers import RepeatedAnswers
 from streamconform.run.tickets import Batch, PendingTrials, Tickets
 
 if TYPE_CHECKING:
-    from streamconform.replay.exchange import TrialExchange
     from streamconform.replay.server import ReplayServer
 
 GIVE_UP_AFTER = 50
@@ -43,14 +43,12 @@ MAX_UNJUDGED = 16
 TRIALS_PER_WORKER = 8
 """The minimum number of trials per worker; no worker is added if that would leave each worker with fewer."""
 
-Emit = Callable[[TrialResult], None]
-"""Records a result. Raises `MaxFailReached`."""
-AnswerObserver = Callable[[ImplementationPlan, AnyTrial, Answer], None]
-"""Receives every answer, including those to passing trials, which are not kept in the results file."""
+Emit = Callable[[TrialResult, bytes | None], None]
+"""Records a result and the line of the answers file, if there is one. Raises `RunStopped`."""
 
 
-class MaxFailReached(Exception):
-    """The number of unexpected verdicts has reached `--maxfail`."""
+class RunStopped(Exception):
+    """The run ends early: at `--maxfail`, or because its answers are of no use."""
 
 
 class Counts(Protocol):
@@ -77,6 +75,8 @@ class Tally:
     """1 for each implementation that has answered a trial."""
     failures: Counts = field(default_factory=_make_counts)
     """How many programs of each implementation have ended or timed out since its last answer."""
+    imported_reference: Counts = field(default_factory=_make_counts)
+    """1 for each implementation that has imported the bundled parser."""
     last_faults: dict[int, str] = field(default_factory=dict)
     """The reason why the last of these ended or timed out, if it was a program of this process."""
 
@@ -125,7 +125,7 @@ class WorkerContext:
     blame: Blame
     emit: Emit
     tally: Tally
-    on_answer: AnswerObserver | None = None
+    saves_answers: bool = False
     server: ReplayServer | None = None
     """The server for implementations whose input is `http`."""
     workers: int = 1
@@ -152,7 +152,7 @@ async def judge_all(
 ) -> None:
     """Run the batches of `plan` that this process gets from `tickets`, and emit their results.
 
-    Raises `MaxFailReached`. Each worker has its own program, which runs as many trials at once as it allows;
+    Raises `RunStopped`. Each worker has its own program, which runs as many trials at once as it allows;
     the first worker uses `program`, if it is already started. If a program ends while several trials are in
     flight, it is unknown which one is to blame, so they are retried one at a time.
     """
@@ -176,7 +176,7 @@ def count_workers(trials: int, most: int) -> int:
 def emit_skipped(plan: ImplementationPlan, emit: Emit) -> None:
     """Emit the results of the trials that are not run."""
     for trial, reason in plan.skipped:
-        emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0))
+        emit(_make_result(plan, trial, Judgement("skipped", None, reason=reason), 0.0), None)
 
 
 async def _run_workers(
@@ -212,7 +212,7 @@ async def _run_worker(
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
                     group.create_task(_run_trials(program, queue, context))
-        except* (MaxFailReached, ReportError, OSError) as group:
+        except* (RunStopped, ReportError, OSError) as group:
             failure = _get_first(group)
         except* ImplementationError as error:
             fault = f"exited: the program ended (during startup): {_find_cause(str(error.exceptions[0]))}"
@@ -248,7 +248,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
             trial = queue.pending.take()
             started = time.perf_counter()
             answer: Answer | Collateral
-            exchange: TrialExchange | None = None
+            server: ServerRecord | None = None
             gave_up = tally.gave_up(plan.index)
             if gave_up:
                 answer = tally.create_fault(plan.index)
@@ -258,7 +258,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
                     if not dispatcher.is_timed:
                         await asyncio.sleep(0)  # so that the task sends the trial before this one judges
                         _call_each(unjudged)
-                    answer, exchange = await running
+                    answer, server = await running
                 finally:
                     running.cancel()
             ms = (time.perf_counter() - started) * 1000
@@ -268,9 +268,9 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
                 break
             if not gave_up:
                 tally.record_answer(plan.index, answer)
-            if context.on_answer is not None:
-                context.on_answer(plan, trial, answer)
-            unjudged.append(partial(_judge_answer, plan, trial, answer, exchange, ms, context))
+            if program.imported_reference:
+                tally.imported_reference[plan.index] = 1
+            unjudged.append(partial(_judge_answer, plan, trial, answer, server, ms, context))
             # With `--maxfail`, the verdict decides whether there is a next trial.
             if gave_up or settings.maxfail or _is_time_to_judge(dispatcher, unjudged):
                 await dispatcher.turns.wait_to_judge()
@@ -297,19 +297,21 @@ def _judge_answer(
     plan: ImplementationPlan,
     trial: AnyTrial,
     answer: Answer,
-    exchange: TrialExchange | None,
+    server: ServerRecord | None,
     ms: float,
     context: WorkerContext,
 ) -> None:
-    """Judge an answer and emit the result. Raises `MaxFailReached`."""
-    context.emit(build_result(plan, trial, answer, exchange, ms, context.blame, context.repeated.check))
+    """Judge an answer and emit the result. Raises `RunStopped`."""
+    result = build_result(plan, trial, answer, server, ms, context.blame, context.repeated.check)
+    line = encode_answer(plan.index, trial, answer, server, ms) if context.saves_answers else None
+    context.emit(result, line)
 
 
 def build_result(
     plan: ImplementationPlan,
     trial: AnyTrial,
     answer: Answer,
-    exchange: TrialExchange | None,
+    server: ServerRecord | None,
     ms: float,
     blame: Blame,
     check: CheckAnswer = check_answer,
@@ -320,7 +322,7 @@ def build_result(
     """
     try:
         with interrupt_at_once(JUDGING_SECONDS):
-            return _build_result(plan, trial, answer, exchange, ms, blame, check)
+            return _build_result(plan, trial, answer, server, ms, blame, check)
     except TookTooLongError:
         message = f"judging the answer took more than {JUDGING_SECONDS:g} s; it is too large, or a pattern in"
         fault = ProtocolFault("too-slow-to-judge", f"{message} the case takes too long to match")
@@ -331,7 +333,7 @@ def _build_result(
     plan: ImplementationPlan,
     trial: AnyTrial,
     answer: Answer,
-    exchange: TrialExchange | None,
+    server: ServerRecord | None,
     ms: float,
     blame: Blame,
     check: CheckAnswer,
@@ -341,9 +343,9 @@ def _build_result(
     judgement = judge(trial, answer, claims, blame.find_first_delta, check)
     if judgement.checks and isinstance(trial, Trial):
         judgement = replace(judgement, checks=blame.add_frames(trial, judgement.checks, claims))
-    if exchange is not None:
-        judgement = apply_http_checks(judgement, exchange, answer)
-    return _make_result(plan, trial, judgement, ms, answer, exchange)
+    if server is not None:
+        judgement = apply_http_checks(judgement, trial, answer, server)
+    return _make_result(plan, trial, judgement, ms, answer, server)
 
 
 def _make_result(
@@ -352,7 +354,7 @@ def _make_result(
     judgement: Judgement,
     ms: float,
     answer: Answer | None = None,
-    exchange: TrialExchange | None = None,
+    server: ServerRecord | None = None,
 ) -> TrialResult:
     # Reports read nothing but the results file, so a result that needs attention carries its case's title.
     clean = judgement.verdict == "pass" and not judgement.checks
@@ -368,7 +370,7 @@ def _make_result(
         checks=judgement.checks,
         passed=judgement.passed,
         reason=judgement.reason,
-        observation=None if clean or answer is None else add_requests(serialize_answer(answer), exchange),
+        observation=None if clean or answer is None else add_requests(serialize_answer(answer), server),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
         not_exposed=judgement.not_exposed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -33,7 +34,7 @@ SUITE_FIELDS: Final = ("version", "cases", "trials", "digest")
 """Fields of `Header` that the file nests in `suite`."""
 
 
-class _InvalidLine(Exception):
+class InvalidLine(Exception):
     """A line does not match the format."""
 
 
@@ -47,34 +48,37 @@ def read(path: Path) -> Results:
     footer: Footer | None = None
     trials: list[TrialResult] = []
     number = 0
-    for number, line in enumerate(_read_lines(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        record = _decode_line(path, number, line)
+        record = decode_line(path, number, line)
         if record is None:
             break
         try:
             match record.get("kind"), header, footer:
                 case "header", None, None:
-                    header = _build_header(record)
+                    header = build_header(record)
                 case "trial", Header(), None:
                     trials.append(_build_trial(record, header))
                 case "footer", Header(), None:
-                    footer = _convert(Footer, record, "")
+                    footer = convert(Footer, record, "")
                 case kind, _, _:
                     _reject_kind(kind, header)
-        except _InvalidLine as error:
-            _raise_malformed(path, number, str(error))
+        except InvalidLine as error:
+            raise_malformed(path, number, str(error))
     if header is None:
         reason = "the run was killed before its first line was written" if number else "the file is empty"
         raise ReportError(f"`{path}` contains no results: {reason}; `conform run` writes them")
     return Results(header, tuple(trials), footer)
 
 
-def _read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines in `path`; if the run was killed, the last one may lack its line ending."""
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines in `path`, decompressed if its name ends in `.gz`.
+
+    If the run was killed, the last one may lack its line ending. Raises `ReportError`.
+    """
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             # Read one byte more than allowed, so that a longer line is detected without reading all of it.
             while line := file.readline(MAX_LINE + 1):
                 yield line
@@ -83,23 +87,24 @@ def _read_lines(path: Path) -> Iterator[bytes]:
         raise ReportError(f"`{path}` cannot be read: {error.strerror}{hint}") from error
 
 
-def _decode_line(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
+def decode_line(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
     """Return the JSON object in a line, or None for a truncated line. Raises `ReportError` otherwise."""
     if len(line) > MAX_LINE:
-        _raise_malformed(path, number, f"line exceeds {MAX_LINE} bytes")
+        raise_malformed(path, number, f"line exceeds {MAX_LINE} bytes")
     try:
         record = json.loads(line.decode(), parse_constant=_reject_constant, parse_float=_parse_finite)
     except (ValueError, RecursionError) as error:
         if not line.endswith(b"\n"):
             return None
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        _raise_malformed(path, number, f"invalid JSON: {reason}")
+        raise_malformed(path, number, f"invalid JSON: {reason}")
     if not isinstance(record, dict):
-        _raise_malformed(path, number, "expected a JSON object")
+        raise_malformed(path, number, "expected a JSON object")
     return record
 
 
-def _raise_malformed(path: Path, number: int, message: str) -> NoReturn:
+def raise_malformed(path: Path, number: int, message: str) -> NoReturn:
+    """Raise a `ReportError` about a line."""
     raise ReportError(str(Problem(str(path), number, escape_unprintable(message[:400]))))
 
 
@@ -116,29 +121,30 @@ def _parse_finite(text: str) -> float:
 
 def _reject_kind(kind: Any, header: Header | None) -> NoReturn:
     if kind not in ("header", "trial", "footer"):
-        raise _InvalidLine("`kind` is not `header`, `trial` or `footer`")
+        raise InvalidLine("`kind` is not `header`, `trial` or `footer`")
     if header is None:
-        raise _InvalidLine("the first line is not a header")
-    raise _InvalidLine("a second header" if kind == "header" else "a line after the footer")
+        raise InvalidLine("the first line is not a header")
+    raise InvalidLine("a second header" if kind == "header" else "a line after the footer")
 
 
-def _build_header(record: dict[str, Any]) -> Header:
+def build_header(record: dict[str, Any]) -> Header:
+    """Return the header in a results file's first line. Raises `InvalidLine`."""
     if record.get("schema") != SCHEMA:
-        raise _InvalidLine(f"unsupported format `{record.get('schema')}`; this version reads `{SCHEMA}`")
+        raise InvalidLine(f"unsupported format `{record.get('schema')}`; this version reads `{SCHEMA}`")
     suite = record.get("suite")
     if not isinstance(suite, dict):
-        raise _InvalidLine("`suite` is not an object")
-    header = _convert(Header, record | {name: suite[name] for name in SUITE_FIELDS if name in suite}, "")
+        raise InvalidLine("`suite` is not an object")
+    header = convert(Header, record | {name: suite[name] for name in SUITE_FIELDS if name in suite}, "")
     for name in FOLDERS:
         if not isinstance(header.selection.get(name), str | None):
-            raise _InvalidLine(f"`selection.{name}` is not a string")
+            raise InvalidLine(f"`selection.{name}` is not a string")
     return header
 
 
 def _build_trial(record: dict[str, Any], header: Header) -> TrialResult:
-    trial = _convert(TrialResult, record, "")
+    trial = convert(TrialResult, record, "")
     if not 0 <= trial.implementation < len(header.implementations):
-        raise _InvalidLine(f"`implementation`: the header has no implementation {trial.implementation}")
+        raise InvalidLine(f"`implementation`: the header has no implementation {trial.implementation}")
     delivery = None if trial.delivery is None else get_current_name(trial.delivery)
     return replace(trial, id=update_id(trial.id), delivery=delivery)
 
@@ -153,8 +159,8 @@ def _get_shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     return ("dataclass" if is_dataclass(kind) else get_origin(kind)), get_args(kind)
 
 
-def _convert(kind: type[T], value: Any, path: str) -> T:
-    """Convert a JSON value to `kind`, the type of a results field. Raises `_InvalidLine`.
+def convert(kind: type[T], value: Any, path: str) -> T:
+    """Convert a JSON value to `kind`, the type of a results field. Raises `InvalidLine`.
 
     The conversion follows the types, so a new dataclass field needs no change here.
     """
@@ -172,22 +178,22 @@ def _convert(kind: type[T], value: Any, path: str) -> T:
     elif origin in (UnionType, Union):
         fits = True
         member = next(option for option in inner if option is not type(None))
-        converted = None if value is None else _convert(member, value, path)
+        converted = None if value is None else convert(member, value, path)
     elif origin is tuple:
         fits = isinstance(value, list)
         items = value if fits else ()
-        converted = tuple(_convert(inner[0], item, f"{path}.{i}") for i, item in enumerate(items))
+        converted = tuple(convert(inner[0], item, f"{path}.{i}") for i, item in enumerate(items))
     elif origin is not None:
         fits = isinstance(value, dict)
         members = value.items() if fits else ()
-        converted = {name: _convert(inner[1], item, f"{path}.{name}") for name, item in members}
+        converted = {name: convert(inner[1], item, f"{path}.{name}") for name, item in members}
     elif kind is float:
         # Some JSON writers shorten `5.0` to `5`. `bool` is a subclass of `int`, but not a number.
         fits = type(value) is int
     if not fits:
         other = "a list" if origin is tuple else "an object"
         expected = f"one of {', '.join(inner)}" if origin is Literal else TYPE_NAMES.get(kind, other)
-        raise _InvalidLine(f"`{path}` is not {expected}" if path else f"this is not {expected}")
+        raise InvalidLine(f"`{path}` is not {expected}" if path else f"this is not {expected}")
     return cast("T", converted)
 
 
@@ -196,10 +202,10 @@ def _convert_fields(kind: Any, record: Mapping[str, Any], path: str) -> Any:
     for field in fields(kind):
         field_path = f"{path}.{field.name}" if path else field.name
         if field.name in record:
-            values[field.name] = _convert(_get_type_hints(kind)[field.name], record[field.name], field_path)
+            values[field.name] = convert(_get_type_hints(kind)[field.name], record[field.name], field_path)
         elif field.default is MISSING and field.default_factory is MISSING:
             # A required field that may be null may also be absent: the writer omits empty values.
             if type(None) not in get_args(_get_type_hints(kind)[field.name]):
-                raise _InvalidLine(f"`{field_path}` is missing")
+                raise InvalidLine(f"`{field_path}` is missing")
             values[field.name] = None
     return kind(**values)

@@ -98,8 +98,7 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
         case Footer():
             members = {name: getattr(line, name) for name in Footer.__slots__}
             members["problems"] = [asdict(problem) for problem in line.problems]
-            if line.seconds is None:
-                del members["seconds"]
+            members = {name: value for name, value in members.items() if value not in (None, ())}
             return {"kind": "footer"} | members
 
 

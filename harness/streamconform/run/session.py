@@ -10,10 +10,10 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from streamconform import __version__
 from streamconform.adapters.connect import Connection
@@ -25,29 +25,36 @@ from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Sett
 from streamconform.model.result import Footer, Header, TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
+from streamconform.run.answers import AnswersWriter, SavedAnswers, compute_input_digest
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.exits import Exit, RunSummary, choose_exit
+from streamconform.run.first_answers import FirstAnswers
 from streamconform.run.interruptible import run_interruptible
 from streamconform.run.merge import sort_trials
 from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
 from streamconform.run.pool import (
-    AnswerObserver,
     Emit,
-    MaxFailReached,
+    RunStopped,
     Tally,
     WorkerContext,
+    build_result,
     count_workers,
     emit_skipped,
     judge_all,
 )
+from streamconform.run.repeated_answers import RepeatedAnswers
 from streamconform.run.result_size import ResultBounds
-from streamconform.run.results import Results, ResultsWriter
+from streamconform.run.results import RUN_FACTS, Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
 from streamconform.run.tickets import MAX_TICKETS, Batch, Tickets, divide
 from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess, can_fork
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
+
+
+MAX_LOST: Final = 100
+"""The number of lost trials that a footer names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,8 @@ class RunRequest:
     """The command line, for the results header."""
     resumed: Results | None = None
     """The results of the interrupted run that this one continues."""
+    answers: Path | None = None
+    """The file in which to save all answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,10 @@ class Progress:
 
     on_start: Callable[[Header], None]
     on_result: Callable[[TrialResult], None]
-    on_answer: AnswerObserver | None = None
+
+
+SILENT: Final = Progress(lambda _: None, lambda _: None)
+"""Callbacks that do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +128,24 @@ def execute_run(request: RunRequest, path: Path, progress: Progress) -> Finished
             # Nothing is written yet, so there is nothing to finish.
             if runner.header is None:
                 raise
+        return runner.finish()
+
+
+def judge_saved(request: RunRequest, saved: SavedAnswers) -> FinishedRun:
+    """Judge the answers of an earlier run by today's rules, and return the results; nothing is written.
+
+    A trial of `request` has no result if there is no answer to it, or if it has changed since. Raises
+    `ReportError`.
+    """
+    runner = _Runner(request, None, SILENT)
+    runner.judge(saved)
     return runner.finish()
 
 
 class _Runner:
     """The state of one run. The context forks this process for further workers."""
 
-    def __init__(self, request: RunRequest, path: Path, progress: Progress) -> None:
+    def __init__(self, request: RunRequest, path: Path | None, progress: Progress) -> None:
         self.request = request
         self.path = path
         self.progress = progress
@@ -130,7 +153,12 @@ class _Runner:
         self._started = time.monotonic()
         self.interrupted = False
         self._stopped_early = False
+        self._stopped_because: str | None = None
         self._writer: ResultsWriter | None = None
+        self._answers: AnswersWriter | None = None
+        self._open_files = contextlib.ExitStack()
+        self._first_answers = tuple(FirstAnswers() for _ in request.connections)
+        self._planned: frozenset[tuple[int, str]] = frozenset()
         self._unexpected = 0
         self._tickets = Tickets()
         self._forks: list[WorkerProcess] = []
@@ -154,8 +182,7 @@ class _Runner:
 
     def __enter__(self) -> Self:
         request = self.request
-        # An observer of answers is in this process, so it would not get those of the others.
-        if can_fork() and self.progress.on_answer is None:
+        if can_fork():
             for _ in range(count_workers(len(request.trials), request.settings.workers) - 1):
                 self._forks.append(WorkerProcess(self._run_in_fork, self._forks))
         return self
@@ -163,6 +190,7 @@ class _Runner:
     def __exit__(self, *_: object) -> None:
         self._close_forks()
         self._tickets.close()
+        self._open_files.close()
 
     def _close_forks(self) -> None:
         while self._forks:
@@ -187,15 +215,35 @@ class _Runner:
             # Registered before the start, which may fail and leave a process behind.
             stack.push_async_callback(program.stop)
             greetings.append(await program.start(request.settings.timeout))
+        self._plan(greetings)
+        assert self.header is not None, "`_plan` made it"
+        assert self.path is not None, "only `judge_saved` writes no file"
+        if request.resumed is None:
+            self._writer = ResultsWriter(self.path)
+            self._writer.write(self.header)
+            self.progress.on_start(self.header)
+        else:
+            self._resume(request.resumed)
+        if request.answers is not None:
+            hellos = [program.hello for program in programs]
+            self._answers = AnswersWriter(request.answers, self.header, hellos)
+            self._open_files.enter_context(self._answers)
+        with contextlib.suppress(RunStopped):
+            for plan in self._plans:
+                emit_skipped(plan, self._emit)
+            await self._run_with_forks(greetings, programs)
+
+    def _plan(self, greetings: Sequence[Greeting]) -> None:
+        """Plan the trials of each implementation, and make the header of the results."""
+        request = self.request
         self._plans = self._make_plans(greetings)
-        planned = [
-            trial for plan in self._plans for trial in (*plan.trials, *(trial for trial, _ in plan.skipped))
-        ]
+        planned = [(plan.index, trial) for plan in self._plans for trial in plan.all_trials]
         if request.trials and not planned:
-            raise SelectionError("the selected trials need HTTP: pass `--input http`")
+            raise SelectionError(_explain_nothing_planned(self._plans))
+        self._planned = frozenset((index, trial.id) for index, trial in planned)
         self.header = Header(
             version=__version__,
-            cases=len({trial.case.id for trial in planned}),
+            cases=len({trial.case.id for _, trial in planned}),
             trials=len(planned),
             implementations=tuple(plan.info for plan in self._plans),
             selection=request.selection,
@@ -205,16 +253,30 @@ class _Runner:
             command=request.command,
             platform=describe_platform(),
         )
-        if request.resumed is None:
-            self._writer = ResultsWriter(self.path)
-            self._writer.write(self.header)
-            self.progress.on_start(self.header)
-        else:
-            self._resume(request.resumed)
-        with contextlib.suppress(MaxFailReached):
-            for plan in self._plans:
-                emit_skipped(plan, self._emit)
-            await self._run_with_forks(greetings, programs)
+
+    def judge(self, saved: SavedAnswers) -> None:
+        """Judge saved answers instead of running trials."""
+        self._plan(saved.greetings)
+        assert self.header is not None, "`_plan` made it"
+        facts = {name: getattr(saved.header, name) for name in RUN_FACTS}
+        self.header = replace(self.header, **facts)
+        repeated = RepeatedAnswers()
+        pending = {(plan.index, trial.id): trial for plan in self._plans for trial in plan.trials}
+        for plan in self._plans:
+            emit_skipped(plan, self._emit)
+        for one in saved:
+            trial = pending.get((one.implementation, one.id))
+            if trial is None or compute_input_digest(trial) != one.input:
+                continue
+            del pending[one.implementation, one.id]
+            plan = self._plans[one.implementation]
+            self._tally.record_answer(plan.index, one.answer)
+            result = build_result(plan, trial, one.answer, one.server, one.ms, self._blame, repeated.check)
+            self._emit(result)
+        if pending:
+            self._stopped_early = True
+            changed = "trials have changed since the answers were saved, or have no answer"
+            self._stopped_because = f"{len(pending):,} {changed}"
 
     async def _run_with_forks(self, greetings: Sequence[Greeting], programs: Sequence[Program]) -> None:
         if any(greeting.through is not None for greeting in greetings):
@@ -252,8 +314,8 @@ class _Runner:
         """Run those batches of each plan that this process gets, on its program if that is started."""
         over_http = any(plan.input == "http" for plan in self._plans)
         async with _create_server() if over_http else contextlib.nullcontext() as server:
-            settings, on_answer = self.request.settings, self.progress.on_answer
-            context = WorkerContext(settings, self._blame, emit, self._tally, on_answer, server, workers)
+            settings, saves_answers = self.request.settings, self.request.answers is not None
+            context = WorkerContext(settings, self._blame, emit, self._tally, saves_answers, server, workers)
             for plan, batches, program in zip(self._plans, divided, programs, strict=True):
                 await judge_all(plan, batches, self._tickets, context, program)
 
@@ -275,6 +337,7 @@ class _Runner:
         restored = [unsettle(result) for result in earlier.trials]
         # The known-failures files may have changed since, so the verdicts are settled again.
         settled = [self._settlers[result.implementation](result) for result in restored]
+        assert self.path is not None, "only `judge_saved` writes no file"
         self._writer = ResultsWriter(self.path, (self.header, *settled))
         self.progress.on_start(self.header)
         for result, final in zip(restored, settled, strict=True):
@@ -288,19 +351,28 @@ class _Runner:
         done = {(result.implementation, result.id) for result in earlier.trials} if earlier else set()
         return [plan.without(done) if done else plan for plan in plans]
 
-    def _emit(self, result: TrialResult) -> None:
-        assert self._writer is not None, "results are written after the header"
+    def _emit(self, result: TrialResult, answer: bytes | None = None) -> None:
         if self._stopped_early:  # other workers finish the trials that they have begun
             return
         # Known failures are applied here and not at the end, so that `-x` stops at the first new failure.
         result = self._bounds.shorten(result)
         settled = self._settlers[result.implementation](result)
-        self._writer.write(settled)
+        if self._writer is not None:
+            self._writer.write(settled)
+        if self._answers is not None and answer is not None:
+            self._answers.write(answer)
         self._record(result, settled)
         maxfail = self.request.settings.maxfail
         if maxfail and self._unexpected >= maxfail and self._is_unexpected(settled):
             self._stopped_early = True
-            raise MaxFailReached
+            raise RunStopped
+        first = self._first_answers[settled.implementation]
+        if first.add(settled, self._trials[settled.id]) and self._writer is not None:
+            impl = self.request.connections[settled.implementation].impl
+            self._stopped_because = first.find_fault(impl)
+            if self._stopped_because is not None:
+                self._stopped_early = True
+                raise RunStopped
 
     def _record(self, unsettled: TrialResult, settled: TrialResult) -> None:
         self._unsettled.append(unsettled)
@@ -313,19 +385,23 @@ class _Runner:
 
     def finish(self) -> FinishedRun:
         assert self.header is not None, "`run` wrote the header or raised"
-        assert self._writer is not None, "`run` wrote the header or raised"
         outdated = self._find_outdated()
-        exit_ = self._choose_exit(outdated)
+        lost = self._find_lost()
+        exit_ = self._choose_exit(outdated, lost)
         counts = Counter(result.verdict for result in self._settled)
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
-            complete=not self.interrupted and not self._stopped_early,
+            complete=not (self.interrupted or self._stopped_early or lost),
             problems=list_problems(self.request.known_failures, outdated),
             seconds=round(time.monotonic() - self._started, 1),
+            lost=lost[:MAX_LOST],
+            stopped=self._stopped_because,
+            imported_reference=tuple(map(self._has_imported_reference, self._plans)),
         )
-        with self._writer:
-            self._writer.write(footer)
+        if self._writer is not None:
+            with self._writer:
+                self._writer.write(footer)
         position = {id_: i for i, id_ in enumerate(self._trials)}
         # Sorted in suite order, because an update writes new known-failures entries in the order of the
         # results.
@@ -358,12 +434,34 @@ class _Runner:
             for context in self.request.known_failures
         )
 
-    def _choose_exit(self, outdated: Sequence[Sequence[OutdatedEntry]]) -> Exit:
+    def _has_imported_reference(self, plan: ImplementationPlan) -> bool | None:
+        """Return whether the implementation's process has imported the bundled parser; None if unknown."""
+        # Only our own host of Python functions says so.
+        hosted = plan.greeting.language == "python" and not plan.connection.impl.startswith("cmd:")
+        hosted = hosted and self._writer is not None  # nothing ran if saved answers are judged
+        return bool(self._tally.imported_reference[plan.index]) if hosted else None
+
+    def _find_lost(self) -> tuple[str, ...]:
+        """Return the ids of planned trials without a result, and of results that are not those of the plan.
+
+        Every trial of a run that ends by itself has exactly one result. Anything else is a bug, or an adapter
+        that interferes with this process, and without this check the run could be green.
+        """
+        if self.interrupted or self._stopped_early:
+            return ()
+        found = Counter((result.implementation, result.id) for result in self._settled)
+        repeated = (trial for trial, count in found.items() if count > 1)
+        wrong = {*repeated, *(self._planned ^ found.keys())}
+        return tuple(sorted(id_ for _, id_ in wrong))
+
+    def _choose_exit(self, outdated: Sequence[Sequence[OutdatedEntry]], lost: Sequence[str]) -> Exit:
         strict = self.request.settings.strict
         unexpected = any(is_unexpected(result, strict=strict) for result in self._settled)
         return choose_exit(
             RunSummary(
                 interrupted=self.interrupted,
+                inconsistent=bool(lost),
+                unusable=self._stopped_because is not None and self._writer is not None,
                 unexpected=any(outdated) or unexpected,
                 attempted=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
                 answered=frozenset(i for i in range(len(self._plans)) if self._tally.answered[i]),
@@ -371,11 +469,22 @@ class _Runner:
         )
 
 
+def _explain_nothing_planned(plans: Sequence[ImplementationPlan]) -> str:
+    """Return why no implementation runs any of the selected trials."""
+    left_out = next((plan for plan in plans if plan.unclaimed), None)
+    if left_out is None:
+        return "the selected trials need HTTP: pass `--input http`"
+    apis = sorted({f"`{trial.case.api}`" for trial in left_out.unclaimed})
+    return f"nothing to run: `{left_out.connection.impl}` does not claim {', '.join(apis)} (its `apis`)"
+
+
 def _make_shared_tally(implementations: int) -> Tally:
     """Return a tally whose counts this process shares with its forks."""
     counts = ctypes.c_int * implementations
-    answered, failures = (counts.from_buffer(mmap.mmap(-1, ctypes.sizeof(counts))) for _ in range(2))
-    return Tally(answered=answered, failures=failures)
+    answered, failures, imported = (
+        counts.from_buffer(mmap.mmap(-1, ctypes.sizeof(counts))) for _ in range(3)
+    )
+    return Tally(answered=answered, failures=failures, imported_reference=imported)
 
 
 def _create_server() -> ReplayServer:

@@ -16,12 +16,11 @@ from typing import Any, TypeVar
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.in_process import InProcessAdapter, Perform
-from streamconform.adapters.interface import Answer, ProtocolFault
+from streamconform.adapters.interface import Answer, ProtocolFault, ServerRecord
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
-from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
@@ -63,9 +62,9 @@ class SingleRunner:
         """Run and judge `trial`; after a timeout or a crash, the next trial gets a new program."""
         assert self._dispatcher is not None, "`begin` was awaited"
         started = time.perf_counter()
-        answer, exchange = await self._answer(self._dispatcher, trial)
+        answer, server = await self._answer(self._dispatcher, trial)
         ms = (time.perf_counter() - started) * 1000
-        result = build_result(self._dispatcher.plan, trial, answer, exchange, ms, self._blame)
+        result = build_result(self._dispatcher.plan, trial, answer, server, ms, self._blame)
         return self._bounds.shorten(result)
 
     async def end(self) -> None:
@@ -82,11 +81,11 @@ class SingleRunner:
         """Return the exception that an adapter in this process raised during the last trial."""
         return self._program.raised if isinstance(self._program, InProcessAdapter) else None
 
-    async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, TrialExchange | None]:
+    async def _answer(self, dispatcher: Dispatcher, trial: AnyTrial) -> tuple[Answer, ServerRecord | None]:
         tally, index = self._tally, dispatcher.plan.index
         if tally.gave_up(index):
             return tally.create_fault(index), None
-        exchange: TrialExchange | None = None
+        server: ServerRecord | None = None
         answer: Answer | Collateral
         try:
             program = await self._ensure_program()
@@ -94,14 +93,14 @@ class SingleRunner:
             answer = ProtocolFault("exited", str(error))
         else:
             try:
-                answer, exchange = await dispatcher.dispatch(program, trial, self._settings.timeout)
+                answer, server = await dispatcher.dispatch(program, trial, self._settings.timeout)
             except asyncio.CancelledError:
                 await program.stop()  # a late answer must not be mistaken for the answer to the next trial
                 raise
         if isinstance(answer, Collateral):
             answer = ProtocolFault("exited", "the program was ended")
         tally.record_answer(index, answer)
-        return answer, exchange
+        return answer, server
 
     async def _ensure_program(self) -> Program | InProcessAdapter:
         """Return the running program, or start a new one."""

@@ -55,7 +55,7 @@ class Failure:
 class WorkerProcess:
     """A fork of this process. Messages in both directions are pickled, each preceded by its size.
 
-    The fork sends lists of results and, at the end, None or a `Failure`.
+    The fork sends lists of arguments for `emit` and, at the end, None or a `Failure`.
     """
 
     def __init__(self, work: Work, others: Sequence[WorkerProcess]) -> None:
@@ -86,8 +86,8 @@ class WorkerProcess:
                     return
                 if isinstance(message, Failure):
                     raise RuntimeError(f"a worker process failed:\n{message.traceback}")  # noqa: TRY004
-                for result in message:
-                    emit(result)
+                for result, answer in message:
+                    emit(result, answer)
         except (asyncio.IncompleteReadError, ConnectionError):
             raise WorkerError(self._describe_end()) from None
         finally:
@@ -161,12 +161,12 @@ class _Sender:
 
     def __init__(self, to: socket.socket) -> None:
         self._to = to
-        self._held: list[TrialResult] = []
+        self._held: list[tuple[TrialResult, bytes | None]] = []
         self._sent = 0.0
 
-    def emit(self, result: TrialResult) -> None:
-        """Send the result, or hold it back for a moment."""
-        self._held.append(result)
+    def emit(self, result: TrialResult, answer: bytes | None) -> None:
+        """Send the result and the saved answer, or hold them back for a moment."""
+        self._held.append((result, answer))
         if time.monotonic() - self._sent >= SEND_SECONDS:
             self.flush()
 

@@ -23,6 +23,7 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
 from streamconform.reports.terminal import Terminal
+from streamconform.run.answers import read_answers
 from streamconform.run.plan import Settings
 from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 
@@ -74,7 +75,6 @@ class Happened:
 
 def happens(broken: Broken) -> Happened:
     """Run four trials against `broken` with one program at a time, as `conform run -n 1` does."""
-    answers: list[Answer] = []
     out = io.StringIO()
     began, before = time.monotonic(), _sockets()
     with tempfile.TemporaryDirectory() as folder, _mark() as mark, _bounds(broken):
@@ -86,17 +86,17 @@ def happens(broken: Broken) -> Happened:
             settings=Settings(workers=1, timeout=_timeout(broken)),
             selection={},
             blame=False,
+            answers=Path(folder) / "answers.jsonl",
         )
         try:
             finished = execute_run(
-                order,
-                Path(folder) / "results.jsonl",
-                Progress(terminal.start, terminal.advance, lambda *seen: answers.append(seen[2])),
+                order, Path(folder) / "results.jsonl", Progress(terminal.start, terminal.advance)
             )
         except ImplementationError as error:
             words = str(error).replace(f"{folder}/", "")
             return Happened(f"exit {error.exit_code}", (), "", words, words, _left(mark))
         terminal.finish(finished.results, 0.0)
+        answers = [saved.answer for saved in read_answers(order.answers)]
         seen = _judged(finished, answers, out.getvalue(), _left(mark))
         return replace(seen, sockets=_sockets() - before, seconds=time.monotonic() - began)
 

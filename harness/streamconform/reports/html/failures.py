@@ -26,7 +26,7 @@ from streamconform.reports.describe import describe_failure, format_value
 from streamconform.reports.divergence import Placement, place_events
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import case_to_json, limit_text, wire_to_json
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
@@ -90,7 +90,7 @@ class FailureRows:
             "c": self._case_numbers[first.case],
             "verdict": first.verdict,
             "d": failure.deliveries,
-            "lines": [*describe_failure(first, failure.check)[:6], *describe_raised(first)],
+            "lines": [*describe_failure(first, failure.check)[:6], *describe_error(first)],
             "also": [escape_line(path, 120) for path in failure.also[:8]],
         }
         if any((implementation, id_) in self._new for id_ in ids):
@@ -194,7 +194,7 @@ def _result_to_json(first: TrialResult) -> dict[str, Any]:
         "more": max(0, len(first.checks) - MAX_CHECKS),
         "reason": first.reason and limit_text(first.reason, 4000),
         "known": first.known and limit_text(first.known, 1000),
-        "raised": " ".join(describe_raised(first)),
+        "raised": " ".join(describe_error(first)),
     }
     return document | {key: value for key, value in optional.items() if value}
 

@@ -20,7 +20,7 @@ from streamconform.reports.describe import (
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
 from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns, is_fault
-from streamconform.reports.raised import describe_raised
+from streamconform.reports.raised import describe_error
 from streamconform.suite.load import COMMON
 
 MAX_REASONS: Final = 3
@@ -135,7 +135,7 @@ def _cause_lines(
 
 def _format_example(failure: Failure) -> str:
     """Return the failure's first lines as one code span, without the check's path."""
-    lines = (*describe_failure(failure.first, failure.check)[:3], *describe_raised(failure.first))
+    lines = (*describe_failure(failure.first, failure.check)[:3], *describe_error(failure.first))
     return format_code("; ".join(line.strip() for line in lines), 360)
 
 

@@ -20,7 +20,7 @@ from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
-from streamconform.run.plan import ImplementationPlan, plan_implementation
+from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
 from streamconform.run.pool import Tally, build_result
 from streamconform.suite.expand import expand
 from streamconform.tools.compare.findings import Answers, Finding, find_findings, get_ending
@@ -190,17 +190,19 @@ class Examiner:
                     known = outcomes.values()
                     outcomes[trial.delivery] = next((each for each in known if each == outcome), outcome)
         reasons = Counter(reason for _, reason in plan.skipped)
+        if plan.unclaimed:
+            reasons[explain_skip(case, greeting) or ""] += len(plan.unclaimed)
         return Answers(greeting.claims(case.api), tuple(results), outcomes, answered, reasons)
 
     async def _judge(self, running: _Running, trial: Trial) -> tuple[Answer, TrialResult]:
         plan, tally = running.plan, running.tally
         answer: Answer = tally.create_fault(plan.index)
-        exchange = None
+        server = None
         if not tally.gave_up(plan.index):
             try:
                 await running.restart(self.job.timeout)
                 dispatched = running.dispatcher.dispatch(running.program, trial, self.job.timeout)
-                given, exchange = await dispatched
+                given, server = await dispatched
             except ImplementationError as error:
                 tally.record_failure(plan.index, str(error).splitlines()[0])
                 answer = tally.create_fault(plan.index)
@@ -208,7 +210,7 @@ class Examiner:
                 assert not isinstance(given, Collateral), "only one run is in flight at a time"
                 tally.record_answer(plan.index, given)
                 answer = given
-        return answer, build_result(plan, trial, answer, exchange, 0.0, BLAME)
+        return answer, build_result(plan, trial, answer, server, 0.0, BLAME)
 
 
 BLAME = Blame(None)

@@ -76,11 +76,11 @@ class JudgedImplementation:
             await self.program.start()
         if self.dispatcher is None:
             self.dispatcher = Dispatcher(self.plan, self.blame.find_first_delta, self.server)
-        answer, exchange = await self.dispatcher.dispatch(self.program, trial, self.timeout)
+        answer, server = await self.dispatcher.dispatch(self.program, trial, self.timeout)
         assert not isinstance(answer, Collateral), "only one run is in flight at a time"
         claims = self.plan.greeting.claims(trial.case.api)
         judgement = judge(trial, answer, claims, self.blame.find_first_delta)
-        return judgement if exchange is None else apply_http_checks(judgement, exchange, answer)
+        return judgement if server is None else apply_http_checks(judgement, trial, answer, server)
 
     async def stop(self) -> None:
         """Stop the program."""
