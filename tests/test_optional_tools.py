@@ -55,6 +55,7 @@ def test_versions_are_compared_by_number(version, minimum, older):
         ("go", {"go": "go version go1.18.10 linux/amd64"}, "go 1.18.10 is older than 1.19"),
         ("go", {"go": "go version go1.19 linux/amd64"}, None),
         ("cargo", {"cargo": "cargo 1.60.0", "rustc": "rustc 1.60.0"}, "rustc 1.60.0 is older than 1.63"),
+        ("cargo", {"cargo": "cargo 1.65.0", "rustc": "rustc 1.63.0"}, "no cc"),
         ("node", {"node": "v16.20.2"}, "node 16.20.2 is older than 18"),
         ("node", {"node": "v20.0.0"}, "no npm"),
         ("node", {"node": "broken", "npm": ""}, "node --version prints no version; 18 or newer is needed"),
