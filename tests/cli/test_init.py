@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 import re
 import subprocess
 import tomllib
@@ -11,7 +14,10 @@ import yaml
 from streamconform.resources import find_bundled
 from streamconform.schemas import find_problems
 from streamconform.suite.profiles import find_release
+from streamconform.tools.init.plan import MINIMUM_VERSIONS
 from streamconform.yaml_text.reader import parse
+
+from .project import ROOT
 
 WORKFLOW = ".github/workflows/conform.yml"
 KNOWN = "conform-known-failures.yaml"
@@ -57,9 +63,10 @@ def test_every_template_reads_one_api_as_it_is(project, language, adapter, mode)
     made = project.with_file("Cargo.toml", CRATE).with_file("lib.rs", "") if language == "rust" else project
     ran = made.run("init", "--language", language, "--input", mode)
     assert written(ran)[0] == adapter
-    if language == "rust":
-        build = ("cargo", "build", "--offline", "--quiet", "--example", "conform_adapter")
-        subprocess.run(build, cwd=made.folder, check=True)
+    for build in re.findall(r"next: `((?:go|cargo) build [^`]+)`", ran.out):
+        subprocess.run(
+            build.split(), cwd=made.folder, check=True, env={**os.environ, "CARGO_NET_OFFLINE": "true"}
+        )
     ran = made.run("smoke")
     assert (ran.code, [line for line in ran.out.splitlines() if line.startswith("FIX")]) == (0, []), ran.err
     few = ("-k", "openai-chat/tool-calls/**", "--deliver", "fast", "--faults", "one", "-n", "1")
@@ -100,6 +107,64 @@ def test_no_field_of_a_template_is_left_and_every_one_has_the_rules(project, lan
     assert ("base_url" in text.lower()) == (mode == "http")
 
 
+@pytest.mark.parametrize(
+    ("language", "title"), [("node", "Node.js"), ("go", "Go"), ("rust", "Rust")], ids=lambda text: text
+)
+def test_a_template_and_its_documentation_name_the_oldest_version_that_runs_it(project, language, title):
+    made = project.with_file("Cargo.toml", CRATE)
+    made.run("init", "--language", language)
+    (adapter,) = [path for path in made.folder.rglob("*") if path.name in ADAPTER_NAMES]
+    needed = f"{title} {MINIMUM_VERSIONS[language]}"
+    assert f"Needs {needed} or newer" in adapter.read_text("utf-8")
+    assert f"| `{language}` | {needed} |" in (ROOT / "docs" / "adapters.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("language", ["python", "node", "go", "rust"])
+def test_the_usage_in_a_template_has_null_for_a_count_that_the_api_lacks(project, language):
+    made = project.with_file("Cargo.toml", CRATE)
+    made.run("init", "--language", language)
+    (adapter,) = [path for path in made.folder.rglob("*") if path.name in ADAPTER_NAMES]
+    null = "None" if language == "python" else "null"
+    text = re.sub(r"\s*(?://|#)\s*", " ", adapter.read_text("utf-8"))
+    assert re.findall(r"cache_write\"?: ?(\w+)", text) == [null]
+    assert f"{null} means that the API has no such count" in text
+
+
+BROKEN = b'data: {"choices": [{"index": 0, "delta": {"content": "Hel\n\n'
+LIBRARY = """
+export async function next(text) {
+  await null;
+  return JSON.parse(text);
+}
+"""
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("call", "where"),
+    [
+        ("return read(", r"tests/conform_adapter\.mjs:\d+ in read"),
+        ("return await next(", r"node_modules/sse/stream\.mjs:4 in next"),
+        ("return [1].map(JSON.parse.bind(null, '{')); (", r"tests/conform_adapter\.mjs:\d+ in ask_library"),
+        ("throw null; (", None),
+    ],
+    ids=["same-file", "package", "callback", "no-error"],
+)
+def test_the_template_for_node_reports_the_innermost_frame_in_a_file(project, call, where):
+    project.run("init", "--language", "node")
+    path = project.folder / "tests/conform_adapter.mjs"
+    text = path.read_text("utf-8").replace("return read(Buffer", f"{call}Buffer")
+    path.write_text('import { next } from "../node_modules/sse/stream.mjs";\n' + text, "utf-8")
+    project.with_file("node_modules/sse/stream.mjs", LIBRARY).write()
+    source = {"mode": "bytes", "status": 200, "headers": {}, "chunks": [base64.b64encode(BROKEN).decode()]}
+    run = {"op": "run", "id": "1", "api": "openai-chat", "model": "m", "request": {}, "input": source}
+    done = subprocess.run(
+        ("node", path), input=json.dumps(run), capture_output=True, text=True, cwd=project.folder, check=True
+    )
+    reported = json.loads(done.stdout)["raised"]["where"]
+    assert reported is None if where is None else re.fullmatch(where, reported)
+
+
 ADAPTER_NAMES = ("conform_adapter.py", "conform_adapter.mjs", "main.go", "main.rs")
 
 
@@ -117,11 +182,12 @@ def test_known_failures_are_in_the_published_form(package):
         ({}, ("--language", "node"), []),
         ({"package.json": '{"name": "mine"}'}, ("--language", "node"), ["npm install"]),
         ({"package.json": "{}", "package-lock.json": "{}"}, ("--language", "node"), ["npm ci"]),
-        ({}, ("--language", "go"), []),
+        ({}, ("--language", "go"), ["go build -o /dev/null tests/conform_adapter/main.go"]),
+        ({"Cargo.toml": CRATE}, ("--language", "rust"), ["cargo build --example conform_adapter"]),
     ],
-    ids=["nothing", "python", "node", "npm", "npm-locked", "go"],
+    ids=["nothing", "python", "node", "npm", "npm-locked", "go", "rust"],
 )
-def test_the_workflow_installs_runs_and_keeps_the_results(package, files, options, setup):
+def test_the_workflow_installs_or_compiles_then_runs_and_keeps_the_results(package, files, options, setup):
     made = package
     for name, text in files.items():
         made = made.with_file(name, text)
@@ -215,6 +281,18 @@ def test_a_package_in_src_has_to_be_installed_first(project):
     ran = project.with_file("src/mypkg/__init__.py", "").with_file("tests/__init__.py", "").run("init")
     assert written(ran)[0] == ADAPTER
     assert "next: `pip install -e .`, then `conform smoke" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("language", "first"),
+    [
+        ("go", "go build -o /dev/null tests/conform_adapter/main.go"),
+        ("rust", "cargo build --example conform_adapter"),
+    ],
+)
+def test_an_adapter_in_a_compiled_language_has_to_be_built_first(project, language, first):
+    ran = project.with_file("Cargo.toml", CRATE).run("init", "--language", language)
+    assert f"next: `{first}`, then `conform smoke" in ran.out
 
 
 def test_the_adapter_is_named_after_the_project_or_its_package(project):

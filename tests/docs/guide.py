@@ -26,6 +26,10 @@ STEP: Final = re.compile(
     r"|```console\n(?P<console>.*?)```\n",
     re.DOTALL,
 )
+NODE_DETAILS: Final = re.compile(
+    r"(?<=SyntaxError: ).*?(?=  1 case|$)|(?<=Node\.js )v[\d.]+|^.*\(node:internal/.*\n", re.MULTILINE
+)
+"""Words of Node.js that differ from version to version: of a broken JSON text, and its own frames."""
 EXIT_CODES: Final = (0, 1)
 """Exit codes of the guide's commands: 1 where a failing run is shown."""
 
@@ -63,13 +67,18 @@ def follow(body: str, folder: Path) -> Iterator[Ran]:
                     yield _run(line.removeprefix("$ "), None, folder)
 
 
+def hide_details(text: str) -> str:
+    """Return `text` without run times and without the words of one version of Node.js."""
+    return NODE_DETAILS.sub("", hide_times(text))
+
+
 def generate() -> dict[Path, bytes]:
     """Return the page with current outputs."""
     text = PAGE.read_text("utf-8")
     for body in read_sections().values():
         with tempfile.TemporaryDirectory() as folder:
             for ran in follow(body, Path(folder)):
-                if ran.documented is not None and hide_times(ran.documented) != hide_times(ran.printed):
+                if ran.documented is not None and hide_details(ran.documented) != hide_details(ran.printed):
                     head = f"<!-- output: {ran.command} -->\n```\n"
                     text = text.replace(f"{head}{ran.documented}```", f"{head}{ran.printed}```")
     return {PAGE: text.encode()}

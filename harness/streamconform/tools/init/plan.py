@@ -18,6 +18,8 @@ LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 AdapterMode = Literal["bytes", "http"]
 ADAPTER_MODES: Final[tuple[AdapterMode, ...]] = get_args(AdapterMode)
 
+MINIMUM_VERSIONS: Final[Mapping[Language, str]] = {"node": "18", "go": "1.19", "rust": "1.63"}
+"""The oldest versions that compile and run the templates: those of Debian 12. Python is that of `conform`."""
 KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
 RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
@@ -57,9 +59,12 @@ class AdapterTarget:
     extra_files: Mapping[str, str]
     """Maps the path of each file that the adapter needs to its template."""
     install: tuple[str, ...] = ()
-    """The lines of the workflow that install the project."""
+    """The lines of the workflow that install or compile the project."""
     first: str | None = None
-    """The command that makes the library importable."""
+    """The command to run before the adapter starts: it makes the library importable, or compiles both.
+
+    Compiling while the adapter starts would count as the start, which has a time limit.
+    """
 
     @property
     def arguments(self) -> str:
@@ -122,6 +127,7 @@ def plan_files(
     fields = {
         "RULES": _format_rules(target.language),
         "NAME": target.name,
+        "MINIMUM": MINIMUM_VERSIONS.get(target.language, ""),
         "IMPL": target.impl,
         "COMMAND": target.impl.removeprefix("cmd:"),
         "APIS": ", ".join(f'"{api}"' for api in apis),
@@ -198,6 +204,8 @@ def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
     # Two files with a `main` function cannot share a folder. The separate folder also builds without a
     # go.mod.
     adapter = f"{tests}/conform_adapter/main.go"
+    # `go run` reuses the packages that this compiles.
+    build = f"go build -o /dev/null {adapter}"
     return AdapterTarget(
         name=_clean_name(module[1].rstrip("/").rpartition("/")[2] if module else folder.resolve().name),
         language="go",
@@ -205,7 +213,8 @@ def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
         adapter=adapter,
         template="adapter.go.txt",
         extra_files={},
-        install=("- uses: actions/setup-go@v5", "  with:", '    go-version: "stable"'),
+        install=("- uses: actions/setup-go@v5", "  with:", '    go-version: "stable"', f"- run: {build}"),
+        first=build,
     )
 
 
@@ -218,6 +227,7 @@ def _find_rust_target(folder: Path) -> AdapterTarget:
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"`Cargo.toml` cannot be read: {error}") from error
     # An example may use the crate and its dev-dependencies, but is not part of the library.
+    build = "cargo build --example conform_adapter"
     return AdapterTarget(
         name=_clean_name(name if isinstance(name, str) else folder.resolve().name),
         language="rust",
@@ -225,7 +235,8 @@ def _find_rust_target(folder: Path) -> AdapterTarget:
         adapter="examples/conform_adapter/main.rs",
         template="adapter.rs.txt",
         extra_files={"examples/conform_adapter/json.rs": "json.rs.txt"},
-        first="cargo build --example conform_adapter",
+        install=(f"- run: {build}",),
+        first=build,
     )
 
 

@@ -84,7 +84,7 @@ impl Reader {
 
     fn delta(&mut self, delta: &Json) {
         for (kind, name) in [("text", "content"), ("refusal", "refusal")] {
-            let Some(piece) = delta.word(name) else { continue };
+            let piece = if let Some(piece) = delta.word(name) { piece } else { continue };
             match self.blocks.last_mut() {
                 Some(Block::Said { kind: last, text }) if *last == kind => text.push_str(piece),
                 _ => self.blocks.push(Block::Said { kind, text: piece.to_string() }),
@@ -106,11 +106,11 @@ impl Reader {
             let id = given.map_or(format!("call_{at}"), str::to_string);
             self.blocks.push(Block::Call { key: index, id, name: String::new(), arguments: String::new() });
         }
-        let Block::Call { name, arguments, .. } = &mut self.blocks[at] else { return };
-        if name.is_empty() {
-            *name = function.word("name").unwrap_or("").to_string();
+        if let Block::Call { name, arguments, .. } = &mut self.blocks[at] {
+            let first = if name.is_empty() { function.word("name") } else { None };
+            name.push_str(first.unwrap_or(""));
+            arguments.push_str(function.word("arguments").unwrap_or(""));
         }
-        arguments.push_str(function.word("arguments").unwrap_or(""));
     }
 
     fn outcome(self) -> String {

@@ -19,7 +19,7 @@ impl Json {
 
     /// The member of an object, unless it is null; of duplicate keys the last one's.
     pub fn get(&self, name: &str) -> Option<&Json> {
-        let Json::Object(members) = self else { return None };
+        let members = if let Json::Object(members) = self { members } else { return None };
         let (_, value) = members.iter().rev().find(|(key, _)| key == name)?;
         (!matches!(value, Json::Null)).then_some(value)
     }
@@ -122,7 +122,7 @@ impl Reader<'_> {
             match byte {
                 b'"' => return String::from_utf8(value).ok(),
                 b'\\' => value.extend(self.escape()?.to_string().bytes()),
-                ..=0x1f => return None,
+                0..=0x1f => return None,
                 _ => value.push(byte),
             }
         }

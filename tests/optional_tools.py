@@ -1,0 +1,75 @@
+"""Programs that only some tests need, and the oldest version of each that these tests pass with."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from streamconform.tools.init.plan import MINIMUM_VERSIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program on PATH."""
+
+    command: str
+    minimum: str = ""
+    """The oldest usable version; empty if any is."""
+    version_argument: str = "--version"
+
+
+TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
+    "browser": (Tool("chromium"),),
+    # npm comes with Node.js; every npm of Node.js 18 reads the lock files.
+    "node": (Tool("node", MINIMUM_VERSIONS["node"]), Tool("npm")),
+    "generators": (Tool("node", MINIMUM_VERSIONS["node"]),),
+    # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
+    "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
+    "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),
+    # `-addext` is new in 1.1.1.
+    "openssl": (Tool("openssl", "1.1.1", "version"),),
+    # `-std=c17` is new in GCC 8. Clang before 11 calls itself 4.2.1 here.
+    "cc": (Tool("cc", "8", "-dumpversion"),),
+}
+"""Maps a marker to the programs that its tests need."""
+
+_NUMBER: Final = re.compile(r"(?<![\w.])(?:go|v)?(\d+(?:\.\d+)*)")
+
+
+def read_version(printed: str) -> tuple[int, ...] | None:
+    """Return the first version number in a program's output, or None if there is none."""
+    match = _NUMBER.search(printed)
+    return tuple(map(int, match[1].split("."))) if match else None
+
+
+def is_older(version: tuple[int, ...], minimum: str) -> bool:
+    """Return whether `version` is below `minimum`; missing parts count as zero."""
+    oldest = tuple(map(int, minimum.split(".")))
+    width = max(len(version), len(oldest))
+    return version + (0,) * (width - len(version)) < oldest + (0,) * (width - len(oldest))
+
+
+def describe_problem(marker: str) -> str | None:
+    """Return why tests with `marker` cannot run: a program is missing or too old. None if they can."""
+    return next((problem for tool in TOOLS[marker] if (problem := _check(tool))), None)
+
+
+@cache
+def _check(tool: Tool) -> str | None:
+    path = shutil.which(tool.command)
+    if path is None:
+        return f"no {tool.command}"
+    if not tool.minimum:
+        return None
+    done = subprocess.run((path, tool.version_argument), capture_output=True, text=True, check=False)
+    version = read_version(done.stdout)
+    if version is None:
+        return f"{tool.command} {tool.version_argument} prints no version; {tool.minimum} or newer is needed"
+    if is_older(version, tool.minimum):
+        return f"{tool.command} {'.'.join(map(str, version))} is older than {tool.minimum}"
+    return None
