@@ -19,6 +19,7 @@ from typing import Any
 from streamconform import reports
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Observation, Output
+from streamconform.adapters.program import START_SECONDS
 from streamconform.cli import options
 from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
@@ -54,6 +55,7 @@ def run_suite(
     deliver: str = "standard",
     workers: int | None = None,
     timeout: float = 10.0,
+    start_timeout: float = START_SECONDS,
     strict: bool = False,
     path: str | Path | None = None,
 ) -> Results:
@@ -67,7 +69,12 @@ def run_suite(
     request = RunRequest(
         connections=tuple(connect(impl) for impl in impls or ("reference",)),
         trials=selection.trials,
-        settings=Settings(workers=workers or options.count_default_workers(), timeout=timeout, strict=strict),
+        settings=Settings(
+            workers=workers or options.count_default_workers(),
+            timeout=timeout,
+            start_timeout=start_timeout,
+            strict=strict,
+        ),
         selection={"select": tuple(select) or None, "deliver": deliver, "strict": strict or None},
     )
     if path is not None:

@@ -81,6 +81,7 @@ DEFAULT_FOLDER: Final = "minimised"
     show_default=True,
     help="Timeout per trial, in seconds; lower it if the failure is a timeout.",
 )
+@options.start_timeout_option
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
 @options.sources_options
 @click.pass_context
@@ -125,6 +126,8 @@ def command(
         check=check,
         input=settings.get("input"),
         timeout=timeout,
+        start_timeout=options.get_start_timeout(settings),
+        on_long_wait=options.print_note,
         max_trials=max_trials,
         seconds=time_limit,
     )

@@ -13,6 +13,7 @@ import click
 
 from streamconform import config, user_cache
 from streamconform.adapters.connect import Connection, connect, connect_command
+from streamconform.adapters.program import START_SECONDS
 from streamconform.apis import APIS
 from streamconform.cli import commands, completion
 from streamconform.errors import SelectionError, UsageError
@@ -30,6 +31,7 @@ from streamconform.model.trial import (
     supported_inputs,
     update_id,
 )
+from streamconform.printable import escape_line
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
 from streamconform.run.reading import read
@@ -52,6 +54,8 @@ from streamconform.suite.select import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MAX_NOTE: Final = 1000
+"""Maximum characters of a note to print."""
 MAX_DEFAULT_WORKERS: Final = 4
 """Upper limit on the default number of workers; each one is a process that loads the library under test."""
 FAULT_CHOICES: Final = get_args(FaultSet)
@@ -111,6 +115,26 @@ def input_option(command: F) -> F:
         help="Input mode: all chunks at once (bytes), chunk by chunk (push), or from a local server that "
         "replays the provider (http). [default: the first of the adapter's `inputs`]",
     )(command)
+
+
+def start_timeout_option(command: F) -> F:
+    """Add `--start-timeout`."""
+    return click.option(
+        "--start-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Timeout until the greeting, in seconds; time in which the program or its children use CPU "
+        f"does not count. [default: {START_SECONDS:g}]",
+    )(command)
+
+
+def get_start_timeout(settings: Mapping[str, Any]) -> float:
+    """Return the time limit until the greeting."""
+    return float(settings.get("start_timeout", START_SECONDS))
+
+
+def print_note(message: str) -> None:
+    """Print `message` to stderr."""
+    click.echo(escape_line(message, MAX_NOTE), err=True)
 
 
 def sources_options(command: F) -> F:

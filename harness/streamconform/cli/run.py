@@ -74,7 +74,7 @@ SECTIONS: Final = {
         "specs",
         "cassettes",
     ),
-    "How to run": ("workers", "timeout", "resume", "exitfirst", "maxfail"),
+    "How to run": ("workers", "timeout", "start_timeout", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
     "Output": ("report", "baseline", "quiet", "verbose"),
 }
@@ -107,6 +107,7 @@ SECTIONS: Final = {
     type=click.FloatRange(min=0, min_open=True),
     help="Timeout per trial, in seconds. [default: 10]",
 )
+@options.start_timeout_option
 @click.option(
     "--strict/--no-strict",
     default=None,
@@ -224,7 +225,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             terminal.advance(result)
             lines.advance(result)
 
-        finished = execute_run(order, path, Progress(start, advance))
+        finished = execute_run(order, path, Progress(start, advance, on_long_wait=options.print_note))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
@@ -296,6 +297,7 @@ def _make_run_settings(settings: dict[str, Any], connections: tuple[Connection, 
     return Settings(
         workers=settings.get("workers") or options.count_default_workers(),
         timeout=float(settings.get("timeout", 10)),
+        start_timeout=options.get_start_timeout(settings),
         seed=settings.get("seed", 0),
         strict=has_mutants or bool(settings.get("strict", False)),
         input=settings.get("input"),

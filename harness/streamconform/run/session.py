@@ -78,6 +78,8 @@ class Progress:
     on_start: Callable[[Header], None]
     on_result: Callable[[TrialResult], None]
     on_answer: AnswerObserver | None = None
+    on_long_wait: Callable[[str], None] | None = None
+    """Receives a message if an implementation takes long to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,8 @@ class _Runner:
         for program in programs:
             # Registered before the start, which may fail and leave a process behind.
             stack.push_async_callback(program.stop)
-            greetings.append(await program.start(request.settings.timeout))
+            limit = request.settings.start_timeout
+            greetings.append(await program.start(limit, self.progress.on_long_wait))
         self._plans = self._make_plans(greetings)
         planned = [
             trial for plan in self._plans for trial in (*plan.trials, *(trial for trial, _ in plan.skipped))
