@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from streamconform import reports
-from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Observation, Output
 from streamconform.adapters.program import START_SECONDS
 from streamconform.cli import options
@@ -65,9 +64,10 @@ def run_suite(
     `.conform/runs`, as with `conform run`. Raises `ImplementationError` if an implementation cannot be
     reached, `SelectionError` if nothing is selected, and `SourceError` if a spec is invalid.
     """
+    connections = options.make_connections({"impl": impls})
     selection = options.select({"select": tuple(select), "deliver": deliver})
     request = RunRequest(
-        connections=tuple(connect(impl) for impl in impls or ("reference",)),
+        connections=connections,
         trials=selection.trials,
         settings=Settings(
             workers=workers or options.count_default_workers(),

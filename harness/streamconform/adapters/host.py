@@ -101,13 +101,33 @@ def load_adapter(target: str) -> Callable[[BytesInput], Any]:
     """Return the adapter that `target` names. Raises `TargetError`."""
     if ":" in target:
         module, _, name = target.rpartition(":")
-        return _load_attribute(_import_file(module) if module.endswith(".py") else module, name)
+        return _load_attribute(target, _import_file(module) if module.endswith(".py") else module, name)
     from importlib.metadata import entry_points  # only this form of a target needs it
 
     for point in entry_points(group=GROUP):
         if point.name == target:
-            return _load_attribute(point.module, point.attr)
-    return _load_attribute(f"{target}.conform", "adapter")
+            return _load_attribute(target, point.module, point.attr)
+    return _load_attribute(target, get_adapter_module(target), "adapter")
+
+
+def get_adapter_module(package: str) -> str:
+    """Return the module in which a package without an entry point has its adapter."""
+    return f"{package}.conform"
+
+
+def explain_missing_module(target: str, missing: str) -> str:
+    """Return why `target` cannot be loaded if the module `missing` does not exist, and what to do."""
+    if missing == get_adapter_module(target):
+        return (
+            f"`{target}` is installed, but has no adapter: there is no module `{missing}`, and no entry "
+            f"point `{target}` in the group `{GROUP}`; to write an adapter, run `conform init --input http`"
+        )
+    return f"no module `{missing}`: install it in this environment, or run from its folder"
+
+
+def explain_missing_file(path: str) -> str:
+    """Return the message for a file that does not exist."""
+    return f"no file `{path}`; the path is relative to the current folder"
 
 
 def call_adapter(
@@ -182,7 +202,7 @@ def _import_file(path: str) -> str:
     name = f"streamconform_adapter_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise TargetError(f"no file `{path}`; the path is relative to the current folder")
+        raise TargetError(explain_missing_file(path))
     # The file's folder stays off the import path, because a folder of tests often has subfolders such as
     # `tests/requests`. The module is registered before it runs, because `dataclasses` looks up a class's
     # module by name.
@@ -191,15 +211,14 @@ def _import_file(path: str) -> str:
     return name
 
 
-def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
+def _load_attribute(target: str, module: str, name: str) -> Callable[[BytesInput], Any]:
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         # The module exists, but one of its imports does not: only the traceback shows which one.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        message = f"no module `{error.name}`: install it in this environment, or run from its folder"
-        raise TargetError(message) from error
+        raise TargetError(explain_missing_module(target, error.name)) from error
     try:
         value = getattr(loaded, name)
     except AttributeError as error:

@@ -17,6 +17,7 @@ from streamconform.adapters.connect import Connection, get_python_target
 from streamconform.adapters.feed import BYTES_WITH_RUN, Feed, Gate
 from streamconform.adapters.idle_limit import IdleTooLongError, wait_while_busy
 from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault
+from streamconform.adapters.preflight import make_start_error
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
 from streamconform.errors import ImplementationError
 from streamconform.model.trial import AnyTrial, Trial
@@ -84,9 +85,7 @@ class Program:
         try:
             await self._process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            message = f"`{self.connection.impl}` cannot be started: `{self.connection.argv[0]}`: {reason}"
-            raise ImplementationError(message) from error
+            raise make_start_error(self.connection, error) from error
         try:
             line = await exchange_greetings(self._process, self.connection, seconds, on_long_wait)
             if not line:

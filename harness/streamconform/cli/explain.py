@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from streamconform.adapters.connect import Connection, connect
+from streamconform.adapters.connect import Connection
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.cli import completion, options
@@ -59,10 +59,12 @@ def command(
     honored. Exit codes: 0 shown (whatever the verdict), 2 usage or input error, 3 implementation unusable.
     """
     settings = options.merge_settings(arguments)
+    # Before the case is read, which takes a second.
+    connection = options.connect_startable(impl or "reference")
     suite_case = options.find_case(case, settings)
     trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
     start_timeout = options.get_start_timeout(settings)
-    explained = asyncio.run(_run_trial(connect(impl or "reference"), trial, timeout, start_timeout))
+    explained = asyncio.run(_run_trial(connection, trial, timeout, start_timeout))
     facts = find_facts(options.find_sources(settings).specs, (suite_case,)).get(suite_case.id, ())
     text = render_lines(explain(replace(explained, facts=facts), verbose=bool(verbose)))
     if pager and sys.stdout.isatty():

@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -119,9 +118,11 @@ def command(
     """
     settings = options.merge_settings(arguments | {"allow": allowed})
     allowed = tuple(settings.get("allow", ()))
+    # Before the case is read, which takes a second.
+    connection = options.connect_startable(_pick_impl(impl, settings))
     suite_case = options.find_case(case, settings)
     job = MinimiseJob(
-        connection=connect(_pick_impl(impl, settings)),
+        connection=connection,
         trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),
         check=check,
         input=settings.get("input"),

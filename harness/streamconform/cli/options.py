@@ -13,6 +13,7 @@ import click
 
 from streamconform import config, user_cache
 from streamconform.adapters.connect import Connection, connect, connect_command
+from streamconform.adapters.preflight import check_startable
 from streamconform.adapters.program import START_SECONDS
 from streamconform.apis import APIS
 from streamconform.cli import commands, completion
@@ -438,11 +439,23 @@ def count_default_workers() -> int:
 
 
 def make_connections(settings: Mapping[str, Any]) -> tuple[Connection, ...]:
-    """Return the connections to the implementations that `settings` names."""
+    """Return the connections to the implementations that `settings` names.
+
+    Raises `UsageError`, and `ImplementationError` if one certainly cannot be started.
+    """
     program = tuple(settings.get("program", ()))
     impls = settings.get("impl", ())
     if not program:
-        return tuple(connect(impl) for impl in impls or ("reference",))
+        return tuple(map(connect_startable, impls or ("reference",)))
     # A program after `--` replaces the config file's implementations, which are a list; options are a tuple.
     from_options = impls if isinstance(impls, tuple) else ()
-    return (*(connect(impl) for impl in from_options), connect_command(program))
+    connection = connect_command(program)
+    check_startable(connection)
+    return (*map(connect_startable, from_options), connection)
+
+
+def connect_startable(impl: str) -> Connection:
+    """Return the connection for an `--impl` value. Raises the exceptions of `make_connections`."""
+    connection = connect(impl)
+    check_startable(connection)
+    return connection

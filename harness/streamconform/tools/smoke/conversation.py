@@ -14,6 +14,7 @@ from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.feed import Feed
 from streamconform.adapters.idle_limit import IdleTooLongError
+from streamconform.adapters.preflight import make_start_error
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
 from streamconform.adapters.program import (
     ENDED_EARLY,
@@ -189,14 +190,12 @@ class _Conversation:
 
     async def _start(self) -> Message:
         """Start the program and return its greeting."""
-        impl, argv = self.connection.impl, self.connection.argv
         self.starts += 1
-        process = self.process = Process(argv, stop_seconds=STOP_SECONDS)
+        process = self.process = Process(self.connection.argv, stop_seconds=STOP_SECONDS)
         try:
             await process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ImplementationError(f"`{impl}` cannot be started: `{argv[0]}`: {reason}") from error
+            raise make_start_error(self.connection, error) from error
         exit_code: int | None = None
         try:
             line = await exchange_greetings(process, self.connection, self.start_timeout, self.on_long_wait)
@@ -208,6 +207,7 @@ class _Conversation:
             why = explain_silence(self.connection, error.seconds)
         except LineTooLongError:
             why = f"its greeting line exceeds {protocol.MAX_LINE} bytes"
+        impl = self.connection.impl
         raise ImplementationError(describe_unusable(impl, why, process.stderr_tail(), exit_code=exit_code))
 
     async def _send_step(self, step: SmokeStep, lines: Iterable[bytes]) -> StepRecord:
