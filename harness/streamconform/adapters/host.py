@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from streamconform.adapters import exception_origin, json_line
 from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
@@ -86,6 +86,16 @@ class AdapterResult:
         self.outcome, self.first = result.get("outcome"), result.get("first")
         self.raised = result.get("raised")
         self.finished = True
+
+
+class LineWriter(Protocol):
+    """Writes lines of bytes, as a binary file does."""
+
+    def write(self, line: bytes, /) -> Any:
+        """Write one line."""
+
+    def flush(self) -> Any:
+        """Send what was written."""
 
 
 def is_result(value: Mapping[str, Any]) -> bool:
@@ -178,7 +188,7 @@ def redirect_stdout() -> BinaryIO:
     return out
 
 
-def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
+def serve(adapter: Callable[[Any], Any], target: str, out: LineWriter) -> None:
     """Answer messages from stdin by writing to `out`, until `stop` or the end of input."""
     for line in sys.stdin.buffer:
         message = json_line.loads(line)
@@ -298,7 +308,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     return BytesInput(message["api"], source["status"], source["headers"], chunks, **members)
 
 
-def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
+def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: LineWriter) -> bytes:
     """Return a run's result line; the events of an HTTP run are sent as they occur."""
 
     def send_event(event: Any) -> None:
@@ -399,7 +409,7 @@ def _encode_line(message: dict[str, Any]) -> bytes:
     return text.encode() + b"\n"
 
 
-def _send(out: BinaryIO, line: bytes) -> None:
+def _send(out: LineWriter, line: bytes) -> None:
     out.write(line)
     out.flush()
 

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 from collections import deque
+from collections.abc import Iterable
 
 from streamconform.adapters.environment import remove_secrets
 from streamconform.adapters.idle_limit import Activity, read_activity, wait_while_busy
@@ -42,9 +43,15 @@ class LineTooLongError(ValueError):
 class Process:
     """One child process in its own session, with keys and proxies removed from its environment."""
 
-    def __init__(self, argv: tuple[str, ...], *, stop_seconds: float) -> None:
-        """Store `argv` without starting it. `stop_seconds` limits the time to wait for its exit."""
+    def __init__(
+        self, argv: tuple[str, ...], *, stop_seconds: float, environment: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """Store `argv` without starting it. `stop_seconds` limits the time to wait for its exit.
+
+        `environment` is added to our environment, in which keys are removed.
+        """
         self.argv = argv
+        self._environment = dict(environment)
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._stderr = _LineTail()
@@ -68,7 +75,12 @@ class Process:
             # harness, which then shuts it down cleanly.
             start_new_session=True,
             # Unbuffered, so that a Python program that does not flush does not hang.
-            env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
+            env={
+                **remove_secrets(os.environ),
+                **self._environment,
+                "PYTHONUNBUFFERED": "1",
+                self._mark.variable: "1",
+            },
             # asyncio's own limit is 64 KiB, less than the result of a long answer.
             limit=max_line,
         )

@@ -67,7 +67,9 @@ class Program:
         self.connection = connection
         self.dead = False
         """Whether the process no longer answers."""
-        self._process = Process(connection.argv, stop_seconds=STOP_SECONDS)
+        self._process = Process(
+            connection.argv, stop_seconds=STOP_SECONDS, environment=connection.environment
+        )
         self._reader: asyncio.Task[None] | None = None
         self._pending: dict[str, PendingRun] = {}
         self._answered: set[str] = set()

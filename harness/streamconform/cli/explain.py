@@ -14,6 +14,7 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.cli import completion, options
+from streamconform.cli.server import add_proxy_headers
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -41,6 +42,7 @@ from streamconform.wire.framings import split
 @options.start_timeout_option
 @click.option("-v", "--verbose", count=True, help="Show payloads in full, and the request.")
 @click.option("--pager/--no-pager", default=True, help="Use a pager on a terminal. [default: pager]")
+@options.proxy_options
 @options.sources_options
 def command(
     case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **arguments: Any
@@ -61,6 +63,7 @@ def command(
     settings = options.merge_settings(arguments)
     # Before the case is read, which takes a second.
     connection = options.connect_startable(impl or "reference")
+    (connection,) = add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])
     suite_case = options.find_case(case, settings)
     trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
     start_timeout = options.get_start_timeout(settings)

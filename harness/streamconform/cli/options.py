@@ -163,6 +163,22 @@ def server_options(command: F) -> F:
     )(command)
 
 
+def proxy_options(command: F) -> F:
+    """Add the options for requests to a proxy under test: `--key-env` and `--header`."""
+    command = click.option(
+        "--key-env",
+        metavar="VAR",
+        help="Environment variable with the key for proxy:URL; the key is never stored.",
+    )(command)
+    return click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        help="Additional header to send to proxy:URL. Repeatable; the value is never stored.",
+    )(command)
+
+
 def selection_options(command: F) -> F:
     """Add `-k`, `--api`, `--profile`, `--level`, `--deliver`, `--faults`, `--shard` and `--seed`."""
     options = (

@@ -27,6 +27,7 @@ from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import apply_interrupted, find_interrupted
+from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.describe import format_count
@@ -59,7 +60,7 @@ RECORDED_SETTINGS: Final = (
 
 
 SECTIONS: Final = {
-    "What to judge": ("impl", "input"),
+    "What to judge": ("impl", "input", "headers", "key_env"),
     "Which trials": (
         "select",
         "api",
@@ -92,6 +93,7 @@ SECTIONS: Final = {
     "(`conform peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
 )
 @options.input_option
+@options.proxy_options
 @options.selection_options
 @options.last_failed_option
 @options.sources_options
@@ -172,7 +174,9 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         settings = apply_interrupted(interrupted, earlier, settings, arguments)
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
-    connections = options.make_connections(settings)
+    connections = add_proxy_headers(
+        options.make_connections(settings), arguments["headers"], arguments["key_env"]
+    )
     check_update_options(arguments, settings)
     with _collector_disabled(), _loading_message():
         selection, note = options.select_for_run(settings)
@@ -195,7 +199,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
-        command=shlex.join(("conform", *sys.argv[1:])),
+        command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
         resumed=earlier,
     )
     folder: RunFolder | None = None

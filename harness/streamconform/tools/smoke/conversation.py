@@ -191,7 +191,9 @@ class _Conversation:
     async def _start(self) -> Message:
         """Start the program and return its greeting."""
         self.starts += 1
-        process = self.process = Process(self.connection.argv, stop_seconds=STOP_SECONDS)
+        process = self.process = Process(
+            self.connection.argv, stop_seconds=STOP_SECONDS, environment=self.connection.environment
+        )
         try:
             await process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
