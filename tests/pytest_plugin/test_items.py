@@ -162,6 +162,7 @@ def test_a_mistake_is_said_and_is_no_traceback(tests, words, code, said):
 
 def test_the_limit_for_the_greeting_comes_from_the_config_file(tests):
     tests = tests.with_file("pyproject.toml", CONFIG + "start_timeout = 0.5\n")
+    tests.write()
     ran = tests.pytest(f"--conform-impl=cmd:{sys.executable} -S -c 'import time; time.sleep(60)'")
     assert "no greeting within 0.5 s" in ran.out
 
