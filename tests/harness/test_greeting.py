@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -86,6 +87,13 @@ SILENT = [
         "importing `program` took longer than 0.5 s; raise `--start-timeout`",
         "program",
         (*HOST, "program"),
+    ),
+    Silence(
+        "peer",
+        "time.sleep(9)",
+        "importing `litellm` took longer than 0.5 s; raise `--start-timeout`",
+        "peer:litellm",
+        (sys.executable, "-S", "program.py"),
     ),
     Silence(
         "warns-and-closes-stdout",

@@ -270,7 +270,7 @@ async def exchange_greetings(
 
     def notify(state: str) -> None:
         if on_long_wait is not None:
-            module = _get_module(connection)
+            module = _get_import(connection)
             waiting = f"importing `{module}`" if module else f"waiting for the greeting; {FLUSH_HINT}"
             on_long_wait(f"`{connection.impl}` ({state}): {waiting}")
 
@@ -279,14 +279,17 @@ async def exchange_greetings(
 
 def explain_silence(connection: Connection, seconds: float) -> str:
     """Return why a program is unusable that sent no greeting within `seconds`, and what to do."""
-    module = _get_module(connection)
+    module = _get_import(connection)
     if module is not None:  # our host answers the greeting, as soon as the import is finished
         return f"importing `{module}` took longer than {seconds:g} s; raise `--start-timeout`"
     return f"no greeting within {seconds:g} s; {FLUSH_HINT}, or raise `--start-timeout`"
 
 
-def _get_module(connection: Connection) -> str | None:
-    """Return the module that a hosted Python adapter is imported from, or None for any other program."""
+def _get_import(connection: Connection) -> str | None:
+    """Return what our own hosts import before they greet: a module or a library; None for other programs."""
+    kind, _, name = connection.impl.partition(":")
+    if kind == "peer":
+        return name
     target = get_python_target(connection)
     return None if target is None else target.rpartition(":")[0] or target
 
