@@ -14,7 +14,6 @@ import pytest
 from streamconform.adapters import idle_limit, process
 from streamconform.adapters.idle_limit import BUSY_FACTOR, Activity, IdleTooLongError, wait_while_busy
 from streamconform.adapters.process import Process
-from streamconform.adapters.process_cleanup import HAS_PROC
 
 IDLE, RUNNABLE = Activity(5.0), Activity(5.0, is_runnable=True)
 STARVED = tuple(Activity(5.0 + 0.01 * number) for number in range(1000))
@@ -82,7 +81,6 @@ def test_a_late_check_counts_as_two_at_most():
     assert asyncio.run(run()) == "done"
 
 
-@pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
 def test_the_activity_of_a_process_includes_its_ended_children():
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}]); print(); input()"
