@@ -45,6 +45,7 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "report": (_is_text_or_list, "KIND=PATH or a list of them"),
     "workers": (_is_count, "a non-negative integer"),
     "timeout": (_is_duration, "a number of seconds"),
+    "start_timeout": (_is_duration, "a number of seconds"),
     "seed": (_is_count, "a non-negative integer"),
     "strict": (lambda value: isinstance(value, bool), "true or false"),
     "allow": (_is_text_or_list, "a fingerprint or a JSON field, or a list of them"),

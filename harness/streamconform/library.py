@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from streamconform import reports
-from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Observation, Output
+from streamconform.adapters.program import START_SECONDS
 from streamconform.cli import options
 from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
@@ -54,6 +54,7 @@ def run_suite(
     deliver: str = "standard",
     workers: int | None = None,
     timeout: float = 10.0,
+    start_timeout: float = START_SECONDS,
     strict: bool = False,
     path: str | Path | None = None,
 ) -> Results:
@@ -63,11 +64,17 @@ def run_suite(
     `.conform/runs`, as with `conform run`. Raises `ImplementationError` if an implementation cannot be
     reached, `SelectionError` if nothing is selected, and `SourceError` if a spec is invalid.
     """
+    connections = options.make_connections({"impl": impls})
     selection = options.select({"select": tuple(select), "deliver": deliver})
     request = RunRequest(
-        connections=tuple(connect(impl) for impl in impls or ("reference",)),
+        connections=connections,
         trials=selection.trials,
-        settings=Settings(workers=workers or options.count_default_workers(), timeout=timeout, strict=strict),
+        settings=Settings(
+            workers=workers or options.count_default_workers(),
+            timeout=timeout,
+            start_timeout=start_timeout,
+            strict=strict,
+        ),
         selection={"select": tuple(select) or None, "deliver": deliver, "strict": strict or None},
     )
     if path is not None:

@@ -244,7 +244,11 @@ def _children(folder):
     [
         (("run", "-k", ONE, "-i", "nosuchpackage"), 3, "no module `nosuchpackage`"),
         (("run", "-k", ONE, "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
-        (("run", "-k", ONE, "-i", "json"), 3, "no module `json.conform`"),
+        (
+            ("run", "-k", ONE, "-i", "json"),
+            3,
+            "`json` is installed, but has no adapter: there is no module `json.conform`",
+        ),
         (("run", "-k", ONE, "-i", "python:json:nosuch"), 3, "module `json` has no `nosuch`"),
         (("run", "-k", ONE, "-i", "python:nosuch.py:adapter"), 3, "no file `nosuch.py`"),
         (("run", "-k", ONE, "-i", "magic:x"), 2, "unknown form `magic:`"),

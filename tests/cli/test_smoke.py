@@ -7,9 +7,12 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from streamconform.adapters import process
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.idle_limit import Activity
 from streamconform.apis import APIS
 from streamconform.model.case import Literally
+from streamconform.tools.smoke import conversation
 from streamconform.tools.smoke.checks import CHECKS, run_checks
 from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
 from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
@@ -330,6 +333,13 @@ def test_a_check_whose_step_was_not_tried_is_skipped(tmp_path):
     results = run_smoke(tmp_path, "def handle(message): sys.exit(1)")
     marks = {result.mark for name, result in results.items() if name.startswith("unknown-")}
     assert marks == {"skip"}
+
+
+@pytest.mark.parametrize(("is_busy", "mark"), [(True, "ok"), (False, "FIX")], ids=["busy", "idle"])
+def test_a_program_that_is_busy_exiting_does_not_ignore_stop(tmp_path, monkeypatch, is_busy, mark):
+    monkeypatch.setattr(conversation, "STOP_SECONDS", 0.8)
+    monkeypatch.setattr(process, "read_activity", lambda _: Activity(is_runnable=is_busy))
+    assert run_smoke(tmp_path, "def end(): time.sleep(1.6)")["stop"].mark == mark
 
 
 def test_a_correct_program_has_nothing_to_fix(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from streamconform.adapters import program as program_module
 from streamconform.errors import ImplementationError
 from streamconform.reports.causes import group_by_cause
 from streamconform.run.first_answers import COUNTED
@@ -30,14 +29,14 @@ greet(concurrency=4); read(); sys.exit(3)
 AFTER_AN_ANSWER = "greet(); write(op='result', id=read()['id'], outcome=GOOD); read()\n" + DEATH
 
 
-def run(folder, code, monkeypatch, *, trials=TRIALS, timeout=5.0, workers=2):
+def run(folder, code, monkeypatch, *, trials=TRIALS, timeout=5.0, start_timeout=60.0, workers=2):
     """Return the trials in the results file of a run, and the size of the file."""
     monkeypatch.chdir(folder)
     case = builders.case()
     request = RunRequest(
         connections=(builders.program(folder, code),),
         trials=(builders.trial(case),) * trials,
-        settings=Settings(workers=workers, timeout=timeout),
+        settings=Settings(workers=workers, timeout=timeout, start_timeout=start_timeout),
         selection={},
         blame=False,
     )
@@ -89,10 +88,7 @@ def test_a_program_that_dies_at_every_second_run_is_restarted(tmp_path, monkeypa
 
 @pytest.mark.parametrize("code", ["time.sleep(60)", "read(); sys.stdout.write('{'); time.sleep(60)"])
 def test_a_greeting_that_never_comes_ends_after_the_timeout(tmp_path, monkeypatch, code):
-    monkeypatch.setattr(program_module, "MIN_HELLO_SECONDS", 0.1)
     with pytest.raises(ImplementationError) as caught:
-        run(tmp_path, code, monkeypatch, timeout=0.3)
-    says = (
-        "no greeting within 0.3 s; end the `hello` line with a newline and flush stdout, or raise `--timeout`"
-    )
+        run(tmp_path, code, monkeypatch, start_timeout=0.3)
+    says = "no greeting within 0.3 s; end the `hello` line with a newline and flush stdout, or raise `--start"
     assert says in str(caught.value)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
-from streamconform.adapters import program as program_module
-from streamconform.adapters import protocol
-from streamconform.adapters.connect import Connection
+from streamconform.adapters import idle_limit, protocol
+from streamconform.adapters.connect import HOST, Connection
 from streamconform.adapters.interface import Greeting
-from streamconform.adapters.program import Program
+from streamconform.adapters.program import START_SECONDS, Program
 from streamconform.errors import ImplementationError
 
 from . import builders
 
 
-async def greeted(connection: Connection) -> Greeting:
+async def greeted(
+    connection: Connection,
+    seconds: float = START_SECONDS,
+    on_long_wait: Callable[[str], None] | None = None,
+) -> Greeting:
     program = Program(connection)
     try:
-        return await program.start()
+        return await program.start(seconds, on_long_wait)
     finally:
         await program.stop()
 
@@ -48,10 +54,95 @@ def test_a_program_that_cannot_be_used_says_why(tmp_path, code, says):
     assert says in str(caught.value)
 
 
-def test_a_greeting_that_times_out_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(program_module, "HELLO_SECONDS", 0.2)
-    with pytest.raises(ImplementationError, match=r"no greeting within 0\.2 s"):
-        asyncio.run(greeted(builders.program(tmp_path, "time.sleep(9)")))
+@dataclass(frozen=True)
+class Silence:
+    """A program that does not greet in time, and the message about it."""
+
+    id: str
+    code: str
+    message: str
+    impl: str = "cmd:program.py"
+    argv: tuple[str, ...] | None = None
+
+
+FLUSH = "end the `hello` line with a newline and flush stdout, or raise `--start-timeout`"
+SILENT = [
+    Silence("silent", "time.sleep(9)", f"no greeting within 0.5 s; {FLUSH}"),
+    Silence(
+        "one-line-on-stderr",
+        "sys.stderr.write('compiling dependency 7 of 120\\n'); time.sleep(9)",
+        f"no greeting within 0.5 s; {FLUSH}; its stderr ends with:\n  | compiling dependency 7 of 120",
+    ),
+    Silence("never-idle", "while True: pass", f"no greeting within 2.5 s; {FLUSH}"),
+    Silence(
+        "slow-import",
+        "time.sleep(9)",
+        "importing `program` took longer than 0.5 s; raise `--start-timeout`",
+        "python:program:adapter",
+        (*HOST, "program:adapter"),
+    ),
+    Silence(
+        "slow-import-of-a-package",
+        "time.sleep(9)",
+        "importing `program` took longer than 0.5 s; raise `--start-timeout`",
+        "program",
+        (*HOST, "program"),
+    ),
+    Silence(
+        "peer",
+        "time.sleep(9)",
+        "importing `litellm` took longer than 0.5 s; raise `--start-timeout`",
+        "peer:litellm",
+        (sys.executable, "-S", "program.py"),
+    ),
+    Silence(
+        "warns-and-closes-stdout",
+        "sys.stderr.write('a warning\\n'); os.close(1)",
+        "it ended before it answered the greeting; its stderr ends with:\n  | a warning",
+    ),
+]
+
+
+@pytest.mark.parametrize("silence", SILENT, ids=[silence.id for silence in SILENT])
+def test_a_missing_greeting_is_reported_before_stderr(tmp_path, monkeypatch, silence):
+    monkeypatch.chdir(tmp_path)
+    connection = builders.program(tmp_path, silence.code)
+    if silence.argv is not None:
+        connection = Connection(silence.impl, silence.argv)
+    with pytest.raises(ImplementationError) as caught:
+        asyncio.run(greeted(connection, 0.5))
+    assert str(caught.value) == f"`{silence.impl}` cannot be used: {silence.message}"
+
+
+def test_the_start_of_a_program_that_is_busy_is_awaited(tmp_path):
+    code = "while time.process_time() < 1: pass\ngreet()"
+    assert asyncio.run(greeted(builders.program(tmp_path, code), 0.7)).name == "broken"
+
+
+def test_a_child_of_the_program_may_be_busy_instead(tmp_path):
+    burn = "import time\nwhile time.process_time() < 1: pass"
+    code = f"import subprocess; subprocess.run([sys.executable, '-c', {burn!r}])\ngreet()"
+    assert asyncio.run(greeted(builders.program(tmp_path, code), 0.7)).name == "broken"
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (None, "`cmd:program.py` (idle for 0 s): waiting for the greeting; end the `hello` line"),
+        ("program:adapter", "`python:program:adapter` (idle for 0 s): importing `program`"),
+    ],
+)
+def test_a_user_is_notified_of_a_program_that_is_idle(tmp_path, monkeypatch, target, expected):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(idle_limit, "NOTICE_IDLE_SECONDS", 0.1)
+    connection = builders.program(tmp_path, "time.sleep(9)")
+    if target is not None:
+        connection = Connection(f"python:{target}", (*HOST, target))
+    notices = []
+    with pytest.raises(ImplementationError):
+        asyncio.run(greeted(connection, 0.5, notices.append))
+    (notice,) = notices
+    assert notice.startswith(expected)
 
 
 def test_an_endless_greeting_is_reported(tmp_path, monkeypatch):

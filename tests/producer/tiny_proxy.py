@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socketserver
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -132,12 +132,18 @@ def _join_text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
 
-def make_handler(upstream: int, mistakes: frozenset[str]) -> type[BaseHTTPRequestHandler]:
+def make_handler(
+    upstream: int, mistakes: frozenset[str], required: Mapping[str, str]
+) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if any(self.headers[name] != value for name, value in required.items()):
+                received = dict(self.headers.items())
+                self.send_error_document(401, f"expected other headers than {received}".encode())
+                return
             connection = http.client.HTTPConnection("127.0.0.1", upstream, timeout=10)
             request = translate_request(body) | ({"tools": []} if "tools dropped" in mistakes else {})
             connection.request("POST", "/api/chat", json.dumps(request))
@@ -197,9 +203,14 @@ def encode_event(event: Json) -> bytes:
 
 
 @contextmanager
-def serve_proxy(upstream: int, *mistakes: str) -> Iterator[str]:
-    """Yield the URL of a proxy whose upstream is the local port `upstream`."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), make_handler(upstream, frozenset(mistakes)))
+def serve_proxy(upstream: int, *mistakes: str, required: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the URL of a proxy whose upstream is the local port `upstream`.
+
+    A request without the `required` headers gets an error that repeats all of its headers.
+    """
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), make_handler(upstream, frozenset(mistakes), required or {})
+    )
     server.daemon_threads = True
     with _serve(server) as url:
         yield url

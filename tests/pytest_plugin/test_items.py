@@ -160,6 +160,13 @@ def test_a_mistake_is_said_and_is_no_traceback(tests, words, code, said):
     assert "Traceback" not in ran.out
 
 
+def test_the_limit_for_the_greeting_comes_from_the_config_file(tests):
+    tests = tests.with_file("pyproject.toml", CONFIG + "start_timeout = 0.5\n")
+    tests.write()
+    ran = tests.pytest(f"--conform-impl=cmd:{sys.executable} -S -c 'import time; time.sleep(60)'")
+    assert "no greeting within 0.5 s" in ran.out
+
+
 def test_settings_are_keys_of_the_ini_file_too(tests):
     some = "[pytest]\nconform_impl =\n  good\n  wrong\nconform_select =\n  **/single-text-block\n"
     more = "conform_known_failures =\n  lists/known.yaml\nconform_deliver = standard\nconform_faults = none\n"

@@ -32,6 +32,7 @@ WRITERS = {
     "tools/history/environment.py": "environments of releases, in the user's cache",
     "cli/known_failures.py": "ids of cases",
     "tools/compare/store.py": "findings with their values, where the user says, as results have them",
+    "run/answers.py": "answers of implementations, where the user says",
     "run/results.py": "results of a run",
     "run/run_folders.py": "the folders of runs",
     "peers/install.py": "environments of peers",

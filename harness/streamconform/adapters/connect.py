@@ -5,10 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import UsageError
+
+if TYPE_CHECKING:
+    from streamconform.adapters.proxy_address import ProxyAddress
 
 HOST: Final = (sys.executable, "-m", "streamconform.adapters.host")
 """The command that hosts a Python callable; the callable's name is its last argument.
@@ -19,6 +22,7 @@ runs always exercise the protocol.
 """
 PROXY_PROGRAM: Final = "streamconform.tools.probe.proxy_program"
 """The program that acts as the client and the upstream of a proxy under test."""
+_PROXY: Final = (sys.executable, "-m", PROXY_PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Connection:
     """The value of `--impl`."""
     argv: tuple[str, ...]
     """The program to start."""
+    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Variables to add to the program's environment, which may be secret; other users can read its argv."""
 
 
 def connect(impl: str) -> Connection:
@@ -55,6 +61,14 @@ def connect_command(argv: tuple[str, ...]) -> Connection:
 def get_python_target(connection: Connection) -> str | None:
     """Return the name of the Python callable that `connection` hosts, or None for any other program."""
     return connection.argv[-1] if connection.argv[:-1] == HOST else None
+
+
+def get_proxy_address(connection: Connection) -> ProxyAddress | None:
+    """Return the address of the proxy that `connection` reaches, or None for any other program."""
+    from streamconform.adapters import proxy_address
+
+    *command, address = connection.argv
+    return proxy_address.parse_address(address) if tuple(command) == _PROXY else None
 
 
 def _host_argv(target: str) -> tuple[str, ...]:
@@ -91,7 +105,7 @@ def _proxy_argv(address: str) -> tuple[str, ...]:
     from streamconform.adapters import proxy_address
 
     proxy_address.parse_address(address)  # so that an invalid address is reported before a program starts
-    return (sys.executable, "-m", PROXY_PROGRAM, address)
+    return (*_PROXY, address)
 
 
 FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from streamconform.adapters import exception_origin, json_line
 from streamconform.adapters.adapter_input import AdapterInput, BytesInput, Chunks, HttpInput
@@ -90,6 +90,16 @@ class AdapterResult:
         self.finished = True
 
 
+class LineWriter(Protocol):
+    """Writes lines of bytes, as a binary file does."""
+
+    def write(self, line: bytes, /) -> Any:
+        """Write one line."""
+
+    def flush(self) -> Any:
+        """Send what was written."""
+
+
 def is_result(value: Mapping[str, Any]) -> bool:
     """Return whether `value` contains an outcome or an exception, and is not itself an outcome."""
     return "outcome" in value or "raised" in value
@@ -103,13 +113,33 @@ def load_adapter(target: str) -> Callable[[BytesInput], Any]:
     """Return the adapter that `target` names. Raises `TargetError`."""
     if ":" in target:
         module, _, name = target.rpartition(":")
-        return _load_attribute(_import_file(module) if module.endswith(".py") else module, name)
+        return _load_attribute(target, _import_file(module) if module.endswith(".py") else module, name)
     from importlib.metadata import entry_points  # only this form of a target needs it
 
     for point in entry_points(group=GROUP):
         if point.name == target:
-            return _load_attribute(point.module, point.attr)
-    return _load_attribute(f"{target}.conform", "adapter")
+            return _load_attribute(target, point.module, point.attr)
+    return _load_attribute(target, get_adapter_module(target), "adapter")
+
+
+def get_adapter_module(package: str) -> str:
+    """Return the module in which a package without an entry point has its adapter."""
+    return f"{package}.conform"
+
+
+def explain_missing_module(target: str, missing: str) -> str:
+    """Return why `target` cannot be loaded if the module `missing` does not exist, and what to do."""
+    if missing == get_adapter_module(target):
+        return (
+            f"`{target}` is installed, but has no adapter: there is no module `{missing}`, and no entry "
+            f"point `{target}` in the group `{GROUP}`; to write an adapter, run `conform init --input http`"
+        )
+    return f"no module `{missing}`: install it in this environment, or run from its folder"
+
+
+def explain_missing_file(path: str) -> str:
+    """Return the message for a file that does not exist."""
+    return f"no file `{path}`; the path is relative to the current folder"
 
 
 def call_adapter(
@@ -160,7 +190,7 @@ def redirect_stdout() -> BinaryIO:
     return out
 
 
-def serve(adapter: Callable[[Any], Any], target: str, out: BinaryIO) -> None:
+def serve(adapter: Callable[[Any], Any], target: str, out: LineWriter) -> None:
     """Answer messages from stdin by writing to `out`, until `stop` or the end of input."""
     for line in sys.stdin.buffer:
         message = json_line.loads(line)
@@ -184,7 +214,7 @@ def _import_file(path: str) -> str:
     name = f"streamconform_adapter_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise TargetError(f"no file `{path}`; the path is relative to the current folder")
+        raise TargetError(explain_missing_file(path))
     # The file's folder stays off the import path, because a folder of tests often has subfolders such as
     # `tests/requests`. The module is registered before it runs, because `dataclasses` looks up a class's
     # module by name.
@@ -193,15 +223,14 @@ def _import_file(path: str) -> str:
     return name
 
 
-def _load_attribute(module: str, name: str) -> Callable[[BytesInput], Any]:
+def _load_attribute(target: str, module: str, name: str) -> Callable[[BytesInput], Any]:
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         # The module exists, but one of its imports does not: only the traceback shows which one.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        message = f"no module `{error.name}`: install it in this environment, or run from its folder"
-        raise TargetError(message) from error
+        raise TargetError(explain_missing_module(target, error.name)) from error
     try:
         value = getattr(loaded, name)
     except AttributeError as error:
@@ -281,7 +310,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     return BytesInput(message["api"], source["status"], source["headers"], chunks, **members)
 
 
-def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: BinaryIO) -> bytes:
+def _handle_run(adapter: Callable[[Any], Any], message: Mapping[str, Any], out: LineWriter) -> bytes:
     """Return a run's result line; the events of an HTTP run are sent as they occur."""
 
     def send_event(event: Any) -> None:
@@ -384,7 +413,7 @@ def _encode_line(message: dict[str, Any]) -> bytes:
     return text.encode() + b"\n"
 
 
-def _send(out: BinaryIO, line: bytes) -> None:
+def _send(out: LineWriter, line: bytes) -> None:
     out.write(line)
     out.flush()
 

@@ -45,7 +45,7 @@ class InProcessAdapter:
         self._let_out: tuple[type[BaseException], ...] = (bdb.BdbQuit, KeyboardInterrupt, *let_out)
         self._adapter: Callable[[Any], Any] | None = None
 
-    async def start(self, seconds: float | None = None) -> Greeting:
+    async def start(self, seconds: float = 0.0) -> Greeting:
         """Import the adapter and return its greeting. Raises `ImplementationError`."""
         del seconds  # a debugger session has no timeout
         target = get_python_target(self.connection)
@@ -102,7 +102,9 @@ class InProcessAdapter:
             raise
         except BaseException as error:  # importing a user's module can raise any exception
             text = "".join(traceback.format_exception(error, limit=-8))
-            raise ImplementationError(describe_unusable(impl, "the import failed", text)) from error
+            raise ImplementationError(
+                describe_unusable(impl, "the import failed", text, exit_code=None)
+            ) from error
 
     def _answer(self, message: dict[str, Any], send_event: host.SendEvent, *, is_run: bool) -> Answer:
         """Return the answer to a run or call message."""

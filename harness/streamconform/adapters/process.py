@@ -12,11 +12,14 @@ import os
 import re
 import signal
 from collections import deque
+from collections.abc import Iterable
 
 from streamconform.adapters.environment import remove_secrets
+from streamconform.adapters.idle_limit import Activity, read_activity, wait_while_busy
 from streamconform.adapters.process_cleanup import (
     HAS_PROC,
     create_mark,
+    find_marked,
     kill_marked,
     limit_process,
     list_descendants,
@@ -40,9 +43,15 @@ class LineTooLongError(ValueError):
 class Process:
     """One child process in its own session, with keys and proxies removed from its environment."""
 
-    def __init__(self, argv: tuple[str, ...], *, stop_seconds: float) -> None:
-        """Store `argv` without starting it. `stop_seconds` limits the time to wait for its exit."""
+    def __init__(
+        self, argv: tuple[str, ...], *, stop_seconds: float, environment: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """Store `argv` without starting it. `stop_seconds` limits the time to wait for its exit.
+
+        `environment` is added to our environment, in which keys are removed.
+        """
         self.argv = argv
+        self._environment = dict(environment)
         self.stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._stderr = _LineTail()
@@ -66,7 +75,12 @@ class Process:
             # harness, which then shuts it down cleanly.
             start_new_session=True,
             # Unbuffered, so that a Python program that does not flush does not hang.
-            env=remove_secrets(os.environ) | {"PYTHONUNBUFFERED": "1", self._mark.variable: "1"},
+            env={
+                **remove_secrets(os.environ),
+                **self._environment,
+                "PYTHONUNBUFFERED": "1",
+                self._mark.variable: "1",
+            },
             # asyncio's own limit is 64 KiB, less than the result of a long answer.
             limit=max_line,
         )
@@ -109,18 +123,27 @@ class Process:
         # Children may outlive it and keep its pipes open.
         self._kill_group()
 
-    async def stop(self, last: bytes) -> bool:
-        """Send `last`, close the process's stdin, and return whether it then exited in time."""
+    async def stop(self, last: bytes, *, while_busy: bool = False) -> bool:
+        """Send `last`, close the process's stdin, and return whether it then exited in time.
+
+        With `while_busy`, only the time in which it is idle counts.
+        """
         process = self._process
         if process is None or process.returncode is not None:
             return True
+        exiting = self._send_last(process, last)
         with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(self.stop_seconds):
-                await self.send(last)
-                if process.stdin:
-                    process.stdin.close()
-                await process.wait()
+            if while_busy:
+                await wait_while_busy(exiting, self.stop_seconds, self.read_activity)
+            else:
+                await asyncio.wait_for(exiting, self.stop_seconds)
         return process.returncode is not None
+
+    async def _send_last(self, process: asyncio.subprocess.Process, last: bytes) -> None:
+        await self.send(last)
+        if process.stdin:
+            process.stdin.close()
+        await process.wait()
 
     async def kill(self) -> None:
         """Kill the process and every process that it started."""
@@ -144,6 +167,10 @@ class Process:
             if self._reader is not None:
                 self._reader.cancel()
             transport.close()  # a child in another session may still hold the other pipes
+
+    def read_activity(self) -> Activity | None:
+        """Return the activity of the process and of everything it started; None if the system hides it."""
+        return read_activity(find_marked(self._mark)) if HAS_PROC else None
 
     def describe_exit(self) -> str:
         """Return how the process exited, with the error line from its stderr."""
@@ -212,9 +239,13 @@ def find_error_line(stderr: str) -> str:
     return next(errors, lines[-1] if lines else "")
 
 
-def describe_unusable(impl: str, why: str, stderr: str) -> str:
-    """Return the message for a program that cannot be used; if stderr is a single line, it replaces `why`."""
-    if stderr and "\n" not in stderr:
+def describe_unusable(impl: str, why: str, stderr: str, *, exit_code: int | None) -> str:
+    """Return the message for a program that cannot be used, with the end of its stderr.
+
+    `exit_code` is None if the program did not exit by itself. If it exited with an error, a single line on
+    stderr replaces `why`: it says more, as from our own host. Otherwise, it may be no more than a warning.
+    """
+    if exit_code and stderr and "\n" not in stderr:
         return f"`{impl}` cannot be used: {escape_line(stderr, STDERR_WIDTH)}"
     tail = stderr.splitlines()[-STDERR_LINES:]
     lines = "\n".join(f"  | {escape_line(line, STDERR_WIDTH)}" for line in tail)

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from streamconform.adapters import protocol
-from streamconform.adapters.connect import Connection
+from streamconform.adapters.connect import Connection, get_python_target
 from streamconform.adapters.feed import BYTES_WITH_RUN, Feed, Gate
+from streamconform.adapters.idle_limit import IdleTooLongError, wait_while_busy
 from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault
+from streamconform.adapters.preflight import make_start_error
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
 from streamconform.errors import ImplementationError
 from streamconform.model.trial import AnyTrial, Trial
 
-HELLO_SECONDS = 60.0
-"""Time for a hosted adapter's imports and greeting: large libraries load slowly from a cold disk."""
-MIN_HELLO_SECONDS = 2.0
-"""Minimum time for any program's greeting; on a busy machine, starting a program can take a second."""
-HELLO_HINT = "end the `hello` line with a newline and flush stdout, or raise `--timeout`"
+START_SECONDS: Final = 60.0
+"""Default limit on the idle time before the greeting: large libraries load slowly from a cold disk, and
+`npx` downloads packages. It is the same for every implementation, because `cmd:` programs may compile or
+import as much as Python adapters do. A `cmd:` program that stays silent usually did not flush its stdout;
+its author gets a notice with that advice after a few seconds, so the limit need not be short for it.
+"""
+FLUSH_HINT: Final = "end the `hello` line with a newline and flush stdout"
+ENDED_EARLY: Final = "it ended before it answered the greeting"
 BUSY_SECONDS = 0.1
 """If a timeout fires more than this after its deadline, this process was busy at the deadline."""
 LATE_SECONDS = 1.0
@@ -66,36 +71,38 @@ class Program:
         """The greeting as the process sent it."""
         self.imported_reference = False
         """Whether a result said that the process has imported the bundled parser."""
-        self._process = Process(connection.argv, stop_seconds=STOP_SECONDS)
+        self._process = Process(
+            connection.argv, stop_seconds=STOP_SECONDS, environment=connection.environment
+        )
         self._reader: asyncio.Task[None] | None = None
         self._pending: dict[str, PendingRun] = {}
         self._answered: set[str] = set()
         self._count = 0
         self._unreported: ProtocolFault | None = None  # a fault that occurred while no run was pending
 
-    async def start(self, seconds: float | None = None) -> Greeting:
+    async def start(
+        self, seconds: float = START_SECONDS, on_long_wait: Callable[[str], None] | None = None
+    ) -> Greeting:
         """Start the process and return its greeting. Raises `ImplementationError`.
 
-        `seconds` is the timeout for an answer; a hosted adapter gets more time for its greeting.
+        `seconds` limits the time in which the process and its children are idle. If the greeting takes long,
+        `on_long_wait` is called once with a message for the user.
         """
-        limit = limit_greeting(self.connection, seconds)
         try:
             await self._process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            message = f"`{self.connection.impl}` cannot be started: `{self.connection.argv[0]}`: {reason}"
-            raise ImplementationError(message) from error
+            raise make_start_error(self.connection, error) from error
         try:
-            line = await self._exchange_greetings(limit)
+            line = await exchange_greetings(self._process, self.connection, seconds, on_long_wait)
             if not line:
                 self.dead = True
                 await self._process.wait_for_exit()
-                raise self._unusable("it ended before it answered the greeting")
+                raise self._unusable(ENDED_EARLY, self._process.exit_code)
             greeting = protocol.parse_greeting(line, self.connection.impl)
             self.hello = protocol.parse_object(line)
-        except TimeoutError as error:
+        except IdleTooLongError as error:
             await self.kill()
-            raise self._unusable(f"no greeting within {limit:g} s; {HELLO_HINT}") from error
+            raise self._unusable(explain_silence(self.connection, error.seconds)) from error
         except LineTooLongError as error:
             await self.kill()
             raise self._unusable(f"its greeting line exceeds {protocol.MAX_LINE} bytes") from error
@@ -173,13 +180,6 @@ class Program:
             await self._process.send(protocol.encode_chunk(id_, chunk))
         await self._process.send(protocol.encode_eof(id_))
 
-    async def _exchange_greetings(self, seconds: float) -> bytes:
-        """Send `hello` and return the answer line, which is empty if the program ended first."""
-        async with asyncio.timeout(seconds):
-            with contextlib.suppress(OSError):  # reading stdout detects the exit
-                await self._process.send(protocol.encode_hello())
-            return await self._process.read_line()
-
     async def _read_stdout(self) -> None:
         while True:
             try:
@@ -242,8 +242,9 @@ class Program:
     def _exit_fault(self) -> ProtocolFault:
         return ProtocolFault("exited", self._process.describe_exit(), self._process.last_stderr_lines())
 
-    def _unusable(self, why: str) -> ImplementationError:
-        return ImplementationError(describe_unusable(self.connection.impl, why, self._process.stderr_tail()))
+    def _unusable(self, why: str, exit_code: int | None = None) -> ImplementationError:
+        stderr = self._process.stderr_tail()
+        return ImplementationError(describe_unusable(self.connection.impl, why, stderr, exit_code=exit_code))
 
 
 async def _read_late_answer(pending: PendingRun, late: float) -> Answer | Collateral | None:
@@ -257,14 +258,46 @@ async def _read_late_answer(pending: PendingRun, late: float) -> Answer | Collat
     return None
 
 
-def limit_greeting(connection: Connection, seconds: float | None) -> float:
-    """Return the number of seconds to wait for the greeting of a program whose answers may take `seconds`."""
-    if seconds is None:
-        return HELLO_SECONDS
-    # A hosted adapter may import large libraries. A `cmd:` program that stays silent usually did not flush
-    # its stdout, and its author should not have to wait a minute for that message.
-    is_command = connection.impl.startswith("cmd:")
-    return max(seconds, MIN_HELLO_SECONDS if is_command else HELLO_SECONDS)
+async def exchange_greetings(
+    process: Process,
+    connection: Connection,
+    seconds: float,
+    on_long_wait: Callable[[str], None] | None = None,
+) -> bytes:
+    """Send `hello` and return the answer line, which is empty if the program ended first.
+
+    Raises `IdleTooLongError` and `LineTooLongError`; the other arguments are those of `Program.start`.
+    """
+
+    async def exchange() -> bytes:
+        with contextlib.suppress(OSError):  # reading stdout detects the exit
+            await process.send(protocol.encode_hello())
+        return await process.read_line()
+
+    def notify(state: str) -> None:
+        if on_long_wait is not None:
+            module = _get_import(connection)
+            waiting = f"importing `{module}`" if module else f"waiting for the greeting; {FLUSH_HINT}"
+            on_long_wait(f"`{connection.impl}` ({state}): {waiting}")
+
+    return await wait_while_busy(exchange(), seconds, process.read_activity, notify)
+
+
+def explain_silence(connection: Connection, seconds: float) -> str:
+    """Return why a program is unusable that sent no greeting within `seconds`, and what to do."""
+    module = _get_import(connection)
+    if module is not None:  # our host answers the greeting, as soon as the import is finished
+        return f"importing `{module}` took longer than {seconds:g} s; raise `--start-timeout`"
+    return f"no greeting within {seconds:g} s; {FLUSH_HINT}, or raise `--start-timeout`"
+
+
+def _get_import(connection: Connection) -> str | None:
+    """Return what our own hosts import before they greet: a module or a library; None for other programs."""
+    kind, _, name = connection.impl.partition(":")
+    if kind == "peer":
+        return name
+    target = get_python_target(connection)
+    return None if target is None else target.rpartition(":")[0] or target
 
 
 def _reject_stray(id_: str, line: bytes, *, answered: bool) -> ProtocolFault:

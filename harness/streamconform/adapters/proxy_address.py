@@ -16,6 +16,10 @@ REQUIRED: Final = ("from", "to", "upstream")
 PARAMETERS: Final = (*REQUIRED, "model")
 
 
+HEADERS_VARIABLE: Final = "CONFORM_PROXY_HEADERS"
+"""The environment variable that passes the headers for the proxy to its client, as a JSON object."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProxyAddress:
     """A proxy, and the APIs between which it translates."""

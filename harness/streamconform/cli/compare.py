@@ -116,6 +116,7 @@ DEFAULT_EXAMPLES: Final = 3
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout per trial, in seconds.")
+@options.start_timeout_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
@@ -132,7 +133,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
     """
     started = time.perf_counter()
-    settings = options.merge_settings({key: arguments[key] for key in ("seed", "workers", "timeout")})
+    settings = options.merge_settings(
+        {key: arguments[key] for key in ("seed", "workers", "timeout", "start_timeout")}
+    )
     report_targets = [_parse_report(option) for option in arguments["report"]]
     names = arguments["impls"] or tuple(settings.get("impl", ())) or ("reference",)
     if arguments["resume"] and arguments["results"] is None:
@@ -144,6 +147,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         deliveries=_parse_deliveries(arguments["deliver"]),
         seed=settings.get("seed", 0),
         timeout=float(settings.get("timeout", 10)),
+        start_timeout=options.get_start_timeout(settings),
         examples=arguments["examples"],
         apis=frozenset(arguments["api"]),
         results=make_absolute(arguments["results"]) if arguments["results"] else None,

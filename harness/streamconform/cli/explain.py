@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from streamconform.adapters.connect import Connection, connect
+from streamconform.adapters.connect import Connection
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.cli import completion, options
+from streamconform.cli.server import add_proxy_headers
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -38,8 +39,10 @@ from streamconform.wire.framings import split
     help="Implementation to show, in the same forms as for `conform run`. [default: reference]",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True)
+@options.start_timeout_option
 @click.option("-v", "--verbose", count=True, help="Show payloads in full, and the request.")
 @click.option("--pager/--no-pager", default=True, help="Use a pager on a terminal. [default: pager]")
+@options.proxy_options
 @options.sources_options
 def command(
     case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **arguments: Any
@@ -58,9 +61,13 @@ def command(
     honored. Exit codes: 0 shown (whatever the verdict), 2 usage or input error, 3 implementation unusable.
     """
     settings = options.merge_settings(arguments)
+    # Before the case is read, which takes a second.
+    connection = options.connect_startable(impl or "reference")
+    (connection,) = add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])
     suite_case = options.find_case(case, settings)
     trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
-    explained = asyncio.run(_run_trial(connect(impl or "reference"), trial, timeout))
+    start_timeout = options.get_start_timeout(settings)
+    explained = asyncio.run(_run_trial(connection, trial, timeout, start_timeout))
     facts = find_facts(options.find_sources(settings).specs, (suite_case,)).get(suite_case.id, ())
     text = render_lines(explain(replace(explained, facts=facts), verbose=bool(verbose)))
     if pager and sys.stdout.isatty():
@@ -87,14 +94,16 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
     return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
 
 
-async def _run_trial(connection: Connection, trial: AnyTrial, seconds: float) -> ExplainedTrial:
+async def _run_trial(
+    connection: Connection, trial: AnyTrial, seconds: float, start_timeout: float
+) -> ExplainedTrial:
     """Run the trial; if its chunks are not whole frames, run it again with one chunk per frame.
 
     The verdict comes from the first run, because an implementation may fail only with this delivery's chunks.
     """
     program = Program(connection)
     try:
-        greeting = await program.start(seconds)
+        greeting = await program.start(start_timeout, options.print_note)
         if isinstance(trial, RoundTrip) and "http" not in greeting.inputs:
             raise SelectionError(
                 f"`{trial.case.id}` is a round trip, which needs HTTP, and `{connection.impl}` cannot send"

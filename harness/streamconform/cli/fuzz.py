@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -97,6 +97,7 @@ class Found:
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for the first answers. [default: 0]")
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout per trial, in seconds.")
+@options.start_timeout_option
 @click.option(
     "--out",
     metavar="DIR",
@@ -123,7 +124,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     implementation unusable, 130 interrupted.
     """
     settings = options.merge_settings(
-        {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout")}
+        {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout", "start_timeout")}
     )
     try:
         import hypothesis  # noqa: F401 - an extra
@@ -209,6 +210,7 @@ def _run(
         settings=Settings(
             workers=settings.get("workers") or options.count_default_workers(),
             timeout=float(settings.get("timeout", 10)),
+            start_timeout=options.get_start_timeout(settings),
             seed=seed,
             input=settings.get("input"),
         ),
@@ -216,7 +218,11 @@ def _run(
         # Causes do not need the relevant frames, which take time to find.
         blame=False,
     )
-    return execute_run(request, out / "results.jsonl", SILENT)
+    return execute_run(
+        request,
+        out / "results.jsonl",
+        replace(SILENT, on_long_wait=options.print_note),
+    )
 
 
 def _reduce(
@@ -240,6 +246,7 @@ def _reduce(
         check=smallest.check.path if smallest.check is not None else None,
         input=settings.get("input"),
         timeout=float(settings.get("timeout", 10)),
+        start_timeout=options.get_start_timeout(settings),
         max_trials=MAX_TRIALS,
         seconds=MAX_SECONDS,
     )
@@ -298,6 +305,7 @@ def _compare(ctx: click.Context, arguments: dict[str, Any], settings: dict[str, 
         seed=settings.get("seed"),
         workers=settings.get("workers"),
         timeout=settings.get("timeout"),
+        start_timeout=settings.get("start_timeout"),
         minimise=str(out),
     )
 

@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -81,6 +80,7 @@ DEFAULT_FOLDER: Final = "minimised"
     show_default=True,
     help="Timeout per trial, in seconds; lower it if the failure is a timeout.",
 )
+@options.start_timeout_option
 @click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
 @options.sources_options
 @click.pass_context
@@ -118,13 +118,17 @@ def command(
     """
     settings = options.merge_settings(arguments | {"allow": allowed})
     allowed = tuple(settings.get("allow", ()))
+    # Before the case is read, which takes a second.
+    connection = options.connect_startable(_pick_impl(impl, settings))
     suite_case = options.find_case(case, settings)
     job = MinimiseJob(
-        connection=connect(_pick_impl(impl, settings)),
+        connection=connection,
         trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),
         check=check,
         input=settings.get("input"),
         timeout=timeout,
+        start_timeout=options.get_start_timeout(settings),
+        on_long_wait=options.print_note,
         max_trials=max_trials,
         seconds=time_limit,
     )

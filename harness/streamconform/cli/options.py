@@ -13,6 +13,8 @@ import click
 
 from streamconform import config, user_cache
 from streamconform.adapters.connect import Connection, connect, connect_command
+from streamconform.adapters.preflight import check_startable
+from streamconform.adapters.program import START_SECONDS
 from streamconform.apis import APIS
 from streamconform.cli import commands, completion
 from streamconform.errors import SelectionError, UsageError
@@ -30,6 +32,7 @@ from streamconform.model.trial import (
     supported_inputs,
     update_id,
 )
+from streamconform.printable import escape_line
 from streamconform.reports import HTML, STREAMED
 from streamconform.resources import find_bundled
 from streamconform.run.reading import read
@@ -52,6 +55,8 @@ from streamconform.suite.select import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MAX_NOTE: Final = 1000
+"""Maximum characters of a note to print."""
 MAX_DEFAULT_WORKERS: Final = 4
 """Upper limit on the default number of workers; each one is a process that loads the library under test."""
 FAULT_CHOICES: Final = get_args(FaultSet)
@@ -113,6 +118,26 @@ def input_option(command: F) -> F:
     )(command)
 
 
+def start_timeout_option(command: F) -> F:
+    """Add `--start-timeout`."""
+    return click.option(
+        "--start-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Timeout until the greeting, in seconds; time in which the program or its children use CPU "
+        f"does not count. [default: {START_SECONDS:g}]",
+    )(command)
+
+
+def get_start_timeout(settings: Mapping[str, Any]) -> float:
+    """Return the time limit until the greeting."""
+    return float(settings.get("start_timeout", START_SECONDS))
+
+
+def print_note(message: str) -> None:
+    """Print `message` to stderr."""
+    click.echo(escape_line(message, MAX_NOTE), err=True)
+
+
 def sources_options(command: F) -> F:
     """Add `--specs` and `--cassettes`."""
     folder = click.Path(file_okay=False)
@@ -135,6 +160,22 @@ def server_options(command: F) -> F:
         multiple=True,
         metavar="'NAME: VALUE'",
         help="Additional header to send. Repeatable.",
+    )(command)
+
+
+def proxy_options(command: F) -> F:
+    """Add the options for requests to a proxy under test: `--key-env` and `--header`."""
+    command = click.option(
+        "--key-env",
+        metavar="VAR",
+        help="Environment variable with the key for proxy:URL; the key is never stored.",
+    )(command)
+    return click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        help="Additional header to send to proxy:URL. Repeatable; the value is never stored.",
     )(command)
 
 
@@ -414,11 +455,23 @@ def count_default_workers() -> int:
 
 
 def make_connections(settings: Mapping[str, Any]) -> tuple[Connection, ...]:
-    """Return the connections to the implementations that `settings` names."""
+    """Return the connections to the implementations that `settings` names.
+
+    Raises `UsageError`, and `ImplementationError` if one certainly cannot be started.
+    """
     program = tuple(settings.get("program", ()))
     impls = settings.get("impl", ())
     if not program:
-        return tuple(connect(impl) for impl in impls or ("reference",))
+        return tuple(map(connect_startable, impls or ("reference",)))
     # A program after `--` replaces the config file's implementations, which are a list; options are a tuple.
     from_options = impls if isinstance(impls, tuple) else ()
-    return (*(connect(impl) for impl in from_options), connect_command(program))
+    connection = connect_command(program)
+    check_startable(connection)
+    return (*map(connect_startable, from_options), connection)
+
+
+def connect_startable(impl: str) -> Connection:
+    """Return the connection for an `--impl` value. Raises the exceptions of `make_connections`."""
+    connection = connect(impl)
+    check_startable(connection)
+    return connection

@@ -27,6 +27,7 @@ from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import apply_interrupted, find_interrupted
+from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
@@ -60,7 +61,7 @@ RECORDED_SETTINGS: Final = (
 
 
 SECTIONS: Final = {
-    "What to judge": ("impl", "input"),
+    "What to judge": ("impl", "input", "headers", "key_env"),
     "Which trials": (
         "select",
         "api",
@@ -75,7 +76,7 @@ SECTIONS: Final = {
         "specs",
         "cassettes",
     ),
-    "How to run": ("workers", "timeout", "resume", "exitfirst", "maxfail"),
+    "How to run": ("workers", "timeout", "start_timeout", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
     "Output": ("report", "answers", "baseline", "quiet", "verbose"),
 }
@@ -93,6 +94,7 @@ SECTIONS: Final = {
     "(`conform peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
 )
 @options.input_option
+@options.proxy_options
 @options.selection_options
 @options.last_failed_option
 @options.sources_options
@@ -108,6 +110,7 @@ SECTIONS: Final = {
     type=click.FloatRange(min=0, min_open=True),
     help="Timeout per trial, in seconds. [default: 10]",
 )
+@options.start_timeout_option
 @click.option(
     "--strict/--no-strict",
     default=None,
@@ -174,7 +177,9 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         settings = apply_interrupted(interrupted, earlier, settings, arguments)
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
-    connections = options.make_connections(settings)
+    connections = add_proxy_headers(
+        options.make_connections(settings), arguments["headers"], arguments["key_env"]
+    )
     check_update_options(arguments, settings)
     with _collector_disabled(), _loading_message():
         selection, note = options.select_for_run(settings)
@@ -197,7 +202,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
-        command=shlex.join(("conform", *sys.argv[1:])),
+        command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
         resumed=earlier,
         answers=arguments["answers"],
     )
@@ -228,7 +233,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             terminal.advance(result)
             lines.advance(result)
 
-        finished = execute_run(order, path, Progress(start, advance))
+        finished = execute_run(order, path, Progress(start, advance, on_long_wait=options.print_note))
     # Each of these runs even if one before it raises: a bug in one report must not lose the others.
     with ExitStack() as reversed_steps:
         for kind, target in reversed(report_targets):
@@ -314,6 +319,7 @@ def _make_run_settings(settings: dict[str, Any], connections: tuple[Connection, 
     return Settings(
         workers=settings.get("workers") or options.count_default_workers(),
         timeout=float(settings.get("timeout", 10)),
+        start_timeout=options.get_start_timeout(settings),
         seed=settings.get("seed", 0),
         strict=has_mutants or bool(settings.get("strict", False)),
         input=settings.get("input"),

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 import click
 
+from streamconform.adapters.connect import Connection, get_proxy_address
+from streamconform.adapters.proxy_address import HEADERS_VARIABLE
+from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.tools.record import scrub
 from streamconform.tools.record.providers import CREDENTIALS
 
+CONNECTION_HEADERS: Final = frozenset(
+    {"accept-encoding", "connection", "content-length", "transfer-encoding"}
+)
 LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 
 
@@ -61,6 +70,60 @@ def read_key(variable: str | None, default_variable: str) -> str | None:
             err=True,
         )
     return key or None
+
+
+def add_proxy_headers(
+    connections: Sequence[Connection], texts: tuple[str, ...], variable: str | None
+) -> tuple[Connection, ...]:
+    """Return `connections`, in which those to proxies send the headers `texts` and the key in `variable`.
+
+    Raises `UsageError` if a header is invalid, or if there are any but no proxy.
+    """
+    if not texts and variable is None:
+        return tuple(connections)
+    if not any(get_proxy_address(connection) for connection in connections):
+        raise UsageError(
+            "`--header` and `--key-env` are sent to implementations of the form `proxy:URL`; there is none"
+        )
+    headers = parse_headers(texts)
+    for name in CONNECTION_HEADERS & headers.keys():
+        raise UsageError(f"header `{name}` describes the connection, so it cannot be replaced")
+    key = read_key(variable, "") if variable else None
+    return tuple(_add_headers(connection, headers, key) for connection in connections)
+
+
+def _add_headers(connection: Connection, headers: Mapping[str, str], key: str | None) -> Connection:
+    address = get_proxy_address(connection)
+    if address is None:
+        return connection
+    check_key_is_private(address.url, urlsplit(address.url).hostname or "", key)
+    if key is not None:
+        headers = {**headers, **APIS[address.from_api].key.headers(key)}
+    for name, value in headers.items():
+        # An HTTP library would quote the value in its own error.
+        if not (value.isascii() and value.isprintable()):
+            raise UsageError(f"the value of header `{name}` is not printable ASCII on one line")
+    return replace(connection, environment=((HEADERS_VARIABLE, json.dumps(headers)),))
+
+
+def hide_header_values(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words of a command line without the values of headers, which may be private."""
+    is_header, is_program = False, False
+    for word in words:
+        is_program = is_program or (word == "--" and not is_header)
+        if is_program:
+            yield word
+        elif is_header:
+            yield _hide_value(word)
+        elif word.startswith("--header="):
+            yield f"--header={_hide_value(word.removeprefix('--header='))}"
+        else:
+            yield word
+        is_header = word == "--header" and not is_header
+
+
+def _hide_value(header: str) -> str:
+    return f"{header.partition(':')[0].strip()}: …"
 
 
 def check_key_is_private(base_url: str, host: str, key: str | None) -> None:

@@ -42,9 +42,17 @@ class SmokeCommand(click.Command):
     type=click.FloatRange(min=0, min_open=True),
     help="Timeout per answer, in seconds. [default: 10]",
 )
+@options.start_timeout_option
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
-def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shape: str) -> None:
+def command(
+    ctx: click.Context,
+    /,
+    impl: str | None,
+    timeout: float | None,
+    start_timeout: float | None,
+    shape: str,
+) -> None:
     """Check the adapter IMPL before you blame the library.
 
     The adapter is started, greeted and sent a few small streams; every message is checked. Each line begins
@@ -55,9 +63,14 @@ def command(ctx: click.Context, /, impl: str | None, timeout: float | None, shap
     conform smoke mypkg
     conform smoke -- ./my-parser --flag
     """
-    settings = options.merge_settings({"timeout": timeout})
+    settings = options.merge_settings({"timeout": timeout, "start_timeout": start_timeout})
     connection = _make_connection(impl, ctx.meta.get(__name__, ()), settings)
-    transcript = hold_conversation(connection, float(settings.get("timeout", DEFAULT_TIMEOUT)))
+    transcript = hold_conversation(
+        connection,
+        float(settings.get("timeout", DEFAULT_TIMEOUT)),
+        options.get_start_timeout(settings),
+        options.print_note,
+    )
     results = run_checks(transcript)
     code = Exit.EXPECTED if has_no_problems(results) else Exit.UNEXPECTED
     if shape == "json":

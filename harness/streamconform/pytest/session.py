@@ -73,6 +73,7 @@ class TrialSession:
         settings = Settings(
             workers=1,
             timeout=float(self.settings.get("timeout", 10)),
+            start_timeout=options.get_start_timeout(self.settings),
             seed=self.settings.get("seed", 0),
             strict=self.is_strict,
             input=self.settings.get("input"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
+from streamconform.adapters.program import START_SECONDS
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.judge.judge import explain_unclaimed
@@ -26,6 +27,8 @@ class Settings:
     """The number of parallel programs per implementation."""
     timeout: float
     """Seconds per trial."""
+    start_timeout: float = START_SECONDS
+    """Seconds until the greeting in which a program may be idle."""
     seed: int = 0
     strict: bool = False
     maxfail: int = 0

@@ -207,7 +207,7 @@ async def _run_worker(
         try:
             # After giving up, no program is started, and the remaining trials only get their results.
             if started is None and not context.tally.gave_up(queue.plan.index):
-                await program.start(context.settings.timeout)
+                await program.start(context.settings.start_timeout)
             started = None
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):

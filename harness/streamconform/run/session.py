@@ -86,6 +86,8 @@ class Progress:
 
     on_start: Callable[[Header], None]
     on_result: Callable[[TrialResult], None]
+    on_long_wait: Callable[[str], None] | None = None
+    """Receives a message if an implementation takes long to start."""
 
 
 SILENT: Final = Progress(lambda _: None, lambda _: None)
@@ -214,7 +216,8 @@ class _Runner:
         for program in programs:
             # Registered before the start, which may fail and leave a process behind.
             stack.push_async_callback(program.stop)
-            greetings.append(await program.start(request.settings.timeout))
+            limit = request.settings.start_timeout
+            greetings.append(await program.start(limit, self.progress.on_long_wait))
         self._plan(greetings)
         assert self.header is not None, "`_plan` made it"
         assert self.path is not None, "only `judge_saved` writes no file"

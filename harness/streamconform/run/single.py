@@ -51,7 +51,7 @@ class SingleRunner:
         """Start the program and plan `trials`. Raises `ImplementationError` and `UsageError`."""
         program = self._make(self.connection)
         self._program = program
-        greeting = await program.start(self._settings.timeout)
+        greeting = await program.start(self._settings.start_timeout)
         plan = plan_implementation(0, self.connection, greeting, trials, self._settings.input)
         over_http = plan.input == "http"
         server = await self._stack.enter_async_context(ReplayServer()) if over_http else None
@@ -110,7 +110,7 @@ class SingleRunner:
         if program is not None:
             await program.stop()
         self._program = self._make(self.connection)
-        await self._program.start(self._settings.timeout)
+        await self._program.start(self._settings.start_timeout)
         return self._program
 
 

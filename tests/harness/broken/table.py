@@ -18,6 +18,7 @@ from unittest.mock import patch
 from streamconform.adapters import program as program_module
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Answer, Errored, ProtocolFault, Skipped
+from streamconform.adapters.program import START_SECONDS
 from streamconform.errors import ImplementationError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
@@ -77,13 +78,13 @@ def happens(broken: Broken) -> Happened:
     """Run four trials against `broken` with one program at a time, as `conform run -n 1` does."""
     out = io.StringIO()
     began, before = time.monotonic(), _sockets()
-    with tempfile.TemporaryDirectory() as folder, _mark() as mark, _bounds(broken):
+    with tempfile.TemporaryDirectory() as folder, _mark() as mark, _short_stop():
         connection = _connection(broken, Path(folder))
         terminal = Terminal(quiet=0, verbose=0, strict=False, stream=out)
         order = RunRequest(
             connections=(connection,),
             trials=tuple(_trial(number, broken) for number in NUMBERS),
-            settings=Settings(workers=1, timeout=_timeout(broken)),
+            settings=Settings(workers=1, timeout=_timeout(broken), start_timeout=_start_timeout(broken)),
             selection={},
             blame=False,
             answers=Path(folder) / "answers.jsonl",
@@ -177,6 +178,11 @@ def _timeout(broken: Broken) -> float:
     return SHORT_OVER_HTTP if broken.part == "http" else SHORT
 
 
+def _start_timeout(broken: Broken) -> float:
+    """Return the timeout for the greeting, which is short if none ever comes."""
+    return SHORT if broken.hangs and broken.part == "start" else START_SECONDS
+
+
 def _connection(broken: Broken, folder: Path) -> Connection:
     path = folder / "broken.py"
     path.write_text(broken.program, "utf-8")
@@ -188,14 +194,9 @@ def _connection(broken: Broken, folder: Path) -> Connection:
 
 
 @contextmanager
-def _bounds(broken: Broken) -> Iterator[None]:
-    """Use short timeouts for the exit of programs, and for greetings that never come."""
-    hello = SHORT if broken.hangs and broken.part == "start" else program_module.HELLO_SECONDS
-    with (
-        patch.object(program_module, "STOP_SECONDS", STOP_SECONDS),
-        patch.object(program_module, "HELLO_SECONDS", hello),
-        patch.object(program_module, "MIN_HELLO_SECONDS", min(hello, program_module.MIN_HELLO_SECONDS)),
-    ):
+def _short_stop() -> Iterator[None]:
+    """Use short timeouts for the exit of programs."""
+    with patch.object(program_module, "STOP_SECONDS", STOP_SECONDS):
         yield
 
 
@@ -248,7 +249,7 @@ early, with exit code 3, only if a program cannot be started or sends no valid g
 
 Each program below answers the first, third and fourth of four runs correctly, and misbehaves in the second as
 described in the table. `python -m tests.docs broken` runs them all and writes this page. All limits are the
-real ones except the timeout, which is {SHORT:g} s, or {SHORT_OVER_HTTP:g} s over HTTP.
+real ones except the timeouts, which are {SHORT:g} s, or {SHORT_OVER_HTTP:g} s over HTTP.
 
 Over HTTP, the program is a client and sends its requests to the server that replays the streams. The server
 stops at the end of the run.

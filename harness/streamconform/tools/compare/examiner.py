@@ -94,7 +94,7 @@ class Examiner:
             program = Program(connection)
             # Before the start, which may fail and leave a process behind.
             self._stack.push_async_callback(program.stop)
-            started.append((program, await program.start(self.job.timeout)))
+            started.append((program, await program.start(self.job.start_timeout)))
         server = None
         if any(greeting.inputs[0] == "http" for _, greeting in started):
             # Imported here, because only a run over HTTP needs it.
@@ -200,7 +200,7 @@ class Examiner:
         server = None
         if not tally.gave_up(plan.index):
             try:
-                await running.restart(self.job.timeout)
+                await running.restart(self.job.start_timeout)
                 dispatched = running.dispatcher.dispatch(running.program, trial, self.job.timeout)
                 given, server = await dispatched
             except ImplementationError as error:

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.program import START_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class Job:
     seed: int
     timeout: float
     """Seconds per trial."""
+    start_timeout: float = START_SECONDS
     examples: int
     """The number of recordings named per cause."""
     apis: frozenset[str] = frozenset()
@@ -28,5 +30,5 @@ class Job:
     @property
     def digest(self) -> str:
         """Return a digest that is the same for all runs whose results can be added up."""
-        fields = asdict(self) | {"apis": sorted(self.apis), "results": None}
+        fields = asdict(self) | {"apis": sorted(self.apis), "results": None, "start_timeout": None}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:20]

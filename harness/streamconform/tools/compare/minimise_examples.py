@@ -52,6 +52,7 @@ def minimise_examples(
                     (_make_trial(cases[example.file], example.delivery, job.seed),),
                     check=example.path or None,
                     timeout=job.timeout,
+                    start_timeout=job.start_timeout,
                     max_trials=MAX_TRIALS,
                     seconds=MAX_SECONDS,
                 )

@@ -63,6 +63,7 @@ class JudgedImplementation:
     connection: Connection
     plan: ImplementationPlan
     timeout: float
+    start_timeout: float
     program: Program
     server: ReplayServer | None = None
     blame: Blame = field(default_factory=lambda: Blame(load_snapshots()))
@@ -73,7 +74,7 @@ class JudgedImplementation:
         if self.program.dead:
             await self.program.stop()
             self.program = Program(self.connection)
-            await self.program.start()
+            await self.program.start(self.start_timeout)
         if self.dispatcher is None:
             self.dispatcher = Dispatcher(self.plan, self.blame.find_first_delta, self.server)
         answer, server = await self.dispatcher.dispatch(self.program, trial, self.timeout)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
-from streamconform.adapters.program import Program
+from streamconform.adapters.program import START_SECONDS, Program
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
@@ -50,6 +50,9 @@ class MinimiseJob:
     """
     input: Input | None = None
     timeout: float = 10.0
+    start_timeout: float = START_SECONDS
+    on_long_wait: Callable[[str], None] | None = None
+    """Receives a message if the implementation takes long to start."""
     max_trials: int = 2000
     seconds: float = 300.0
 
@@ -84,7 +87,7 @@ class Search:
         """
         job, program = self.job, Program(self.job.connection)
         try:
-            self.greeting = await program.start()
+            self.greeting = await program.start(job.start_timeout, job.on_long_wait)
             await self._start_search(job, program, self.greeting)
         finally:
             await program.stop()
@@ -96,7 +99,9 @@ class Search:
             reason = explain_skip(case, greeting) or f"these trials do not run with input `{plan.input}`"
             raise NothingToMinimise(f"`{case.id}` is skipped for `{job.connection.impl}`: {reason}")
         async with ReplayServer() if plan.input == "http" else contextlib.nullcontext() as server:
-            implementation = JudgedImplementation(job.connection, plan, job.timeout, program, server)
+            implementation = JudgedImplementation(
+                job.connection, plan, job.timeout, job.start_timeout, program, server
+            )
             try:
                 await self._search(plan, implementation)
             finally:

@@ -72,12 +72,20 @@ def build_request(address: ProxyAddress, recorded: Mapping[str, Any] | None) -> 
 
 
 def send_request(
-    client: httpx.Client, address: ProxyAddress, request: ProxyRequest, answer: ProxyAnswer
+    client: httpx.Client,
+    address: ProxyAddress,
+    request: ProxyRequest,
+    answer: ProxyAnswer,
+    headers: Mapping[str, str],
 ) -> Iterator[bytes]:
-    """Yield the body's chunks and fill in the rest of `answer`. Raises `NoHttpAnswerError`."""
+    """Yield the body's chunks and fill in the rest of `answer`. Raises `NoHttpAnswerError`.
+
+    `headers`, with lower-case names, are sent in addition to the request's own, or instead of them.
+    """
     url, size = address.url + request.path, 0
     # The grammar and the decoder read raw bytes, so a compressed body would fail both.
-    headers = {**request.headers, "accept-encoding": "identity"}
+    own = {name.lower(): value for name, value in request.headers.items()}
+    headers = {**own, **headers, "accept-encoding": "identity"}
     try:
         with client.stream("POST", url, headers=headers, json=dict(request.body)) as response:
             answer.status = response.status_code

@@ -7,10 +7,13 @@ against the grammar. As the upstream, it forwards the proxy's requests to the tr
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 from streamconform_reference.apis import DECODERS
@@ -19,10 +22,11 @@ from streamconform_reference.grammars.grammar import Deviation
 
 from streamconform.adapters import host
 from streamconform.adapters.adapter_input import HttpInput
-from streamconform.adapters.proxy_address import ProxyAddress, parse_address
+from streamconform.adapters.proxy_address import HEADERS_VARIABLE, ProxyAddress, parse_address
 from streamconform.tools.probe import proxy_client, proxy_rules
 from streamconform.tools.probe.proxy_client import NoHttpAnswerError, ProxyAnswer, build_request, send_request
 from streamconform.tools.probe.proxy_upstream import TrialUpstream, UpstreamRelay
+from streamconform.tools.record import scrub
 
 Json = dict[str, Any]
 
@@ -37,14 +41,20 @@ CAPABILITIES: Final = (
 )
 """The capabilities that a proxy is judged on; the others depend on its upstream or never pass through it."""
 CONNECT_SECONDS: Final = 3.0
+ORDINARY_WORD: Final = re.compile(rb"[a-z_]+")
 
 
 class UnreadableProxyError(Exception):
     """The proxy sent no HTTP answer."""
 
 
-def make_adapter(address: ProxyAddress, relay: UpstreamRelay) -> Callable[[HttpInput], Iterator[Json]]:
-    """Return the adapter for the proxy at `address`, with `relay` as its upstream."""
+def make_adapter(
+    address: ProxyAddress, relay: UpstreamRelay, headers: Mapping[str, str]
+) -> Callable[[HttpInput], Iterator[Json]]:
+    """Return the adapter for the proxy at `address`, with `relay` as its upstream.
+
+    The client sends `headers` in addition to the API's own.
+    """
     client = proxy_client.make_client()
 
     def adapter(run: HttpInput) -> Iterator[Json]:
@@ -52,7 +62,7 @@ def make_adapter(address: ProxyAddress, relay: UpstreamRelay) -> Callable[[HttpI
         request, answer = build_request(address, run.request), ProxyAnswer()
         stream = _StreamReader(address.from_api)
         try:
-            for chunk in send_request(client, address, request, answer):
+            for chunk in send_request(client, address, request, answer, headers):
                 yield from stream.receive(chunk, answer)
         except NoHttpAnswerError as error:
             raise UnreadableProxyError(f"{address.url} sent no HTTP answer: {error}") from error
@@ -127,6 +137,28 @@ def _find_deviations(
             yield from grammar.receive(frame)
 
 
+class _BlankingWriter:
+    """Writes lines in which secrets are blanked, because a proxy may repeat its client's headers."""
+
+    def __init__(self, out: BinaryIO, secrets: tuple[bytes, ...]) -> None:
+        self._out = out
+        self._secrets = secrets
+
+    def write(self, line: bytes) -> None:
+        self._out.write(scrub.blank(line, self._secrets))
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+def find_secrets(headers: Mapping[str, str]) -> tuple[bytes, ...]:
+    """Return the values of `headers` that must not appear in results."""
+    private = {name: value for name, value in headers.items() if name not in scrub.REQUEST_HEADERS}
+    # An ordinary word is no secret, unless its header's name says so, and results consist of such words.
+    words = (secret for secret in scrub.extract_secrets(private) if not ORDINARY_WORD.fullmatch(secret))
+    return (*scrub.find_credentials(private), *words)
+
+
 def main(text: str) -> None:
     """Run the adapter for the proxy at the address `text` until it receives `stop`.
 
@@ -134,6 +166,7 @@ def main(text: str) -> None:
     """
     out = host.redirect_stdout()
     address = parse_address(text)
+    headers: dict[str, str] = json.loads(os.environ.pop(HEADERS_VARIABLE, "{}"))
     url = urlsplit(address.url)
     port = url.port or (443 if url.scheme == "https" else 80)
     try:
@@ -152,7 +185,8 @@ def main(text: str) -> None:
             f"{error.strerror or error}; stop the program that uses the port\n"
         )
         sys.exit(host.UNUSABLE)
-    host.serve(make_adapter(address, relay), "proxy", out)
+    blanking = _BlankingWriter(out, find_secrets(headers))
+    host.serve(make_adapter(address, relay, headers), "proxy", blanking)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,22 @@ import asyncio
 import contextlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.feed import Feed
+from streamconform.adapters.idle_limit import IdleTooLongError
+from streamconform.adapters.preflight import make_start_error
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
-from streamconform.adapters.program import HELLO_HINT, limit_greeting
+from streamconform.adapters.program import (
+    ENDED_EARLY,
+    START_SECONDS,
+    exchange_greetings,
+    explain_silence,
+)
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.replay.server import ReplayServer
@@ -36,7 +43,9 @@ MAX_STARTS: Final = 3
 DRAIN_SECONDS: Final = 0.3
 """How long stdout is read after the program has exited."""
 STOP_SECONDS: Final = 6.0
-"""How long to wait for the program to exit; large libraries need more than a second on a busy machine."""
+"""How long the program may be idle before it exits. Time in which it is busy does not count: on a busy
+machine, the exit of a program with a large library can take longer than this.
+"""
 UNKNOWN_API: Final = "telegraph"
 UNKNOWN_NAME: Final = "future"
 """A name that no field or op has in any version of the protocol."""
@@ -62,12 +71,19 @@ class SmokeStep:
         return {id_: stream if self.checked else None for id_, stream in self.runs.items()}
 
 
-def hold_conversation(connection: Connection, timeout: float) -> Transcript:
+def hold_conversation(
+    connection: Connection,
+    timeout: float,
+    start_timeout: float = START_SECONDS,
+    on_long_wait: Callable[[str], None] | None = None,
+) -> Transcript:
     """Send every step to an adapter; each answer may take `timeout` seconds.
+
+    The other arguments are those of `Program.start`.
 
     Raises `ImplementationError` if the program cannot be started or exits before it sends a greeting.
     """
-    return asyncio.run(_Conversation(connection, timeout).hold())
+    return asyncio.run(_Conversation(connection, timeout, start_timeout, on_long_wait).hold())
 
 
 def plan_steps(hello: Mapping[str, Any]) -> Iterator[SmokeStep]:
@@ -122,6 +138,8 @@ class _Conversation:
 
     connection: Connection
     timeout: float
+    start_timeout: float
+    on_long_wait: Callable[[str], None] | None
     process: Process | None = None
     starts: int = 0
     records: list[StepRecord] = field(default_factory=list)
@@ -172,34 +190,27 @@ class _Conversation:
 
     async def _start(self) -> Message:
         """Start the program and return its greeting."""
-        impl, argv = self.connection.impl, self.connection.argv
         self.starts += 1
-        process = self.process = Process(argv, stop_seconds=STOP_SECONDS)
+        process = self.process = Process(
+            self.connection.argv, stop_seconds=STOP_SECONDS, environment=self.connection.environment
+        )
         try:
             await process.start(max_line=protocol.MAX_LINE)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ImplementationError(f"`{impl}` cannot be started: `{argv[0]}`: {reason}") from error
-        limit = limit_greeting(self.connection, self.timeout)
+            raise make_start_error(self.connection, error) from error
+        exit_code: int | None = None
         try:
-            async with asyncio.timeout(limit):
-                with contextlib.suppress(OSError):  # the exit is noticed by the read that follows
-                    await process.send(protocol.encode_hello())
-                line = await process.read_line()
-        except TimeoutError as error:
-            reason = f"no greeting in {limit:g} s; {HELLO_HINT}"
-            message = describe_unusable(impl, reason, process.stderr_tail())
-            raise ImplementationError(message) from error
-        except LineTooLongError as error:
-            reason = f"its greeting line exceeds {protocol.MAX_LINE} bytes"
-            raise ImplementationError(describe_unusable(impl, reason, process.stderr_tail())) from error
-        if not line:
+            line = await exchange_greetings(process, self.connection, self.start_timeout, self.on_long_wait)
+            if line:
+                return Message(line)
             await process.wait_for_exit()
-            message = describe_unusable(
-                impl, "it ended before it answered the greeting", process.stderr_tail()
-            )
-            raise ImplementationError(message)
-        return Message(line)
+            exit_code, why = process.exit_code, ENDED_EARLY
+        except IdleTooLongError as error:
+            why = explain_silence(self.connection, error.seconds)
+        except LineTooLongError:
+            why = f"its greeting line exceeds {protocol.MAX_LINE} bytes"
+        impl = self.connection.impl
+        raise ImplementationError(describe_unusable(impl, why, process.stderr_tail(), exit_code=exit_code))
 
     async def _send_step(self, step: SmokeStep, lines: Iterable[bytes]) -> StepRecord:
         """Send the lines of `step` and read until every run is answered; kill the program if that fails."""
@@ -251,7 +262,7 @@ class _Conversation:
         if self.process is not None:
             # Started before `stop`, because a program whose stdout is full cannot exit until it is read.
             reading = asyncio.create_task(_drain(self.process, leftover))
-            stopped = await self.process.stop(protocol.STOP)
+            stopped = await self.process.stop(protocol.STOP, while_busy=True)
             exit_code = self.process.exit_code
             with contextlib.suppress(TimeoutError):  # a child of the program can keep its stdout open
                 await asyncio.wait_for(reading, DRAIN_SECONDS)
