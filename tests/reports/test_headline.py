@@ -123,3 +123,77 @@ def test_a_long_list_of_values_that_are_not_exposed_is_cut():
     line = describe_not_exposed(results(replace(PASSED, not_exposed=names)))
     assert line.endswith(" and 32 more (1 case)")
     assert line.isprintable()
+
+
+REASONS = [trial("skipped", case=f"a/b/c{n}", reason=f"reason {n % 15:02}") for n in range(30)]
+
+
+def test_skipped_trials_and_warnings_are_counted_with_their_reasons():
+    lines = print_run(results(PASSED, WARNED, ALSO_WARNED, SKIPPED)).splitlines()
+    assert "2 warnings: failures with --strict" in lines
+    assert "1 trial skipped: tool_calls is not claimed" in lines
+    many = print_run(results(*REASONS)).splitlines()
+    assert [line for line in many if line.startswith("2 trials skipped: reason ")] == many[-14:-2]
+    assert many[-2] == "3 more reasons for skipped trials; `-v` lists them"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "line"),
+    [
+        (
+            {"error": {"status": 500, "type": "failure", "message": "Something\nwent wrong"}},
+            r"error: 500 failure: Something\nwent wrong",
+        ),
+        ({"error": {"type": "overloaded_error", "message": None}}, "error: overloaded_error"),
+        ({"error": {"message": "busy"}}, "error: busy"),
+    ],
+)
+def test_the_error_that_the_implementation_reported_is_shown(outcome, line):
+    failed = trial("fail", replace(CRASH, verdict="fail"), observation={"outcome": outcome})
+    assert line in [text.strip() for text in print_run(results(failed)).splitlines()]
+
+
+@pytest.mark.parametrize("outcome", [None, [], {"error": None}, {"error": "busy"}, {"error": {}}])
+def test_an_error_without_words_is_not_shown(outcome):
+    failed = trial("fail", replace(CRASH, verdict="fail"), observation={"outcome": outcome})
+    assert "error:" not in print_run(results(failed))
+
+
+WHOLE = results(PASSED, KNOWN)
+LOST = "1 of 3 trials have no result"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (replace(WHOLE, header=replace(WHOLE.header, trials=3)), LOST),
+        (replace(WHOLE, trials=(PASSED, PASSED)), "1 of 2 trials have no result"),
+        (replace(WHOLE, trials=(PASSED, KNOWN, KNOWN)), "2 trials planned, 3 results"),
+        (
+            replace(
+                WHOLE,
+                header=replace(WHOLE.header, trials=3),
+                footer=replace(WHOLE.footer, complete=False, lost=("a/b/c@as-is",)),
+            ),
+            f"{LOST}, such as a/b/c@as-is",
+        ),
+    ],
+    ids=["missing", "replaced", "repeated", "named"],
+)
+def test_results_that_do_not_add_up_are_never_green(run, words):
+    last = print_run(run).splitlines()[-1]
+    assert last.startswith("The results do not add up: ")
+    assert words in last
+    assert json.loads(badge.render(run))["isError"]
+
+
+def test_the_bundled_parser_in_another_process_is_noted():
+    run = replace(WHOLE, footer=replace(WHOLE.footer, imported_reference=(True,)))
+    assert "note: `mypkg` imported the bundled reference parser" in print_run(run)
+    assert "imported" not in print_run(WHOLE)
+
+
+def test_why_a_run_was_stopped_is_in_its_last_line():
+    footer = replace(WHOLE.footer, complete=False, stopped="the proxy answers 500")
+    run = Results(replace(WHOLE.header, trials=50), WHOLE.trials, footer)
+    assert print_run(run).splitlines()[-1].endswith("incomplete, 48 trials not run: the proxy answers 500")

@@ -8,6 +8,7 @@ from streamconform.cli import commands
 from streamconform.reports import changes, write_text
 from streamconform.reports.history import compare_results
 from streamconform.reports.style import print_lines
+from streamconform.reports.summary import is_inconsistent
 from streamconform.run.exits import Exit
 from streamconform.run.reading import read
 from streamconform.run.run_folders import get_latest_results, resolve_results
@@ -41,10 +42,12 @@ def command(
     conform diff main.jsonl pr.jsonl --format markdown   a comment: "3 fixed, 1 new, 0 stale"
     conform report jsonl=a.jsonl shard-*.jsonl           merge shards into one file first
 
-    Exit codes: 0 no new failures, 1 new failures, 2 usage error or unreadable results.
+    Exit codes: 0 no new failures, 1 new failures, 2 usage error or unreadable results, 4 trials are missing
+    from a run that ended by itself.
     """
     paths = (resolve_results(before), get_latest_results() if after is None else resolve_results(after))
-    history = compare_results(*map(read, paths))
+    runs = tuple(map(read, paths))
+    history = compare_results(*runs)
     names = (str(paths[0]), str(paths[1]))
     match form:
         case "markdown":
@@ -55,5 +58,7 @@ def command(
             print_lines(changes.render_text(history, verbose=bool(verbose)))
     for warning in changes.list_warnings(history, names):
         click.echo(f"warning: {warning}", err=True)
+    if any(map(is_inconsistent, runs)):
+        ctx.exit(Exit.BUG)
     if history.counts["new"] and not exit_zero:
         ctx.exit(Exit.UNEXPECTED)

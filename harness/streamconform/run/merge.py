@@ -30,9 +30,13 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
     implementations: list[ImplementationInfo] = []
     files: dict[tuple[int, str], str] = {}
     trials: list[TrialResult] = []
+    imported: dict[int, bool | None] = {}
     for name, run in runs:
         _require_same_suite(first_name, first.header, name, run.header)
         indexes = _map_implementations(implementations, run.header.implementations)
+        flags = run.footer.imported_reference if run.footer is not None else ()
+        for index, flag in zip(indexes, flags, strict=False):
+            imported[index] = imported.get(index) or flag
         for trial in run.trials:
             index = indexes[trial.implementation]
             if (index, trial.id) in files:
@@ -54,7 +58,11 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
         platform=first.header.platform if len({header.platform for header in headers}) == 1 else None,
         selection={k: v for k, v in first.header.selection.items() if _all_agree(headers, k, v)},
     )
-    return sort_trials(Results(header, tuple(trials), _merge_footers([run.footer for _, run in runs])))
+    footer = _merge_footers([run.footer for _, run in runs])
+    if footer is not None and imported:
+        flags = tuple(imported.get(index) for index in range(len(implementations)))
+        footer = replace(footer, imported_reference=flags)
+    return sort_trials(Results(header, tuple(trials), footer))
 
 
 def sort_trials(results: Results) -> Results:
@@ -123,6 +131,8 @@ def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
         complete=all(footer.complete for footer in complete),
         problems=tuple(dict.fromkeys(problem for footer in complete for problem in footer.problems)),
         seconds=_add_seconds(complete),
+        lost=tuple(id_ for footer in complete for id_ in footer.lost),
+        stopped="; ".join(footer.stopped for footer in complete if footer.stopped) or None,
     )
 
 
