@@ -44,6 +44,7 @@ RAISED = replace(FAILED, observation={**error().observation, "raised": {"type": 
         ),
         ([SAME] * 50, "proxy:x", "same error (500 failure Something went wrong); is it configured?"),
         ([RAISED] * 50, "mypkg", "all the same error: E no key; next: conform smoke mypkg"),
+        ([error(f"request {n:08x}") for n in range(50)], "mypkg", "same error: failure request 00000031"),
         ([CRASHED] * 40 + [PASSED] * 10, "mypkg", "40 of the first 50 answers of `mypkg` are adapter errors"),
         ([CRASHED] * 39 + [PASSED] * 11, "mypkg", None),
         ([SAME] * 49 + [PASSED], "mypkg", None),

@@ -137,3 +137,11 @@ def test_only_values_that_may_be_private_are_blanked():
         "x-key": "swordfish",
     }
     assert set(find_secrets(headers)) == {b"team-4711", b"swordfish"}
+
+
+def test_a_proxy_that_is_not_configured_is_noticed_after_fifty_answers(run):
+    ran = run("run", "-k", "ollama-chat/**", *HEADER)
+    assert ran.code == 3
+    assert "\n      error: 401 " in ran.out
+    assert ": the proxy answers every request with the same error (401 " in ran.last
+    assert ran.last.endswith("); is it configured?")

@@ -14,7 +14,7 @@ from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import Check, Culprit
-from streamconform.printable import escape_line, escape_unprintable
+from streamconform.printable import collapse_variables, escape_line, escape_unprintable
 from streamconform.reports.cause_table import (
     CRASHES,
     HARMS,
@@ -27,7 +27,7 @@ from streamconform.reports.cause_table import (
     format_row,
 )
 from streamconform.reports.difference_kinds import Difference, classify_check, generalize_path
-from streamconform.reports.raised import ExceptionRecord, collapse_variables, read_raised
+from streamconform.reports.raised import ExceptionRecord, read_raised
 
 MAX_REASON: Final = 200
 """The number of leading characters of a reason that distinguish one adapter error from another."""

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from streamconform.model.result import TrialResult
-from streamconform.printable import escape_line
-
-_VARIABLE: Final = re.compile(
-    r"""0x[0-9a-f]+|\b[0-9a-f]{8,}\b|(?<!\w)(?P<quote>['"`]).*?(?:(?P=quote)|$)|\d+""",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Matches the parts that vary between messages with the same cause: digits, hexadecimal numbers, strings.
-
-A quoted string also matches without its closing quote, because long messages are truncated.
-"""
+from streamconform.printable import collapse_variables, escape_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +64,3 @@ def format_error(error: Any) -> str:
     head = " ".join(escape_line(str(word), 120) for word in (status, type_) if word is not None)
     text = escape_line(str(message), 300) if message is not None else ""
     return f"{head}: {text}" if head and text else head or text
-
-
-def collapse_variables(message: str) -> str:
-    """Return `message` without the parts that vary between occurrences of the same error."""
-    return _VARIABLE.sub("…", message)

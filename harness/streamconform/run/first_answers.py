@@ -10,7 +10,7 @@ from typing import Final
 from streamconform.model.leaf import Literally
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
-from streamconform.printable import escape_line
+from streamconform.printable import collapse_variables, escape_line
 
 COUNTED: Final = 50
 """The number of answers after which a run may be stopped."""
@@ -26,6 +26,8 @@ class FirstAnswers:
     count: int = 0
     adapter_errors: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    """The errors, without the parts that vary between messages with the same cause."""
+    example: str = ""
 
     def add(self, result: TrialResult, trial: AnyTrial) -> bool:
         """Count an answer; return whether it is the last one that counts."""
@@ -36,7 +38,8 @@ class FirstAnswers:
         if result.verdict == "faulted":
             self.adapter_errors[result.reason or "unknown"] += 1
         elif result.verdict != "known" and (error := _read_error(result)) is not None:
-            self.errors[error] += 1
+            self.errors[collapse_variables(error)] += 1
+            self.example = error
         return self.count == COUNTED
 
     def find_fault(self, impl: str) -> str | None:
@@ -49,12 +52,13 @@ class FirstAnswers:
                 f"{failed} of the first {self.count} answers of `{impl}` are adapter errors, such as "
                 f"{escape_line(reason, MAX_QUOTED)}; {next_step}"
             )
-        ((error, count),) = self.errors.most_common(1) or (("", 0),)
-        if count < self.count:
+        if self.errors.total() < self.count or len(self.errors) > 1:
             return None
         if impl.startswith("proxy:"):
-            return f"the proxy answers every request with the same error ({error}); is it configured?"
-        return f"the first {count} answers of `{impl}` are all the same error: {error}; {next_step}"
+            return f"the proxy answers every request with the same error ({self.example}); is it configured?"
+        return (
+            f"the first {self.count} answers of `{impl}` are all the same error: {self.example}; {next_step}"
+        )
 
 
 def _expects_complete(trial: AnyTrial) -> bool:

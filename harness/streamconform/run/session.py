@@ -439,9 +439,11 @@ class _Runner:
 
     def _has_imported_reference(self, plan: ImplementationPlan) -> bool | None:
         """Return whether the implementation's process has imported the bundled parser; None if unknown."""
-        # Only our own host of Python functions says so.
-        hosted = plan.greeting.language == "python" and not plan.connection.impl.startswith("cmd:")
-        hosted = hosted and self._writer is not None  # nothing ran if saved answers are judged
+        # Only our own host of Python functions says so, and nothing runs if saved answers are judged. The
+        # process behind `proxy:` is our own client.
+        form = plan.connection.impl.partition(":")[0]
+        hosted = plan.greeting.language == "python" and form not in ("cmd", "proxy")
+        hosted = hosted and self._writer is not None
         return bool(self._tally.imported_reference[plan.index]) if hosted else None
 
     def _find_lost(self) -> tuple[str, ...]:
