@@ -16,6 +16,8 @@ from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Observation
 from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError, UsageError
+from streamconform.reports.causes import group_by_cause
+from streamconform.reports.summary import describe_skipped
 from streamconform.run import pool
 from streamconform.run.answers import read_answers
 from streamconform.run.plan import Settings
@@ -307,6 +309,60 @@ while (message := read())["op"] != "stop":
     trials = delivered(small(), "bytewise", "whole")
     ran = run(tmp_path, trials, builders.program(tmp_path, good + code))
     assert set(ran.verdicts.values()) == {"pass"}
+
+
+REFUSING = """
+    import lib
+    if run.request.get("refuse"): lib.refuse(run.request["refuse"])
+    read(run)
+    return GOOD
+"""
+LIBRARY = """
+class UnknownModel(Exception): pass
+
+def refuse(name):
+    kinds = {"own": UnknownModel, "value": ValueError, "type": TypeError, "network": ConnectionError}
+    raise kinds[name](f"Unknown model 'x{id(name)}'")
+"""
+
+
+def run_refusing(folder, names, *, sent=1):
+    """Judge clients that refuse, crash or do not connect before they send, beside `sent` trials that send."""
+    (folder / "lib.py").write_text(LIBRARY, "utf-8")
+    cases = [small(f"{name}-{n}", refuse=name) for name in names for n in range(2)]
+    cases += [small(f"sent-{n}") for n in range(sent)]
+    return run(folder, [make_trial(case, "as-is", 0) for case in cases], hosted(folder, REFUSING))
+
+
+def test_a_client_that_refuses_on_purpose_is_not_judged_and_one_that_crashes_is(tmp_path):
+    ran = run_refusing(tmp_path, ("own", "value", "type", "network"))
+    verdicts = {id_.rpartition("/")[2].partition("-")[0]: verdict for id_, verdict in ran.verdicts.items()}
+    assert verdicts == {
+        "own": "skipped",
+        "value": "skipped",
+        "type": "fail",
+        "network": "fail",
+        "sent": "pass",
+    }
+    assert [line[:51] for line in describe_skipped(ran.finished.results)] == [
+        "2 trials skipped: refused to send: ValueError: Unkn",
+        "2 trials skipped: refused to send: lib.UnknownModel",
+    ]
+    trials = [trial for trial in ran.finished.results.trials if trial.verdict == "fail"]
+    assert sorted(cause.title for cause in group_by_cause(trials)) == [
+        "Raises ConnectionError before it sends a request (lib.py:6 in refuse)",
+        "Raises TypeError before it sends a request (lib.py:6 in refuse)",
+    ]
+
+
+def test_a_client_that_sends_no_request_to_an_api_fails_there(tmp_path):
+    ran = run_refusing(tmp_path, ("own", "value"), sent=0)
+    assert set(ran.verdicts.values()) == {"fail"}
+    titles = {cause.title for cause in group_by_cause(ran.finished.results.trials)}
+    assert titles == {
+        "Raises lib.UnknownModel before it sends a request (lib.py:6 in refuse)",
+        "Raises ValueError before it sends a request (lib.py:6 in refuse)",
+    }
 
 
 @pytest.mark.parametrize("adapter", ["sixteen-at-once", "one-by-one", "pushed"])

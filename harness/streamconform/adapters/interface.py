@@ -145,6 +145,8 @@ class ServerRecord:
     """Whether any reply contained the recorded answer, as a stream or as a document."""
     model_requests: int
     """The number of requests for a model's answer."""
+    reached: bool = True
+    """Whether any request arrived, even one that belongs to no trial."""
     requests: tuple[Mapping[str, Any], ...]
     """The requests as they appear in results."""
     wants_wrong_form: bool = False

@@ -179,6 +179,7 @@ class TrialExchange:
             answered=self.answered,
             model_requests=len(self.model_requests),
             requests=tuple(self.describe_requests()),
+            reached=bool(self.requests or self.strays),
             wants_wrong_form=self.wants_wrong_form,
             mismatch=self.mismatch,
             complaint=self.complaint,

@@ -47,6 +47,7 @@ class Row:
 
 RAISED: Final = "raised"
 RAISED_ON_BROKEN: Final = "raised-on-broken"
+RAISED_BEFORE_SENDING: Final = "raised-before-sending"
 """Kinds of wrong status that are attributed to an exception if the trial has one."""
 CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
 REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
@@ -56,6 +57,7 @@ CALL: Final = r"content\.\*\.tool_call"
 
 ROWS: Final[tuple[Row, ...]] = (
     # The status comes first, because everything else in a trial depends on it (`FOLDS`).
+    Row("status", RAISED_BEFORE_SENDING, "Raises {exception} before it sends a request", CRASHES),
     Row("status", RAISED, "Raises {exception} on a valid stream", CRASHES),
     Row("status", RAISED_ON_BROKEN, "Raises {exception} on a broken stream", MISLEADS),
     Row("status", "timeout", "Does not answer before the timeout", CRASHES),

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Final
 
 from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.refusal import CRASHED, REFUSED
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import Check, Culprit
@@ -19,6 +20,7 @@ from streamconform.reports.cause_table import (
     CRASHES,
     HARMS,
     RAISED,
+    RAISED_BEFORE_SENDING,
     RAISED_ON_BROKEN,
     Harm,
     Row,
@@ -217,7 +219,7 @@ def _find_root(result: TrialResult) -> _Root:
     # Only the checks with the worst verdict: what only warns is never the cause of a failure.
     roots = _list_roots(result, [check for check in result.checks if check.verdict == worst])
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
-    is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
+    is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN, RAISED_BEFORE_SENDING)
     title = format_row(row, difference, raised.type if raised else "")
     if raised and is_raised and raised.where:
         title += f" ({escape_line(raised.where, 120)})"
@@ -243,7 +245,12 @@ def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
 def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Check, Difference, Row]]:
     """Return the `checks` that are not consequences of others."""
     raised = read_raised(result)
-    candidates = [(check, _add_exception(check, classify_check(check, result), raised)) for check in checks]
+    is_before_sending = (result.reason or "").startswith((CRASHED, REFUSED))
+    differences = ((check, classify_check(check, result)) for check in checks)
+    candidates = [
+        (check, _add_exception(check, difference, raised, is_before_sending=is_before_sending))
+        for check, difference in differences
+    ]
     roots = find_roots([difference for _, difference in candidates])
     return [
         (check, difference, find_row(difference))
@@ -252,13 +259,17 @@ def _list_roots(result: TrialResult, checks: Iterable[Check]) -> list[tuple[Chec
     ]
 
 
-def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord | None) -> Difference:
+def _add_exception(
+    check: Check, difference: Difference, raised: ExceptionRecord | None, *, is_before_sending: bool
+) -> Difference:
     """Return the difference, attributed to the exception if that explains it."""
     # Kinds with `-instead-of-` have headlines of their own, which say that only the end marker is missing.
     if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
     if difference.path == "status":
         kind = RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN
+        if kind == RAISED and is_before_sending:
+            kind = RAISED_BEFORE_SENDING
         return replace(difference, kind=kind)
     if difference.path == "body" or difference.path.startswith("output."):
         return replace(difference, path=difference.path.partition(".")[0], kind=RAISED)

@@ -12,7 +12,7 @@ from typing import Final
 
 from streamconform.errors import Problem
 from streamconform.model.result import TrialResult, is_unexpected
-from streamconform.printable import escape_line
+from streamconform.printable import collapse_variables, escape_line
 from streamconform.reports.describe import format_count
 from streamconform.reports.difference_kinds import generalize_path
 from streamconform.run.results import Results
@@ -147,10 +147,13 @@ def is_inconsistent(results: Results) -> bool:
 
 def describe_skipped(results: Results) -> list[str]:
     """Return one line per reason, most trials first: `2 trials skipped: tool_calls is not claimed`."""
-    counts = Counter(trial.reason or "no reason" for trial in results.trials if trial.verdict == "skipped")
+    reasons = [trial.reason or "no reason" for trial in results.trials if trial.verdict == "skipped"]
+    # A client may refuse each of a hundred models in the same words.
+    counts = Counter(map(collapse_variables, reasons))
+    examples = dict(zip(map(collapse_variables, reversed(reasons)), reversed(reasons), strict=True))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [
-        f"{format_count(count, 'trial')} skipped: {escape_line(reason, 300)}" for reason, count in ordered
+        f"{format_count(count, 'trial')} skipped: {escape_line(examples[key], 300)}" for key, count in ordered
     ]
 
 

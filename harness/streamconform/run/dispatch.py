@@ -13,6 +13,7 @@ from streamconform.adapters.interface import Answer, Hang, Observation, Output, 
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
+from streamconform.judge.refusal import CRASHED, REFUSED, is_refusal
 from streamconform.model.case import Counts
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
@@ -116,9 +117,10 @@ def apply_http_checks(
 ) -> Judgement:
     """Return `judgement`, adjusted for the requests that the server received or did not receive.
 
-    The expected outcome does not pass if the client never fetched the stream. If the client reports an error
-    instead, it may have refused to send the request, which reveals nothing about its parser, so the trial is
-    skipped.
+    The expected outcome does not pass if the client never fetched the stream. If the client refuses to send
+    the request, or reports an error that passes, that reveals nothing about its parser, so the trial is
+    skipped. The checks of a refused trial are kept, because it fails if no other trial of the API got a
+    request.
     """
     # This takes precedence over any judgement of the answer: the client never got the recording.
     if server.mismatch is not None and isinstance(answer, Observation):
@@ -128,6 +130,12 @@ def apply_http_checks(
     if server.wants_wrong_form and isinstance(answer, Observation):
         return Judgement("faulted", "adapter", reason=server.complaint)
     complaint = server.complaint
+    if isinstance(trial, Trial) and isinstance(answer, Observation) and answer.raised and not server.reached:
+        raised = f"{_format_raised(answer.raised)}; {complaint}"
+        if is_refusal(answer.raised):
+            return replace(judgement, verdict="skipped", culprit=None, reason=f"{REFUSED}: {raised}")
+        if judgement.verdict == "fail":
+            return replace(judgement, reason=f"{CRASHED}: {raised}")
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not server.answered:
         if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
             exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""

@@ -42,6 +42,7 @@ from streamconform.run.pool import (
     emit_skipped,
     judge_all,
 )
+from streamconform.run.refusals import Refusals
 from streamconform.run.repeated_answers import RepeatedAnswers
 from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import RUN_FACTS, Results, ResultsWriter
@@ -167,6 +168,7 @@ class _Runner:
         self._tally = _make_shared_tally(len(request.connections))
         self._blame = Blame(load_snapshots() if request.blame else None)
         self._bounds = ResultBounds()
+        self._refusals = Refusals()
         self._settled: list[TrialResult] = []
         self._unsettled: list[TrialResult] = []
         self._plans: list[ImplementationPlan] = []
@@ -345,6 +347,7 @@ class _Runner:
         self.progress.on_start(self.header)
         for result, final in zip(restored, settled, strict=True):
             self._tally.restore(result)
+            self._refusals.release(result)  # it was emitted, but it may show that the API was reached
             self._record(result, final)
         self._plans = self._list_remaining(self._plans)
 
@@ -357,13 +360,18 @@ class _Runner:
     def _emit(self, result: TrialResult, answer: bytes | None = None) -> None:
         if self._stopped_early:  # other workers finish the trials that they have begun
             return
+        if self._answers is not None and answer is not None:
+            self._answers.write(answer)
+        for released in self._refusals.release(result):
+            self._settle(released)
+
+    def _settle(self, result: TrialResult) -> None:
+        """Apply the known failures to a result, and write it. Raises `RunStopped`."""
         # Known failures are applied here and not at the end, so that `-x` stops at the first new failure.
         result = self._bounds.shorten(result)
         settled = self._settlers[result.implementation](result)
         if self._writer is not None:
             self._writer.write(settled)
-        if self._answers is not None and answer is not None:
-            self._answers.write(answer)
         self._record(result, settled)
         maxfail = self.request.settings.maxfail
         if maxfail and self._unexpected >= maxfail and self._is_unexpected(settled):
@@ -388,6 +396,10 @@ class _Runner:
 
     def finish(self) -> FinishedRun:
         assert self.header is not None, "`run` wrote the header or raised"
+        if not self.interrupted:
+            with contextlib.suppress(RunStopped):
+                for result in self._refusals.release_rest():
+                    self._settle(result)
         outdated = self._find_outdated()
         lost = self._find_lost()
         exit_ = self._choose_exit(outdated, lost)

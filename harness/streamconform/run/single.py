@@ -26,6 +26,7 @@ from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
 from streamconform.run.pool import Tally, build_result
+from streamconform.run.refusals import skip_refusal
 from streamconform.run.result_size import ResultBounds
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ class SingleRunner:
         answer, server = await self._answer(self._dispatcher, trial)
         ms = (time.perf_counter() - started) * 1000
         result = build_result(self._dispatcher.plan, trial, answer, server, ms, self._blame)
-        return self._bounds.shorten(result)
+        return self._bounds.shorten(skip_refusal(result))
 
     async def end(self) -> None:
         """Stop the program and the server."""
