@@ -35,6 +35,7 @@ CAPABILITIES: Final = (
     "errors",
     "refusals",
     "provider_tools",
+    "stop",
     "raw_stop",
 )
 """The capabilities that every decoder has."""

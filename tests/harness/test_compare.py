@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.judge import decode
-from streamconform.judge.compare import compare_outcome, sum_cache_usage
+from streamconform.judge.compare import compare_outcome, list_unexposed, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse, serialize_leaf
@@ -207,3 +207,37 @@ SUMS = [
 def test_input_includes_the_cache_for_a_library_with_one_number(usage, total):
     fields = parse(EXPECT | {"usage": usage}).fields
     assert serialize_leaf(sum_cache_usage(fields, ALL - {"cache_usage"})["usage.input"]) == total
+
+
+NO_STOP = ALL - {"stop"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "stop", "verdict"),
+    [
+        (ALL, {"reason": "length"}, "pass"),
+        (ALL, {"reason": "stop"}, "fail"),
+        (ALL, {"reason": None}, "fail"),
+        (ALL, None, "fail"),
+        (ALL, "absent", "fail"),
+        (NO_STOP, "absent", None),
+        (NO_STOP, None, "fail"),
+        (NO_STOP, {"reason": "stop"}, "fail"),
+        (NO_STOP, {"reason": "length"}, "pass"),
+    ],
+)
+def test_a_stop_reason_may_be_left_out_only_without_the_claim(claims, stop, verdict):
+    expect = parse({"status": "complete", "stop": "length", "content": []})
+    got = {"status": "complete", "content": []} | ({} if stop == "absent" else {"stop": stop})
+    outcome = decode.decode_outcome(got)
+    checks = {check.path: check.verdict for check in compare_outcome(expect, outcome, claims, "must")}
+    assert checks.get("stop.reason") == verdict
+    hidden = verdict is None
+    assert ("stop.reason" in list_unexposed(expect, outcome, claims)) == hidden
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_use", {"any_of": [None, "error"]}])
+def test_a_reason_that_follows_from_the_answer_is_not_missed(reason):
+    expect = parse({"status": "complete", "stop": {"reason": reason}, "content": []})
+    outcome = decode.decode_outcome({"status": "complete", "content": []})
+    assert list_unexposed(expect, outcome, NO_STOP - {"raw_stop"}) == ()

@@ -334,11 +334,11 @@ ABSENT_PATHS = [
     ("model", {"model"}),
     ("response_id", {"response_id"}),
     ("continuation", {"continuation"}),
-    ("stop", {"stop.raw", "stop.sequence", "stop.details"}),
+    ("stop", {"stop.reason", "stop.raw", "stop.sequence", "stop.details"}),
     ("stop.raw", {"stop.raw"}),
     ("stop.sequence", {"stop.sequence"}),
     ("stop.details", {"stop.details"}),
-    ("stop.reason", set()),  # always judged
+    ("stop.reason", set()),  # an adapter that reports `stop` reports the reason
     ("error.type", {"error.type"}),
     ("error.status", {"error.status"}),
     ("error.message", set()),  # an adapter that claims `errors` reports it

@@ -125,7 +125,7 @@ def test_a_long_list_of_values_that_are_not_exposed_is_cut():
     assert line.isprintable()
 
 
-REASONS = [trial("skipped", case=f"a/b/c{n}", reason=f"reason {n % 15:02}") for n in range(30)]
+REASONS = [trial("skipped", case=f"a/b/c{n}", reason=f"reason {chr(97 + n % 15)}") for n in range(30)]
 
 
 def test_skipped_trials_and_warnings_are_counted_with_their_reasons():

@@ -37,6 +37,8 @@ _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     f"{type_}.signature": "signatures" for type_ in ("thinking", "text", "tool_call")
 }
 
+_INFERABLE_REASONS: Final = frozenset({"stop", "tool_use", "error", None})
+"""The stop reasons that the rest of an outcome implies."""
 BLOCK_MISSING: Final = "content block missing"
 """The message for checks on a block that is absent from the outcome."""
 _MAX_TYPES: Final = 12
@@ -53,7 +55,7 @@ def compare_outcome(
     `compare_partial` instead.
     """
     for path, leaf in sum_cache_usage(expect.fields, claims).items():
-        if is_claimed(path, claims) and path not in outcome.absent:
+        if is_claimed(path, claims) and not _is_hidden(path, outcome, claims):
             yield check_leaf(path, leaf, read_field(outcome, path), level)
     if expect.content is not None and expect.partial is None:
         kinds = align.collect_kinds(expect.content)
@@ -65,12 +67,22 @@ def compare_outcome(
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
     """Return the paths that are in `expect` but not in `outcome`, without indices, such as `tool_call.id`."""
-    paths = {path for path in expect.fields if path in outcome.absent and is_claimed(path, claims)}
+    paths = {path for path in expect.fields if _is_hidden(path, outcome, claims) and is_claimed(path, claims)}
+    reasons = list_values(expect.fields.get("stop.reason")) or ()
+    if _INFERABLE_REASONS.issuperset(reasons):
+        paths.discard("stop.reason")
     named = {(block.type, name) for block in expect.content or () for name in block.fields}
     for block in outcome.content:
         if isinstance(block, ToolCall | Thinking | Text):
             paths |= {f"{block.type}.{name}" for name in block.absent if (block.type, name) in named}
     return tuple(sorted(paths))
+
+
+def _is_hidden(path: str, outcome: Outcome, claims: Claims) -> bool:
+    """Return whether an outcome leaves out a value that it may leave out."""
+    # A claim of `stop` promises a reason in every outcome. Without the claim, a reason that is reported is
+    # still judged, because a wrong one misleads.
+    return path in outcome.absent and not (path == "stop.reason" and "stop" in claims)
 
 
 def is_claimed(path: str, claims: Claims) -> bool:

@@ -63,8 +63,10 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     group.
     """
     paths = [name for name in ("model", "response_id", "continuation") if name not in entry]
-    # Unlike the groups below, `stop` is not claimed as a whole: without it, only `stop.reason` is judged.
+    # Unlike the groups below, `stop` is not claimed as a whole.
     stop = entry.get("stop")
+    if "stop" not in entry:
+        paths.append("stop.reason")
     known = stop if isinstance(stop, dict) else {}
     paths += (f"stop.{key}" for key in _OPTIONAL_STOP_KEYS if key not in known)
     for name, keys in _OPTIONAL_KEYS.items():

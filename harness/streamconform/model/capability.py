@@ -21,6 +21,7 @@ Capability = Literal[
     "errors",
     "refusals",
     "provider_tools",
+    "stop",
     "raw_stop",
     "documents",
     "stateful",

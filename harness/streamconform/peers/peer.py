@@ -28,7 +28,7 @@ class Peer:
     issues: str
     """The library's issue tracker."""
     claims: Capabilities
-    """The capabilities that the adapter claims."""
+    """The capabilities that the adapter claims, apart from `stop`."""
     claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
     """Claims for individual APIs, which replace `claims`."""
     vendor: str | None = None
@@ -55,7 +55,8 @@ class Peer:
     @property
     def capabilities(self) -> Mapping[str, Capabilities]:
         """The capabilities claimed for each API."""
-        return {api: self.claims_by_api.get(api, self.claims) for api in self.apis}
+        # Each of these libraries says why an answer ended.
+        return {api: (*self.claims_by_api.get(api, self.claims), "stop") for api in self.apis}
 
 
 # Claims that several peers share; each set extends the set with which it begins.

@@ -17,6 +17,7 @@ from streamconform.reports.describe import format_count
 from streamconform.reports.difference_kinds import generalize_path
 from streamconform.run.results import Results
 
+STOP_REASON: Final = "stop.reason"
 MAX_NOT_EXPOSED: Final = 8
 """The maximum number of unexposed paths listed; the rest are counted."""
 
@@ -212,7 +213,7 @@ def describe_not_exposed(results: Results) -> str | None:
     cases: set[tuple[int, str]] = set()
     paths: Counter[str] = Counter()
     for trial in results.trials:
-        names = {generalize_path(path) for path in trial.not_exposed}
+        names = {generalize_path(path) for path in trial.not_exposed} - {STOP_REASON}
         paths.update(names)
         if names:
             cases.add((trial.implementation, trial.case))
@@ -223,6 +224,16 @@ def describe_not_exposed(results: Results) -> str | None:
     ]
     more = f" and {len(ordered) - MAX_NOT_EXPOSED} more" if len(ordered) > MAX_NOT_EXPOSED else ""
     return f"Not exposed: {', '.join(ordered[:MAX_NOT_EXPOSED])}{more} ({format_count(len(cases), 'case')})"
+
+
+def describe_unnoticed(results: Results) -> str | None:
+    """Return in how many cases nothing says why an answer ended early, or None if there are none."""
+    trials = (trial for trial in results.trials if STOP_REASON in trial.not_exposed)
+    cases = {(trial.implementation, trial.case) for trial in trials}
+    if not cases:
+        return None
+    count = format_count(len(cases), "case")
+    return f"`stop` is not claimed: a limit, a filter or a pause cannot be noticed ({count})"
 
 
 def list_problems(results: Results) -> tuple[Problem, ...]:

@@ -33,6 +33,7 @@ from streamconform.reports.summary import (
     describe_borrowed_parser,
     describe_not_exposed,
     describe_skipped,
+    describe_unnoticed,
     describe_warnings,
     find_warnings,
     format_headline,
@@ -154,6 +155,7 @@ class Terminal:
             *shown,
             more and f"{more} for skipped trials; `-v` lists them",
             describe_not_exposed(results),
+            describe_unnoticed(results),
             *describe_borrowed_parser(results),
         ):
             if line:
