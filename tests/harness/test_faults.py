@@ -115,7 +115,8 @@ def test_a_cut_after_the_terminal_frame_loses_only_usage_and_cost():
         if status == case.expect.fields["status"]:
             assert fault.expect.fields.get("stop.raw") == case.expect.fields.get("stop.raw")
             continue
-        assert status.preferred == ("complete",)
+        cut_usage = fault.name.startswith("cut-inside")
+        assert "complete" in status.preferred or (cut_usage and status.preferred == BROKEN_STATUSES)
         if "stop.raw" in case.expect.fields:
             raws = list_values(fault.expect.fields["stop.raw"])
             assert set(raws) == {*list_values(case.expect.fields["stop.raw"]), None}

@@ -84,6 +84,8 @@ class Ending:
     """Links to the provider's documentation of the terminal event and the error frame."""
     is_settled: Callable[[Payload], bool] = never_settled
     """Whether only the terminal event is missing: the stop reason and the final usage have arrived."""
+    usage_follows: bool = False
+    """Whether the usage may be in a frame after the terminal event, which is then the stop reason."""
 
 
 @dataclass(frozen=True, slots=True)

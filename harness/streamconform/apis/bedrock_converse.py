@@ -92,6 +92,7 @@ API: Final = Api(
         },
         error_type="serviceUnavailableException",
         error_names=("ServiceUnavailableException",),
+        usage_follows=True,
         error_message="The service is currently unavailable.",
         source="https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html",
     ),

@@ -204,6 +204,7 @@ API: Final = Api(
             )
         },
         error_type="UNAVAILABLE",
+        usage_follows=True,
         error_message="The model is overloaded. Please try again later.",
         source="https://ai.google.dev/gemini-api/docs/troubleshooting",
     ),

@@ -118,6 +118,7 @@ API: Final = Api(
             )
         },
         error_type="server_error",
+        usage_follows=True,
         error_message="The server had an error while processing your request.",
         source="https://platform.openai.com/docs/guides/error-codes",
     ),

@@ -7,6 +7,7 @@ these expectations; because the two are independent, this is evidence for both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -40,6 +41,8 @@ _BROKEN: Final[dict[str, Leaf]] = {
 }
 """The expected leaves for an answer that broke off."""
 
+# A text search, since each API puts usage in a different place. Earlier chunks may have null or `{}` there.
+_USAGE_REPORT: Final = re.compile(rb'"[A-Za-z_]*[uU]sage[A-Za-z_]*"\s*:\s*\{\s*"')
 # In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
 TYPE_DEPTH: Final = 4
 """The number of levels in a payload that determine the type of its frame."""
@@ -72,6 +75,8 @@ class _ParsedStream:
     """Indexes of the frames that contain part of the content."""
     texts: tuple[tuple[str, ...], ...]
     """The strings in each frame that may be parts of the text."""
+    first_usage: int
+    """Index of the first frame with a usage report, or the number of frames if there is none."""
 
 
 def derive_faults(
@@ -105,7 +110,7 @@ def _cut_document(case: Case) -> Iterator[BrokenDelivery]:
     is_skipped = case.skip is not None and kind in case.skip.faults
     if is_skipped or not body.startswith(b"{") or case.expect.fields["status"] != Literally("complete"):
         return
-    fields = _BROKEN | _expect_usage(case) | _expect_names(case)
+    fields = _BROKEN | _expect_usage(case, has_usage=False) | _expect_names(case)
     expect = Expectation(case.expect.content, fields, Partial(calls_ended=0))
     yield BrokenDelivery(f"{kind}.0", (body[: len(body) // 2],), expect)
 
@@ -130,7 +135,11 @@ def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     # expand the suite.
     carriers = frozenset(n for n, payload in enumerate(payloads) if any(_list_texts(payload, keys)))
     texts = tuple(_list_text_pieces(payload, ending) for payload in payloads)
-    return _ParsedStream(case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts)
+    reports = (n for n, frame in enumerate(frames) if _USAGE_REPORT.search(frame.payload))
+    first_usage = next(reports, len(frames))
+    return _ParsedStream(
+        case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts, first_usage
+    )
 
 
 def _find_transitions(stream: _ParsedStream) -> list[int]:
@@ -235,7 +244,9 @@ def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> Broken
     """Return the stream up to byte `offset`; this part contains `whole` complete frames."""
     chunks = cut(stream.case.cassette.body[:offset], (frame.start for frame in stream.frames))
     if whole > stream.terminal:
-        return BrokenDelivery(name, chunks, _expect_after_terminal(stream, whole))
+        is_inside_frame = offset != stream.frames[whole - 1].end
+        expect = _expect_after_terminal(stream, whole, is_inside_frame=is_inside_frame)
+        return BrokenDelivery(name, chunks, expect)
     return BrokenDelivery(name, chunks, _expect_break(stream, whole))
 
 
@@ -262,7 +273,7 @@ def _add_failed_reasons(expect: Expectation) -> Leaf:
 def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf]) -> Expectation:
     """Return the expectation for a stream broken before its end: prefixes, and no unfinished tool call."""
     case, arrived = stream.case, stream.payloads[:whole]
-    fields = dict(status) | _expect_usage(case) | _expect_names(case)
+    fields = dict(status) | _expect_usage(case, has_usage=stream.first_usage < whole) | _expect_names(case)
     partial = Partial(stream.ending.count_ended_calls(arrived), _count_arrived_text(stream, whole))
     return Expectation(case.expect.content, fields, partial)
 
@@ -306,7 +317,7 @@ def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str
             yield from _list_texts(item, keys, key)
 
 
-def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
+def _expect_after_terminal(stream: _ParsedStream, whole: int, *, is_inside_frame: bool) -> Expectation:
     """Return the case's own expectation; if a frame with usage was lost, usage and cost may differ.
 
     If such a frame or the final `[DONE]` was lost, the stream may also be reported as broken.
@@ -318,9 +329,15 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     loses_usage = any(b"usage" in payload for payload in lost)
     if loses_usage:
         fields = {path: leaf for path, leaf in fields.items() if not path.startswith(("usage", "cost"))}
-        fields |= _expect_usage(stream.case)
-    if (loses_usage or b"[DONE]" in lost) and fields["status"] == Literally("complete"):
-        fields["status"] = AnyOf(("complete", *BROKEN_STATUSES), preferred=("complete",))
+        fields |= _expect_usage(stream.case, has_usage=stream.first_usage < whole)
+    # Bytes of an unfinished frame show that the answer was cut, and the usage may have been in that frame.
+    has_ended = any(frame.payload.strip() == b"[DONE]" for frame in stream.frames[:whole])
+    usage_follows = stream.ending.usage_follows and not has_ended
+    may_cut_usage = is_inside_frame and usage_follows and stream.first_usage >= whole
+    statuses = list_values(fields["status"]) or ()
+    if (loses_usage or may_cut_usage or b"[DONE]" in lost) and "complete" in statuses:
+        preferred = BROKEN_STATUSES if may_cut_usage else statuses
+        fields["status"] = AnyOf(tuple(dict.fromkeys((*statuses, *BROKEN_STATUSES))), preferred=preferred)
         fields["stop.reason"] = _add_failed_reasons(expect)
         # A complete case expects `error: null` by default, but a client that raises because of the break
         # reports an error. Its exception need not name the stop reason.
@@ -330,16 +347,26 @@ def _expect_after_terminal(stream: _ParsedStream, whole: int) -> Expectation:
     return replace(expect, fields=fields)
 
 
-def _expect_usage(case: Case) -> dict[str, Leaf]:
-    """Return a leaf per judged bucket that accepts null, the final value, or any earlier value."""
+def _expect_usage(case: Case, *, has_usage: bool) -> dict[str, Leaf]:
+    """Return a leaf per judged bucket that accepts null, the final value, or any earlier value.
+
+    `has_usage` says whether any usage report arrived. Sources disagree on whether a count that was never
+    given may be reported as 0, so that is a warning. After a count was given, 0 is wrong.
+    """
     leaves: dict[str, Leaf] = {}
     for path, leaf in case.expect.fields.items():
         group, _, bucket = path.partition(".")
         values = list_values(leaf)
         if group == "usage" and bucket and values is not None:
-            earlier = (getattr(report, bucket) for report in case.usage_seen)
-            leaves[path] = AnyOf(tuple(dict.fromkeys((None, *values, *earlier))))
+            earlier = tuple(getattr(report, bucket) for report in case.usage_seen)
+            accepted = tuple(dict.fromkeys((None, *values, *earlier)))
+            was_given = has_usage and any(count is not None for count in earlier)
+            leaves[path] = AnyOf(accepted) if was_given else _add_zero(accepted)
     return leaves
+
+
+def _add_zero(accepted: tuple[Any, ...]) -> Leaf:
+    return AnyOf(accepted) if 0 in accepted else AnyOf((*accepted, 0), preferred=accepted)
 
 
 def _expect_names(case: Case) -> dict[str, Leaf]:

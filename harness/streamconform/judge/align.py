@@ -1,9 +1,11 @@
 """Normalize expected and received content blocks, and pair them for comparison. Pure.
 
 Dropped on both sides: `other` blocks (unless the case names their kind), types that are not claimed, empty
-text and refusals, and thinking without text or signature. Texts (and refusals) that are then adjacent are
-joined, unless the case names a phase or signature that distinguishes them and the implementation exposes it
-(`find_separators`). A signature ends its text; how many blocks the signed text is split into is not judged.
+text and refusals, thinking without text or signature, and calls of the provider that the case does not name.
+Calls that both sides identify by id are paired by id, and the pieces of a thought are joined. Texts (and
+refusals) that are then adjacent are joined, unless the case names a phase or signature that distinguishes
+them and the implementation exposes it (`find_separators`). A signature ends its text; how many blocks the
+signed text is split into is not judged.
 The order is kept, unless the API's messages have no order: a chat message has one text, one thinking text and
 one list of calls, so its readers cannot know where the text appeared among the calls, or where one thought
 ended. In these APIs, thoughts without a signature are also joined.
@@ -12,8 +14,10 @@ ended. In these APIs, thoughts without a signature are also joined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
 from streamconform.model.leaf import Digest, Leaf, Literally, digest_text
@@ -85,12 +89,17 @@ def normalize_expected(
 def normalize_received(
     blocks: Iterable[Block],
     claims: Claims,
-    kinds: frozenset[str | None],
+    named: Sequence[ExpectedBlock] | None,
     *,
     ordered: bool = True,
     separators: Sequence[str] = (),
 ) -> list[Block]:
-    """Return the blocks that are judged; `kinds` are the kinds of `other` blocks that the case names."""
+    """Return the blocks that are judged; `named` are the blocks that the case names, if there is a case.
+
+    Blocks of other kinds, and calls of the provider, are judged only if the case names them.
+    """
+    kinds = _collect_kinds(named or ())
+    calls = None if named is None else [block for block in named if block.type == "tool_call"]
 
     def can_join(before: Block, block: Block) -> bool:
         match before, block:
@@ -104,10 +113,78 @@ def normalize_received(
             case _:
                 return False
 
-    judged = [block for block in blocks if _is_judged(block, claims, kinds, separators)]
+    judged = [
+        block
+        for block in blocks
+        if _is_judged(block, claims, kinds, separators)
+        and (calls is None or not _is_unnamed_provider_call(block, calls))
+    ]
     if not ordered:
         judged.sort(key=_get_rank)
     return [_join_received(run) if len(run) > 1 else run[0] for run in _split_runs(judged, can_join)]
+
+
+def join_split_thoughts(expected: Sequence[ExpectedBlock], received: Sequence[Block]) -> list[Block]:
+    """Return `received` with the pieces of each thought joined, if only the last piece has a signature.
+
+    A library may show each delta of a thought as a block. Two thoughts in one block remain a difference,
+    because their signatures belong to different texts.
+    """
+    lengths = [_get_length(block) for block in expected if block.type == "thinking"]
+    if len(lengths) >= sum(isinstance(block, Thinking) for block in received):
+        return list(received)
+    joined: list[Block] = []
+    missing = 0
+    """The number of characters that the last joined thought still lacks."""
+    for block in received:
+        last = joined[-1] if joined else None
+        if isinstance(block, Thinking) and not block.redacted:
+            if (
+                isinstance(last, Thinking)
+                and not (last.signature or last.redacted)
+                and missing >= len(block.text)
+            ):
+                joined[-1] = replace(block, text=last.text + block.text)
+                missing -= len(block.text)
+                continue
+            missing = max((lengths.pop(0) if lengths else 0) - len(block.text), 0)
+        joined.append(block)
+    return joined
+
+
+def order_calls_by_id(
+    expected: Sequence[ExpectedBlock], received: Sequence[Block]
+) -> tuple[list[Block], tuple[str, ...]]:
+    """Return `received` with its calls in the order of the case's ids, and the ids in their former order.
+
+    The calls that both sides have by id change places only among themselves. The ids are empty if the order
+    was right, or if ids do not identify the calls.
+    """
+    ids = [_get_id(block) for block in expected if block.type == "tool_call"]
+    places = [i for i, block in enumerate(received) if isinstance(block, ToolCall) and block.id in ids]
+    got = [block.id for i in places if isinstance(block := received[i], ToolCall)]
+    if None in ids or len(set(ids)) < len(ids) or len(set(got)) < len(got):
+        return list(received), ()
+    in_order = sorted(places, key=lambda i: ids.index(getattr(received[i], "id", None)))
+    if in_order == places:
+        return list(received), ()
+    ordered = list(received)
+    for place, source in zip(places, in_order, strict=True):
+        ordered[place] = received[source]
+    return ordered, tuple(id_ for id_ in got if id_ is not None)
+
+
+def _get_id(block: ExpectedBlock) -> str | None:
+    leaf = block.fields.get("id")
+    return leaf.value if isinstance(leaf, Literally) and isinstance(leaf.value, str) else None
+
+
+def _get_length(block: ExpectedBlock) -> int:
+    """Return the length of an expected text, or 0 if it is unknown."""
+    leaf = block.fields.get("text")
+    if isinstance(leaf, Digest):
+        return leaf.length
+    return len(leaf.value) if isinstance(leaf, Literally) and isinstance(leaf.value, str) else 0
 
 
 def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[list[B]]:
@@ -125,7 +202,19 @@ def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[l
     return runs
 
 
-def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
+def _is_unnamed_provider_call(block: Block, named: Iterable[ExpectedBlock]) -> bool:
+    """Return whether a block is a call that the provider ran and that the case does not name."""
+    # A library may show such a call as a block of another kind, or not at all. Nobody runs it again.
+    if not isinstance(block, ToolCall) or block.executor != "provider":
+        return False
+    return not any(
+        value is not None and (leaf := call.fields.get(name)) is not None and matches_leaf(leaf, value)
+        for call in named
+        for name, value in (("id", block.id), ("name", block.name))
+    )
+
+
+def _collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
     """Return the kinds of `other` blocks that a case names."""
     kinds = (block.fields.get("kind") for block in blocks if block.type == "other")
     return frozenset(kind.value for kind in kinds if isinstance(kind, Literally))

@@ -58,10 +58,14 @@ def compare_outcome(
         if is_claimed(path, claims) and not _is_hidden(path, outcome, claims):
             yield check_leaf(path, leaf, read_field(outcome, path), level)
     if expect.content is not None and expect.partial is None:
-        kinds = align.collect_kinds(expect.content)
         separators = align.find_separators(expect.content, outcome.content, claims)
         expected = align.normalize_expected(expect.content, claims, ordered=ordered, separators=separators)
-        got = align.normalize_received(outcome.content, claims, kinds, ordered=ordered, separators=separators)
+        got = align.normalize_received(
+            outcome.content, claims, expect.content, ordered=ordered, separators=separators
+        )
+        got = align.join_split_thoughts(expected, got)
+        got, former = align.order_calls_by_id(expected, got)
+        yield from check_call_order(expected, former, level)
         yield from _compare_content(expected, got, claims, level, tolerant=_may_lose_content(expect, outcome))
 
 
@@ -119,6 +123,16 @@ def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
     return outcome.status != "complete" and matches_leaf(expect.fields["status"], outcome.status)
 
 
+def check_call_order(
+    expected: Sequence[ExpectedBlock], former: Sequence[str], level: Level
+) -> Iterator[Check]:
+    """Yield the check that calls are in the order of the stream; `former` are the ids if they are not."""
+    # The order alone changes nothing for whoever runs the calls, because results refer to them by id.
+    if sum(block.type == "tool_call" for block in expected) > 1:
+        message = f"the calls are in another order than in the stream: {', '.join(former[:_MAX_TYPES])}"
+        yield check_rule("content.order", lower_level(level, "should"), message if former else None)
+
+
 def _compare_content(
     expected: Sequence[ExpectedBlock],
     got: Sequence[Block],
@@ -129,7 +143,7 @@ def _compare_content(
 ) -> Iterator[Check]:
     pairs = align.pair_blocks(expected, got)
     # Leaving out a call that must not be executed is as safe as marking it.
-    left_out = {i for i, position in enumerate(pairs) if position is None and _must_not_run(expected[i])}
+    left_out = {i for i, position in enumerate(pairs) if position is None and must_not_run(expected[i])}
     # A client that raises may drop blocks, but a block that was never sent is still wrong.
     is_only_less = len(got) == len(pairs) - pairs.count(None)
     loss_level = lower_level(level, "should") if tolerant else level
@@ -173,7 +187,7 @@ def _compare_block(
         if not _is_claimed_field(expected, name, claims) or (name == "arguments" and unfinished):
             continue
         path = f"content.{i}.{format_block_path(expected.type, name)}"
-        if isinstance(got, ToolCall) and name in ("complete", "arguments") and _must_not_run(expected):
+        if isinstance(got, ToolCall) and name in ("complete", "arguments") and must_not_run(expected):
             yield _check_not_executable(path, name, leaf, got, level)
         elif name == "citations" and isinstance(leaf, Literally):
             if name not in getattr(got, "absent", ()):
@@ -240,7 +254,7 @@ def _is_part(leaf: Leaf, name: str, value: Any) -> bool:
     return isinstance(whole, str) and isinstance(value, str) and whole.startswith(value)
 
 
-def _must_not_run(block: ExpectedBlock) -> bool:
+def must_not_run(block: ExpectedBlock) -> bool:
     """Return whether a call must not be executed, because it did not end or its arguments are not JSON."""
     if block.type != "tool_call":
         return False

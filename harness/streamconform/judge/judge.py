@@ -23,12 +23,15 @@ from streamconform.adapters.interface import (
 from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
+from streamconform.judge.align import join_split_thoughts, normalize_expected, normalize_received
 from streamconform.judge.compare import (
+    FAILED_VERDICT,
     check_leaf,
     check_rule,
     compare_outcome,
     count_client_calls,
     list_unexposed,
+    must_not_run,
 )
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
@@ -36,15 +39,17 @@ from streamconform.judge.round_trip import check_round_trip
 from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
-from streamconform.model.event import BlockDelta, Event
+from streamconform.model.event import BlockDelta, BlockEnd, Event
 from streamconform.model.leaf import Literally, list_values
-from streamconform.model.outcome import Error, Outcome, Text
+from streamconform.model.outcome import Error, Outcome, Text, ToolCall
 from streamconform.model.request import RequestExpectation
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial, lower_level
 from streamconform.model.verdict import Check, Culprit, Verdict
 
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with a body's first delta ends, or None if it is unknown."""
+_UNFINISHED_CALL: Final = re.compile(r"content\.(complete_calls|\d+\.tool_call\.(complete|arguments))")
+"""Matches the paths of checks that a call is not executable."""
 SKIPPED_THOUGH_CLAIMED: Final = "skipped a trial that its claims include"
 """The beginning of the reason for a trial that fails because the adapter skipped it."""
 
@@ -135,10 +140,60 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
     checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
     # On `outcome` instead of `judged`, because the events also contain the canned answer.
+    if seen.raised is not None and outcome.status != "complete":
+        checks = [_excuse_call(check) for check in checks]
+    checks += _check_ended_calls(trial, events, claims)
+    checks += _check_split_thoughts(trial, judged, events, claims)
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     checks = _add_non_json_checks(trial, seen, claims, checks)
     return AnswerChecks(tuple(checks), "implementation", events, not_exposed)
+
+
+def _excuse_call(check: Check) -> Check:
+    """Return `check`, at most as a warning if it is about a call that must not be executed.
+
+    The caller gets the exception instead of the outcome, so nobody runs a call in it; an adapter that keeps
+    the content must not be worse off than one that drops it.
+    """
+    if check.verdict != "fail" or not _UNFINISHED_CALL.fullmatch(check.path):
+        return check
+    return replace(check, level="should", verdict=FAILED_VERDICT["should"])
+
+
+def _check_ended_calls(trial: Trial, events: Sequence[Event] | None, claims: Claims) -> Iterator[Check]:
+    """Yield the check that no event hands out more finished calls than the stream has.
+
+    Agents run a call at its `toolcall_end`, whatever follows, so this stays a failure beside an exception.
+    """
+    expect = trial.expect
+    if events is None or expect.content is None or "tool_calls" not in claims:
+        return
+    calls = [block for block in expect.content if block.type == "tool_call"]
+    unfinished = sum(map(must_not_run, calls))
+    if expect.partial is None and not unfinished:
+        return
+    allowed = len(calls) - unfinished if expect.partial is None else expect.partial.calls_ended
+    ended = [event.final for event in events if isinstance(event, BlockEnd)]
+    got = sum(isinstance(final, ToolCall) and final.is_executable for final in ended)
+    message = f"{got} calls were handed out as finished by `toolcall_end`, but only {allowed} had ended"
+    yield _make_check(trial, "ended-calls", message if got > allowed else None)
+
+
+def _check_split_thoughts(
+    trial: Trial, outcome: Outcome, events: Sequence[Event] | None, claims: Claims
+) -> Iterator[Check]:
+    """Yield the check that each thought is one block in the events; a block per delta is only a warning."""
+    content = trial.expect.content or ()
+    if events is None or "thinking" not in claims or not any(block.type == "thinking" for block in content):
+        return
+    ordered = is_ordered(trial)
+    expected = normalize_expected(content, claims, ordered=ordered)
+    got = normalize_received(outcome.content, claims, content, ordered=ordered)
+    pieces = len(got) - len(join_split_thoughts(expected, got))
+    message = f"the thoughts are split into {pieces} more blocks than the stream has"
+    level = lower_level(trial.level, "should")
+    yield check_rule("invariant.one-block-per-thought", level, message if pieces else None)
 
 
 def _report_malformed(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from streamconform.judge import align
-from streamconform.judge.compare import check_leaf, check_rule, format_block_path
+from streamconform.judge.compare import check_call_order, check_leaf, check_rule, format_block_path
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Literally, PrefixOf
@@ -35,7 +35,11 @@ def compare_partial(
         return
     whole = (block for block in expect.content if block.type != "other")
     expected = align.normalize_expected(whole, claims, ordered=ordered)
-    got = align.normalize_received(content, claims, frozenset(), ordered=ordered)
+    calls = [block for block in expect.content if block.type == "tool_call"]
+    got = align.normalize_received(content, claims, calls, ordered=ordered)
+    got = align.join_split_thoughts(expected, got)
+    got, former = align.order_calls_by_id(expected, got)
+    yield from check_call_order(expected, former, level)
     pairs = align.pair_blocks(expected, got)
     paired = frozenset(pairs)
     unpaired = [block.type for position, block in enumerate(got) if position not in paired]

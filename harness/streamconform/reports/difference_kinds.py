@@ -268,6 +268,8 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
         return "different"
     if not accepted:
         return "zero-for-null" if check.got == 0 else "unexpected"
+    if check.got == 0 and None in accepted_values(check.expected):
+        return "zero-for-null"
     excesses = {check.got - value for value in accepted}
     # OpenAI and Google count cached tokens as part of the prompt, Anthropic does not: clients mix up the two.
     if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):

@@ -143,9 +143,7 @@ class _Reader:
         if not self.path.startswith("content."):
             return read_field(outcome, self.path)
         expect = self.trial.expect
-        blocks = align.normalize_received(
-            outcome.content, self.claims or CAPABILITIES, align.collect_kinds(expect.content or ())
-        )
+        blocks = align.normalize_received(outcome.content, self.claims or CAPABILITIES, expect.content or ())
         _, position, *rest = self.path.split(".")
         if position == "length":
             return len(blocks)

@@ -139,6 +139,11 @@ class Decoder(ABC):
             self.message.fail(read_error_body(bytes(self._head), self.status))
         self.end_of_body()
 
+    @property
+    def lacks_usage_of_cut_frame(self) -> bool:
+        """Return whether the body ended inside a frame, which may have had the usage that did not arrive."""
+        return self.framing.left_over and self.message.usage() is None
+
     def read_failure(self, document: bytes) -> Error:
         """Return the error that the body of a failed response describes."""
         return read_error_body(document, self.status)

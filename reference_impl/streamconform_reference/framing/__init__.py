@@ -37,11 +37,13 @@ class Framing(Protocol):
     """Splits a body into frames, regardless of the chunk sizes, in linear time.
 
     `fault` is the reason framing stopped, or None. `recognised` says whether the body starts in this
-    framing: it is False for an HTML page, a JSON error document or an empty body. It is final after `end`.
+    framing: it is False for an HTML page, a JSON error document or an empty body. `left_over` says whether
+    the body ended inside a frame. Both are final after `end`.
     """
 
     fault: str | None
     recognised: bool
+    left_over: bool
 
     def receive(self, data: bytes) -> list[Frame]:
         """Add the next bytes; return the frames that they complete."""

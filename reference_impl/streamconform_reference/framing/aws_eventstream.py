@@ -69,6 +69,7 @@ class EventStreamFraming:
         """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
+        self.left_over = False
         self._max_headers = max_headers_bytes
         self._max_payload = max_payload_bytes
         self._buffer = bytearray()  # starts at the current message
@@ -97,6 +98,7 @@ class EventStreamFraming:
 
     def end(self) -> list[Frame]:
         """End the body; a truncated message is not a frame."""
+        self.left_over = bool(self._buffer)
         return []
 
     def _read(self, view: memoryview, frames: list[Frame]) -> int:

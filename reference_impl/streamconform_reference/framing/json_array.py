@@ -60,6 +60,7 @@ class JsonArrayFraming:
         """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
+        self.left_over = False
         self._max = max_frame_bytes
         self._begun = False  # whether anything but whitespace has arrived
         self._buffer = bytearray()  # starts at the current element
@@ -88,7 +89,10 @@ class JsonArrayFraming:
 
     def end(self) -> list[Frame]:
         """End the body; return the last element if it is complete."""
-        if self.fault or self._start is None or not is_json(bytes(self._buffer)):
+        if self.fault or self._start is None:
+            return []
+        if not is_json(bytes(self._buffer)):
+            self.left_over = True
             return []
         self._position = len(self._buffer)
         return [self._cut(self._start)]

@@ -32,6 +32,7 @@ class NdjsonFraming:
         """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
+        self.left_over = False
         self._max = max_frame_bytes
         self._line = bytearray()  # the line whose end has not arrived
         self._seen_line = False
@@ -62,6 +63,7 @@ class NdjsonFraming:
             return []
         if is_json(line.removeprefix(b"" if self._offset else _BOM)):
             return self._read([line])
+        self.left_over = bool(line.strip())
         if not self._seen_line:  # a truncated object is in this framing; anything else is not
             self.recognised = line.removeprefix(_BOM).lstrip(_BLANK).startswith(b"{")
         return []

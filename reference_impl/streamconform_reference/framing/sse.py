@@ -38,6 +38,7 @@ class SseFraming:
         """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
+        self.left_over = False
         self._max = max_frame_bytes
         self._line = bytearray()  # the line whose end has not arrived
         self._tail = b""  # the beginning of an event, which followed the last whole event of a chunk
@@ -102,6 +103,8 @@ class SseFraming:
         data = bytes(self._data)
         if data and (data.strip() == _DONE or is_json(data)):
             frames.append(Frame(data, self._event, self._start or 0, self._offset))
+        else:
+            self.left_over = bool(data) or self._event is not None
         self._data = b""
         return frames
 

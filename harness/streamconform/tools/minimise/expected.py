@@ -93,7 +93,7 @@ def _add_block_field(entries: list[Mapping[str, Any]], outcome: Outcome, type_: 
     """Add the field `name` to the expectation of each block of type `type_`."""
     if type_ not in ("tool_call", "thinking"):
         return
-    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset())
+    blocks = align.normalize_received(outcome.content, CAPABILITIES, None)
     for i, (entry, block) in enumerate(zip(entries, blocks, strict=True)):
         if block.type == type_ and hasattr(block, name):
             fields = entry[type_] if isinstance(entry[type_], Mapping) else {"text": entry[type_]}

@@ -131,7 +131,7 @@ def build_expect(outcome: Outcome, body: bytes) -> dict[str, Any]:
     A tool call id that is not in `body` is left out: the parser generated it, and another parser may
     generate a different one.
     """
-    blocks = align.normalize_received(outcome.content, CAPABILITIES, frozenset(), separators=align.SEPARATORS)
+    blocks = align.normalize_received(outcome.content, CAPABILITIES, None, separators=align.SEPARATORS)
     expect: dict[str, Any] = {
         "status": outcome.status,
         "stop": _dump_stop(outcome.stop),

@@ -164,7 +164,7 @@ class BedrockConverseDecoder(Decoder):
 
     def end_of_body(self) -> None:
         """End the answer; it is complete if `messageStop` arrived, unless its reason is a failure."""
-        if self.stop_reason is None:
+        if self.stop_reason is None or self.lacks_usage_of_cut_frame:
             self.message.end_of_file()
         elif STOP_REASONS.get(self.stop_reason) == "error":
             self.message.fail(Error(self.stop_reason, None, None))

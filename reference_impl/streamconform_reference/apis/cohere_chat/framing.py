@@ -23,6 +23,7 @@ class CohereFraming:
         """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
+        self.left_over = False
         self._framing: Framing | None = None
         self._head = bytearray()  # whitespace, and a possible byte order mark
 
@@ -47,4 +48,5 @@ class CohereFraming:
         frames = self._framing.end()
         self.fault = self._framing.fault
         self.recognised = self._framing.recognised
+        self.left_over = self._framing.left_over
         return frames

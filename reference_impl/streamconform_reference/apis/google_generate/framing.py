@@ -45,6 +45,7 @@ class GoogleFraming:
         """Start at the beginning of a body."""
         self.fault: str | None = None
         self.recognised = False
+        self.left_over = False
         self._head = b""
         self._chosen: Framing | None = None
 
@@ -64,6 +65,7 @@ class GoogleFraming:
         chosen = self._choose()
         frames += chosen.end()
         self.fault, self.recognised = chosen.fault, chosen.recognised
+        self.left_over = chosen.left_over
         return frames
 
     def _choose(self) -> Framing:

@@ -240,7 +240,7 @@ class OpenaiChatDecoder(Decoder):
         """End the answer; it is complete if there was a reason, unless the reason is a failure."""
         if self.message.ended:
             return
-        if self.finish is None:
+        if self.finish is None or self.lacks_usage_of_cut_frame:
             self.message.end_of_file()
         elif STOP_REASONS.get(self.finish) == "error":
             self.message.fail(Error(self.finish, None, None))
