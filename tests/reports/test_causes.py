@@ -31,6 +31,8 @@ NO_CALL = "expected 1 block [tool_call], got 0 []"
 ONE_CALL = "expected 2 blocks [tool_call, tool_call], got 1 [tool_call]"
 TWO_CALLS = "expected 1 block [tool_call], got 2 [tool_call, tool_call]"
 LENGTH = "content.length"
+MAY_REFUSE = {"any_of": ["complete", "error"], "prefer": ["complete"]}
+"""The status of a stream whose answer a client may refuse, such as one with malformed arguments."""
 
 
 def check(path, expected=None, got=None, message=None, verdict="fail", level="must"):
@@ -85,7 +87,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Reports a stream that lacks only its end marker as broken",
         one(
             "status",
-            {"any_of": ["complete", "error"], "prefer": ["complete"]},
+            {"any_of": ["complete", "incomplete", "error"], "prefer": ["complete"]},
             "error",
             observation={"raised": RAISED},
         ),
@@ -93,6 +95,36 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     (
         "Does not notice that the end marker is missing",
         one("status", {"any_of": ["complete", "incomplete"], "prefer": ["incomplete"]}, "complete"),
+    ),
+    (
+        "Reports a stream that lacks only its end marker as broken",
+        one("status", {"any_of": ["complete", "incomplete", "error"], "prefer": ["complete"]}, "incomplete"),
+    ),
+    (
+        "Does not notice that the end marker is missing",
+        one(
+            "status",
+            {"any_of": ["complete", "incomplete", "error"], "prefer": ["incomplete", "error"]},
+            "complete",
+        ),
+    ),
+    (
+        "Raises JSONDecodeError on an answer that it may refuse (lib/sse.py:12 in parse)",
+        one("status", MAY_REFUSE, "error", observation={"raised": RAISED}),
+    ),
+    ("Reports an answer that it may refuse as an error", one("status", MAY_REFUSE, "error")),
+    ("Reports a complete stream as cut", one("status", MAY_REFUSE, "incomplete")),
+    (
+        "Reports a failed answer as complete",
+        one("status", {"any_of": ["error", "complete"], "prefer": ["error"]}, "complete"),
+    ),
+    (
+        "Reports an error as a complete answer",
+        one("status", {"any_of": ["error", "incomplete"], "prefer": ["error"]}, "complete"),
+    ),
+    (
+        "Reports an error as a cut stream",
+        one("status", {"any_of": ["error", "incomplete"], "prefer": ["error"]}, "incomplete"),
     ),
     ("Reports a valid stream as an error", one("status", "complete", "error")),
     ("Reports a complete stream as cut", one("status", "complete", "incomplete")),
@@ -293,7 +325,10 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     reached = {id(find_row(classify_check(one, trial))) for _, trial in EXAMPLES for one in trial.checks}
     unreached = [row for row in ROWS if id(row) not in reached]
     # Exceptions and timeouts do not appear in checks.
-    assert {row.kinds for row in unreached} == {"raised", "raised-on-broken", "timeout", "timeout-on-broken"}
+    assert {row.kinds for row in unreached} == {
+        *("raised", "raised-on-broken", "raised-on-refusable"),
+        *("timeout", "timeout-on-broken"),
+    }
 
 
 def test_every_harm_is_some_rows():

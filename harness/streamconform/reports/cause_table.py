@@ -47,6 +47,7 @@ class Row:
 
 RAISED: Final = "raised"
 RAISED_ON_BROKEN: Final = "raised-on-broken"
+RAISED_ON_REFUSABLE: Final = "raised-on-refusable"
 """Kinds of wrong status that are attributed to an exception if the trial has one."""
 CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
 REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
@@ -72,6 +73,9 @@ ROWS: Final[tuple[Row, ...]] = (
         "Does not notice that the end marker is missing",
         MISLEADS,
     ),
+    Row("status", RAISED_ON_REFUSABLE, "Raises {exception} on an answer that it may refuse", HIDES),
+    Row("status", "error-for-refusable", "Reports an answer that it may refuse as an error", HIDES),
+    Row("status", "complete-for-failed", "Reports a failed answer as complete", MISLEADS),
     Row("status", "complete-for-cut", "Reports a cut stream as complete", SUCCEEDS),
     Row("status", "complete-for-error", "Reports an error as a complete answer", SUCCEEDS),
     Row("status", "error-for-complete", "Reports a valid stream as an error", CRASHES),

@@ -20,6 +20,7 @@ from streamconform.reports.cause_table import (
     HARMS,
     RAISED,
     RAISED_ON_BROKEN,
+    RAISED_ON_REFUSABLE,
     Harm,
     Row,
     find_roots,
@@ -217,7 +218,7 @@ def _find_root(result: TrialResult) -> _Root:
     # Only the checks with the worst verdict: what only warns is never the cause of a failure.
     roots = _list_roots(result, [check for check in result.checks if check.verdict == worst])
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
-    is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN)
+    is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN, RAISED_ON_REFUSABLE)
     title = format_row(row, difference, raised.type if raised else "")
     if raised and is_raised and raised.where:
         title += f" ({escape_line(raised.where, 120)})"
@@ -258,8 +259,8 @@ def _add_exception(check: Check, difference: Difference, raised: ExceptionRecord
     if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
     if difference.path == "status":
-        kind = RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN
-        return replace(difference, kind=kind)
+        kinds = {"complete": RAISED, "refusable": RAISED_ON_REFUSABLE}
+        return replace(difference, kind=kinds.get(difference.kind.rpartition("-for-")[2], RAISED_ON_BROKEN))
     if difference.path == "body" or difference.path.startswith("output."):
         return replace(difference, path=difference.path.partition(".")[0], kind=RAISED)
     return difference

@@ -111,13 +111,28 @@ def _get_topic(result: TrialResult) -> str:
 
 
 def _classify_status(expected: Any, got: Any) -> str:
-    accepted = accepted_values(expected)
-    if isinstance(expected, dict) and expected.get("prefer"):
-        # All essential content arrived before the break, so the other accepted values only cause warnings.
-        return f"{got}-instead-of-{accepted[0]}"
-    if "complete" in accepted:
+    accepted, tolerated = accepted_values(expected), _list_tolerated(expected)
+    if got in tolerated:
+        # Only a stream that lacks its end marker, but no content, may be reported as complete or as cut.
+        if {"complete", "incomplete"} <= {*map(str, (*accepted, *tolerated))}:
+            return f"{got}-instead-of-{accepted[0]}"
+        if accepted == ("complete",):
+            return "error-for-refusable"
+        if got == "complete":
+            return "complete-for-failed"
+    values = (*accepted, *tolerated)
+    if "complete" in values:
         return f"{got}-for-complete"
     return f"{got}-for-{'cut' if 'incomplete' in accepted else 'error'}"
+
+
+def _list_tolerated(expected: Any) -> tuple[Any, ...]:
+    """Return the values that pass with a warning: those in `any_of` that are not preferred."""
+    match expected:
+        case {"any_of": list(values), "prefer": list(preferred)} if preferred:
+            return tuple(value for value in values if value not in preferred)
+        case _:
+            return ()
 
 
 def _classify_stop(path: str, check: Check) -> Difference:
