@@ -130,6 +130,17 @@ def test_text_that_arrived_is_kept():
     assert compared(BOTH, [{"type": "text", "text": "I'll"}, PARIS], text_arrived=4) == {}
 
 
+def test_a_split_thought_adds_nothing_to_the_stream():
+    whole = [{"thinking": "Two cities."}, {"text": "Both."}]
+    parts = [{"type": "thinking", "text": text} for text in ("Two ", "ci")]
+    check = compared(whole, parts)["content.length"]
+    assert check.verdict == "fail"
+    assert check.message == "blocks that are only parts of one in the complete stream: thinking"
+    for expected, got in ((whole, [parts[0], {"type": "thinking", "text": "x"}]), (whole[1:], parts[1:])):
+        check = compared(expected, got)["content.length"]
+        assert check.message == "blocks that are not in the complete stream: thinking"
+
+
 def test_twelve_blocks_that_were_not_sent_are_listed():
     (check,) = compared([], [OPEN] * 13).values()
     assert check.message.count("tool_call") == 12

@@ -31,6 +31,7 @@ NO_CALL = "expected 1 block [tool_call], got 0 []"
 ONE_CALL = "expected 2 blocks [tool_call, tool_call], got 1 [tool_call]"
 TWO_CALLS = "expected 1 block [tool_call], got 2 [tool_call, tool_call]"
 LENGTH = "content.length"
+SPLIT_THINKING = "expected 2 blocks [thinking, text], got 3 [thinking, thinking, text]"
 MAY_REFUSE = {"any_of": ["complete", "error"], "prefer": ["complete"]}
 """The status of a stream whose answer a client may refuse, such as one with malformed arguments."""
 
@@ -63,6 +64,10 @@ def outcome(*content, **given):
 
 def call(**given):
     return {"type": "tool_call", "name": "f", "arguments": {}, **given}
+
+
+def thinking(text, **given):
+    return {"type": "thinking", "text": text, **given}
 
 
 def one(path, expected=None, got=None, message=None, **given):
@@ -207,6 +212,37 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     (
         "Reports text that is not in the stream",
         one(LENGTH, 1, 2, "blocks that are not in the complete stream: text"),
+    ),
+    (
+        "Splits thinking into several blocks",
+        result(
+            check(LENGTH, 2, 3, SPLIT_THINKING),
+            check("content.0.thinking.text", "Two cities.", "Two "),
+            check("content.0.thinking.signature", "c2ln", None),
+            observation=outcome(
+                thinking("Two "), thinking("cities.", signature="c2ln"), {"type": "text", "text": "Hi"}
+            ),
+        ),
+    ),
+    (
+        "Splits thinking into several blocks",
+        result(
+            check(LENGTH, 2, 3, SPLIT_THINKING),
+            check("content.0.thinking.signature", "c2ln", None),
+            observation=outcome(thinking("Two cities."), thinking("", signature="c2ln")),
+        ),
+    ),
+    (
+        "Splits thinking into several blocks",
+        one(LENGTH, 2, 3, "blocks that are only parts of one in the complete stream: thinking"),
+    ),
+    (
+        "Reports thinking that is not in the stream",
+        result(
+            check(LENGTH, 2, 3, SPLIT_THINKING),
+            check("content.0.thinking.text", "Two cities.", "Two "),
+            observation=outcome(thinking("Two "), thinking("towns.")),
+        ),
     ),
     ("Loses text", one("content.0.text", "abc", "")),
     ("Truncates text", one("content.0.text", "abc", "ab")),
@@ -443,13 +479,23 @@ def test_a_client_that_crashes_leads_the_warnings():
         ),
         (
             "Truncates text",
+            ["content.*.thinking.text"],
+            [
+                check(LENGTH, 2, 3, SPLIT_THINKING),
+                check("content.0.thinking.text", "Two cities.", "Two "),
+                check("content.1.text", "abc", "a"),
+            ],
+        ),
+        (
+            "Truncates text",
             ["usage.input"],
             [check("usage.input", 1, 2, verdict="warn"), check("content.0.text", "abc", "a")],
         ),
     ],
 )
 def test_what_follows_from_another_check_is_listed_below_it(headline, paths, checks):
-    (cause,) = group_by_cause([result(*checks)])
+    observation = outcome(thinking("Two "), thinking("cities."))
+    (cause,) = group_by_cause([result(*checks, observation=observation)])
     assert cause.title == headline
     assert [path for path, _ in cause.also] == paths
 

@@ -10,10 +10,15 @@ from streamconform.judge.compare import check_leaf, check_rule, format_block_pat
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Literally, PrefixOf
-from streamconform.model.outcome import Block, Text, ToolCall
+from streamconform.model.outcome import Block, BlockType, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 
+UNKNOWN_BLOCKS: Final = "blocks that are not in the complete stream: "
+SPLIT_BLOCKS: Final = "blocks that are only parts of one in the complete stream: "
+"""The beginnings of the messages about blocks without a counterpart, before their types."""
+_MAX_TYPES: Final = 12
+"""The maximum number of block types to list in a message."""
 _PREFIX_FIELDS: Final = frozenset({"text", "name", "arguments_text"})
 """Fields that may be received partially.
 
@@ -38,11 +43,11 @@ def compare_partial(
     got = align.normalize_received(content, claims, frozenset(), ordered=ordered)
     pairs = align.pair_blocks(expected, got)
     paired = frozenset(pairs)
-    unpaired = [block.type for position, block in enumerate(got) if position not in paired]
+    unpaired = [block for position, block in enumerate(got) if position not in paired]
     yield check_rule(
         "content.length",
         level,
-        f"blocks that are not in the complete stream: {', '.join(unpaired[:12])}" if unpaired else None,
+        _explain_unpaired(unpaired, expected, got),
         expected=len(expected),
         got=len(got),
     )
@@ -71,6 +76,28 @@ def compare_partial(
         expected=arrived,
         got=kept,
     )
+
+
+def _explain_unpaired(
+    unpaired: Sequence[Block], expected: Sequence[ExpectedBlock], got: Sequence[Block]
+) -> str | None:
+    """Return a message about the received blocks without a counterpart, or None if there are none."""
+    types = [block.type for block in unpaired]
+    split = {type_ for type_ in dict.fromkeys(types) if _is_split(type_, expected, got)}
+    added = [type_ for type_ in types if type_ not in split]
+    if added:
+        return f"{UNKNOWN_BLOCKS}{', '.join(added[:_MAX_TYPES])}"
+    return f"{SPLIT_BLOCKS}{', '.join(types[:_MAX_TYPES])}" if types else None
+
+
+def _is_split(type_: BlockType, expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> bool:
+    """Return whether the texts of the blocks of this type, joined, are a prefix of the complete text."""
+    leaves = [block.fields.get("text") for block in expected if block.type == type_]
+    texts = [leaf.value for leaf in leaves if isinstance(leaf, Literally) and isinstance(leaf.value, str)]
+    if not texts or len(texts) < len(leaves):
+        return False
+    received = (block.text for block in got if isinstance(block, Text | Thinking) and block.type == type_)
+    return "".join(texts).startswith("".join(received))
 
 
 def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) -> Iterator[Check]:

@@ -123,6 +123,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(CONTENT, "missing", "Loses {block}", LOSES),
     Row(CONTENT, "merged", "Merges several blocks of {block} into one", LOSES),
     Row(CONTENT, "as-other", "Reports {block} as {other}", LOSES),
+    Row(CONTENT, "split", "Splits {block} into several blocks", MISLEADS),
     Row(CONTENT, "extra", "Reports {block} that is not in the stream", LOSES),
     Row(CONTENT, "empty null", "Loses {block}", LOSES),
     Row(CONTENT, "truncated", "Truncates {block}", LOSES),
@@ -216,6 +217,11 @@ FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("status", "complete-.*", r"(?!content\.).*"),
     ("status", ".*", ".*"),
     (r"content\.length", ".*", r"content\..*|invariant\..*"),
+    # What is wrong with blocks of other types is not a consequence of a split block.
+    *(
+        (rf"content\.\*\.{type_}", "split", rf"content\.(length|\*\.{type_}(\..*)?)|invariant\..*")
+        for type_ in ("thinking", "text", "refusal")
+    ),
     (r"content\.\*\.[a-z_]+", WRONG_BLOCKS, r"content\..*|invariant\..*"),
     (r"content\.complete_calls", ".*", rf"{CALL}\..*"),
     (rf"{CALL}\.name", ".*", rf"{CALL}\.(arguments|arguments_text|complete)"),

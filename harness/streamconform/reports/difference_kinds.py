@@ -16,6 +16,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.partial import SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
@@ -27,7 +28,7 @@ _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """Matches the message of `content.length`, with the types of the expected and received blocks."""
-_UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the complete stream: (.*)")
+_UNPAIRED_BLOCKS: Final = re.compile(rf"(?:{re.escape(UNKNOWN_BLOCKS)}|{re.escape(SPLIT_BLOCKS)})(.*)")
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
 """Block types by precedence: if several are missing, the first one names the difference."""
 BUCKET_NAMES: Final[Mapping[str, str]] = {
@@ -42,6 +43,8 @@ BUCKET_NAMES: Final[Mapping[str, str]] = {
 # Eight reports have 247 sums, and each additional report doubles that.
 _MAX_REPORTS: Final = 8
 """The maximum number of usage reports whose sums are compared with a count."""
+_MAX_BLOCKS: Final = 200
+"""The maximum number of received blocks that are searched for the parts of an expected one."""
 _CACHE_BUCKETS: Final = ("cache_read", "cache_write")
 
 
@@ -164,8 +167,9 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
         if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
             return Difference(f"content.*.{type_}", "as-other", {"block": type_, "other": extra[0]})
     elif extra:
-        type_ = extra[0]
-        kind = "split" if type_ == "tool_call" and _has_nameless_call(result) else "extra"
+        counts = Counter(extra)
+        whole = [name for name, count in counts.items() if not _is_split(name, count, result)]
+        type_, kind = (whole[0], "extra") if whole else (extra[0], "split")
     else:
         return Difference("content.length", "different")
     return Difference(f"content.*.{type_}", kind, {"block": type_})
@@ -197,9 +201,9 @@ def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], 
         lists = _BLOCK_LISTS.search(text)
         if lists:
             return _parse_types(lists[1]), _parse_types(lists[2])
-        unknown = _UNKNOWN_BLOCKS.search(text)
-        if unknown:
-            return Counter(), _parse_types(unknown[1])
+        unpaired = _UNPAIRED_BLOCKS.search(text)
+        if unpaired:
+            return Counter(), _parse_types(unpaired[1])
     return Counter(), Counter()
 
 
@@ -212,14 +216,44 @@ def _get_outcome(result: TrialResult) -> Mapping[str, Any]:
     return outcome if isinstance(outcome, dict) else {}
 
 
-def _list_calls(result: TrialResult) -> list[Mapping[str, Any]]:
+def _list_blocks(type_: str, result: TrialResult) -> list[Mapping[str, Any]]:
     content = _get_outcome(result).get("content")
     blocks = content if isinstance(content, list) else []
-    return [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_call"]
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") == type_]
 
 
 def _has_nameless_call(result: TrialResult) -> bool:
-    return any(not call.get("name") for call in _list_calls(result))
+    return any(not call.get("name") for call in _list_blocks("tool_call", result))
+
+
+def _is_split(type_: str, extra: int, result: TrialResult) -> bool:
+    """Return whether the `extra` received blocks of a type contain nothing that is not in the stream."""
+    if type_ == "tool_call":
+        return _has_nameless_call(result)
+    if any((check.message or "").startswith(SPLIT_BLOCKS) for check in result.checks):
+        return True
+    texts = [block["text"] for block in _list_blocks(type_, result) if isinstance(block.get("text"), str)]
+    if len(texts) > _MAX_BLOCKS or sum(map(len, texts)) > MAX_COMPARED:
+        return False
+    # A signature alone in a block of its own adds no text.
+    if texts.count("") >= extra:
+        return True
+    path = re.compile(rf"content\.\d+\.{re.escape(type_)}(\.text)?")
+    expected = (check.expected for check in result.checks if path.search(check.path))
+    return any(_is_joined(text, texts) for text in expected if isinstance(text, str) and text)
+
+
+def _is_joined(whole: str, parts: Sequence[str]) -> bool:
+    """Return whether two or more adjacent `parts`, joined, are `whole`."""
+    for start in range(len(parts)):
+        joined = ""
+        for count, part in enumerate(parts[start:], start=1):
+            joined += part
+            if joined == whole and count > 1:
+                return True
+            if not whole.startswith(joined):
+                break
+    return False
 
 
 def _is_merged(type_: str, result: TrialResult) -> bool:
@@ -236,7 +270,7 @@ def _is_merged(type_: str, result: TrialResult) -> bool:
             # A merged text contains both texts; finding the text in a correct block proves nothing.
             if other.path.endswith(f".{name}") and _contains_both(other, check.expected):
                 return True
-    return type_ == "tool_call" and any(map(_holds_two_documents, _list_calls(result)))
+    return type_ == "tool_call" and any(map(_holds_two_documents, _list_blocks("tool_call", result)))
 
 
 def _contains_both(check: Check, text: str) -> bool:
