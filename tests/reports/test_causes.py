@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports import causes as causes_module
@@ -24,6 +24,8 @@ from streamconform.reports.causes import (
 from streamconform.reports.describe import describe_failure
 from streamconform.reports.difference_kinds import Difference, classify_check
 from streamconform.reports.raised import describe_error
+from streamconform.tools.probe.proxy_rules import list_rules
+from streamconform_reference.apis.grammars import GRAMMARS
 
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
 CALL = "content.0.tool_call"
@@ -74,6 +76,18 @@ def one(path, expected=None, got=None, message=None, **given):
     """A trial with one failed check."""
     return result(check(path, expected, got, message), **given)
 
+
+RULES = {
+    "grammar.required-field": "Breaks a rule of the API (`grammar.required-field`)",
+    "answer.calls": "Breaks a rule of the API (`answer.calls`)",
+    "http.content-type": "Answers with a wrong content type",
+    "http.status": "Answers with a wrong status or an incomplete body (`http.status`)",
+    "refusal.error": "Answers with an error that is not in the client's format (`refusal.error`)",
+    "upstream.prompt": "Changes the prompt on the way to the upstream server",
+    "upstream.tools": "Changes the tools on the way to the upstream server",
+    "upstream.body": "Sends the upstream server a request without model or messages",
+}
+"""The rules for proxies and servers, and their headlines."""
 
 EXAMPLES: list[tuple[str, TrialResult]] = [
     (
@@ -138,6 +152,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Reports a wrong status", one("status", "complete", None)),
     ("Reports an unfinished call as executable", one("content.complete_calls", 0, 1)),
     ("Reports an unfinished call as executable", one(f"{CALL}.complete", expected=False, got=True)),
+    ("Reports an unfinished call as executable", one(f"{CALL}.complete", expected=False, got=None)),
     ("Does not say whether a call is complete", one(f"{CALL}.complete", True, None)),
     ("Does not mark a finished call as complete", one(f"{CALL}.complete", expected=True, got=False)),
     (
@@ -257,6 +272,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Loses `content.*.text.phase`", one("content.0.text.phase", "commentary", None)),
     ("Reports a wrong `content.*.text.phase`", one("content.0.text.phase", "commentary", "final")),
     (
+        "Reports only the uncached part of the prompt",
+        one("usage.input", 11264, 256, f"expected 11264, got 256; {UNCACHED}"),
+    ),
+    (
         "Counts cached tokens again as input",
         one("usage.input", 10, 60, observation=outcome(usage={"cache_read": 50})),
     ),
@@ -321,6 +340,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Sends events that contradict each other (`invariant.one-terminal`)",
         one("invariant.one-terminal", message="two"),
     ),
+    *((headline, one(rule, message="absent: `id`")) for rule, headline in RULES.items()),
     ("Does not send the requests that the conversation needs", one("requests.length", 2, 1)),
     (
         "Omits parts of `body.messages` from a request",
@@ -500,6 +520,26 @@ def test_what_follows_from_another_check_is_listed_below_it(headline, paths, che
     assert [path for path, _ in cause.also] == paths
 
 
+def test_the_arguments_of_a_cut_call_do_not_divide_a_failure():
+    trials = [
+        one("content.complete_calls", 0, 1, f"the call had not ended; got f({n})", delivery=f"reset.{n}")
+        for n in range(3)
+    ]
+    (cause,) = group_by_cause(trials)
+    (failure,) = cause.failures
+    assert failure.deliveries == ("reset.0", "reset.1", "reset.2")
+
+
+def test_every_rule_of_a_proxy_has_a_headline_of_its_own():
+    others = [
+        rule
+        for api in GRAMMARS
+        for rule in list_rules(api)
+        if find_row(Difference(rule, "null")).path == ".*"
+    ]
+    assert others == []
+
+
 def test_consequences_are_counted_in_trials():
     lost, costly = check("usage.input", 1, None), check("cost.total", "0.1", None)
     trials = [result(lost, costly, delivery=f"d{n}") for n in range(2)] + [result(lost, delivery="d2")]
@@ -585,6 +625,7 @@ def test_results_with_any_values_have_causes():
 
 # One path for each row of the table, and the paths that only `FOLDS` names.
 PATHS = (
+    *RULES,
     *(
         "status",
         "body",

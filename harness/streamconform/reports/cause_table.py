@@ -85,7 +85,12 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("status", "", "Reports a wrong status", MISLEADS),
     # Calls
     Row(r"content\.complete_calls", "", "Reports an unfinished call as executable", RUNS),
-    Row(rf"{CALL}\.complete", "true-for-false", "Reports an unfinished call as executable", RUNS),
+    Row(
+        rf"{CALL}\.complete",
+        "true-for-false null-for-false",
+        "Reports an unfinished call as executable",
+        RUNS,
+    ),
     Row(rf"{CALL}\.complete", "null", "Does not say whether a call is complete", HIDES),
     Row(rf"{CALL}\.complete", "", "Does not mark a finished call as complete", LOSES),
     Row("body|output", RAISED, "Raises {exception} when called", CRASHES),
@@ -137,6 +142,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(r"content\.\*\..*", "null empty", "Loses `{path}`", LOSES),
     Row(r"content\..*", "", "Reports a wrong `{path}`", LOSES),
     # Usage and cost
+    Row(r"usage\.input", "without-cache", "Reports only the uncached part of the prompt", BILLS),
     Row(r"usage\.input", "with-cache", "Counts cached tokens again as input", BILLS),
     Row(r"usage\.output", "with-reasoning", "Counts reasoning tokens twice", BILLS),
     Row(r"usage\.output", "without-reasoning", "Leaves reasoning tokens out of the output", BILLS),
@@ -187,6 +193,19 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(r"invariant\.last-usage", "", "Streams different usage from what it returns", BILLS),
     Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
+    # Rules for proxies and servers, whose checks have a message instead of values
+    Row(r"grammar\..*|(document|answer|count)\..+", "", "Breaks a rule of the API (`{path}`)", MISLEADS),
+    Row(r"http\.content-type", "", "Answers with a wrong content type", MISLEADS),
+    Row(r"http\..*", "", "Answers with a wrong status or an incomplete body (`{path}`)", MISLEADS),
+    Row(
+        r"refusal\..*",
+        "",
+        "Answers with an error that is not in the client's format (`{path}`)",
+        MISLEADS,
+    ),
+    Row(r"upstream\.prompt", "", "Changes the prompt on the way to the upstream server", LOSES),
+    Row(r"upstream\.tools", "", "Changes the tools on the way to the upstream server", LOSES),
+    Row(r"upstream\..*", "", "Sends the upstream server a request without model or messages", LOSES),
     # Requests and functions
     Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
     Row(CONVERSATION, "missing", "Omits parts of `{part}` from a request", LOSES),

@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import combinations
 from typing import Any, Final
 
-from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
 from streamconform.judge.partial import SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -93,6 +93,9 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
             # One field of a request often differs in several places.
             part = ".".join(path.removeprefix("request.").split(".")[:2])
             return Difference(path, kind, {"part": part})
+        case [*_, "complete"] if check.got is None and accepted_values(check.expected) == (False,):
+            # Without the mark, and with arguments, the call is executable.
+            return Difference(path, "null-for-false")
         case [*_, "arguments"]:
             return Difference(path, _classify_arguments(check.expected, check.got))
         case _:
@@ -317,6 +320,8 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
         return "different"
     if not accepted:
         return "zero-for-null" if check.got == 0 else "unexpected"
+    if bucket == "input" and (check.message or "").endswith(UNCACHED):
+        return "without-cache"
     excesses = {check.got - value for value in accepted}
     # OpenAI and Google count cached tokens as part of the prompt, Anthropic does not: clients mix up the two.
     if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):
