@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.adapters.interface import Observation, Raised
 from streamconform.judge import decode
-from streamconform.judge.compare import compare_outcome, list_unexposed
+from streamconform.judge.compare import UNCACHED, compare_outcome, list_unexposed
 from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check
@@ -280,6 +280,26 @@ def test_a_reading_fails_only_where_its_maintainer_would_agree(expect, got, clai
 
 
 @pytest.mark.parametrize(
+    ("got", "claims", "message"),
+    [
+        (256, {"usage"}, f"expected 11264, got 256; {UNCACHED}"),
+        (11264, {"usage"}, None),
+        (300, {"usage"}, None),
+        (300, {"usage", "cache_usage"}, None),
+    ],
+)
+def test_a_count_without_the_cached_part_is_said_to_be_one(got, claims, message):
+    expect = parse(CUT | {"usage": {"input": 256, "cache_read": 11008, "output": 1}})
+    read = decode.decode_outcome(outcome("incomplete", None) | {"usage": {"input": got, "output": 1}})
+    (check,) = (
+        check
+        for check in compare_outcome(expect, read, frozenset(claims), "must")
+        if check.path == "usage.input"
+    )
+    assert check.message == message
+
+
+@pytest.mark.parametrize(
     ("content", "verdict", "got", "message"),
     [
         ([TEXT], "pass", None, None),
@@ -288,7 +308,10 @@ def test_a_reading_fails_only_where_its_maintainer_would_agree(expect, got, clai
             [TEXT, CALL | {"complete": True}],
             "fail",
             True,
-            "a call that must not be executed is reported as executable",
+            (
+                'a call that must not be executed is reported as executable: run({"n": 1});'
+                " it must be left out, or have `complete: false` or `arguments: null`"
+            ),
         ),
     ],
     ids=["left-out", "open", "executable"],

@@ -113,7 +113,11 @@ def test_each_rule_shows_both_numbers():
             verdict="fail",
             expected=1,
             got=2,
-            message="2 calls are reported as executable, but only 1 had ended at the break",
+            message=(
+                "2 calls are reported as executable, but only 1 had ended when the stream broke; each of the"
+                " others must be left out, or have `complete: false` or `arguments: null`;"
+                ' got get_weather({"city": "Paris"}), get_weather({"city": "Oslo"})'
+            ),
         ),
         "content.kept": Check(
             path="content.kept",
@@ -126,8 +130,57 @@ def test_each_rule_shows_both_numbers():
     }
 
 
+def test_a_cut_call_is_shown_without_the_arguments_that_nobody_can_know():
+    expect = Expectation(WHOLE.content, {}, Partial(calls_ended=0))
+    hostile = {**PARIS, "name": "get_\u202eweather", "arguments": {"city": "\x1b[31m" + "x" * 10**5}}
+    for call, shown in (
+        (PARIS | {"arguments": {"city": "Par"}}, 'get_weather({"city": "Par"})'),
+        (hostile, 'get_\\u202eweather({"city": "\\u001b[31m'),
+    ):
+        checks = compare_partial(expect, [decode.decode_block(call)], CAPABILITIES, "must")
+        failed = {check.path: check for check in checks if check.verdict == "fail"}
+        message = failed["content.complete_calls"].message
+        assert message.startswith(
+            "the call had not ended when the stream broke; it must be left out, or have `complete: false`"
+            f" or `arguments: null`; got {shown}"
+        )
+        assert message.isprintable()
+        assert len(message) < 300
+        arguments = failed["content.2.tool_call.arguments"]
+        assert (arguments.expected, arguments.got) == (None, call["arguments"])
+        assert "may have been cut" in arguments.message
+
+
+def test_the_arguments_of_a_call_that_ended_are_shown_with_the_expected_ones():
+    (check,) = compared(BOTH[2:], [{**PARIS, "name": "get_time"}]).values()
+    assert check.path == "content.0.tool_call.name"
+    expect = Expectation(WHOLE.content, {}, Partial(calls_ended=1))
+    cut = decode.decode_block({**PARIS, "arguments": {"city": "Par"}})
+    failed = [c for c in compare_partial(expect, [cut], CAPABILITIES, "must") if c.verdict == "fail"]
+    assert [(c.path, c.expected, c.message) for c in failed] == [
+        ("content.2.tool_call.arguments", {"city": "Paris"}, None)
+    ]
+
+
 def test_text_that_arrived_is_kept():
     assert compared(BOTH, [{"type": "text", "text": "I'll"}, PARIS], text_arrived=4) == {}
+
+
+def test_the_pieces_of_a_thought_are_joined():
+    whole = [{"thinking": "Two cities."}, {"text": "Both."}]
+    parts = [{"type": "thinking", "text": text} for text in ("Two ", "ci")]
+    assert compared(whole, parts) == {}
+
+
+def test_a_thought_that_is_split_at_a_signature_adds_nothing_to_the_stream():
+    whole = [{"thinking": "Two cities."}, {"text": "Both."}]
+    parts = [{"type": "thinking", "text": text, "signature": "s"} for text in ("Two ", "ci")]
+    check = compared(whole, parts)["content.length"]
+    assert check.verdict == "fail"
+    assert check.message == "blocks that are only parts of one in the complete stream: thinking"
+    for expected, got in ((whole, [parts[0], {"type": "thinking", "text": "x"}]), (whole[1:], parts[1:])):
+        check = compared(expected, got)["content.length"]
+        assert check.message == "blocks that are not in the complete stream: thinking"
 
 
 def test_twelve_blocks_that_were_not_sent_are_listed():

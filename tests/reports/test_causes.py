@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports import causes as causes_module
@@ -24,6 +24,8 @@ from streamconform.reports.causes import (
 from streamconform.reports.describe import describe_failure
 from streamconform.reports.difference_kinds import Difference, classify_check
 from streamconform.reports.raised import describe_error
+from streamconform.tools.probe.proxy_rules import list_rules
+from streamconform_reference.apis.grammars import GRAMMARS
 
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
 CALL = "content.0.tool_call"
@@ -31,6 +33,9 @@ NO_CALL = "expected 1 block [tool_call], got 0 []"
 ONE_CALL = "expected 2 blocks [tool_call, tool_call], got 1 [tool_call]"
 TWO_CALLS = "expected 1 block [tool_call], got 2 [tool_call, tool_call]"
 LENGTH = "content.length"
+SPLIT_THINKING = "expected 2 blocks [thinking, text], got 3 [thinking, thinking, text]"
+MAY_REFUSE = {"any_of": ["complete", "error"], "prefer": ["complete"]}
+"""The status of a stream whose answer a client may refuse, such as one with malformed arguments."""
 
 
 def check(path, expected=None, got=None, message=None, verdict="fail", level="must"):
@@ -63,10 +68,26 @@ def call(**given):
     return {"type": "tool_call", "name": "f", "arguments": {}, **given}
 
 
+def thinking(text, **given):
+    return {"type": "thinking", "text": text, **given}
+
+
 def one(path, expected=None, got=None, message=None, **given):
     """A trial with one failed check."""
     return result(check(path, expected, got, message), **given)
 
+
+RULES = {
+    "grammar.required-field": "Breaks a rule of the API (`grammar.required-field`)",
+    "answer.calls": "Breaks a rule of the API (`answer.calls`)",
+    "http.content-type": "Answers with a wrong content type",
+    "http.status": "Answers with a wrong status or an incomplete body (`http.status`)",
+    "refusal.error": "Answers with an error that is not in the client's format (`refusal.error`)",
+    "upstream.prompt": "Changes the prompt on the way to the upstream server",
+    "upstream.tools": "Changes the tools on the way to the upstream server",
+    "upstream.body": "Sends the upstream server a request without model or messages",
+}
+"""The rules for proxies and servers, and their headlines."""
 
 EXAMPLES: list[tuple[str, TrialResult]] = [
     (
@@ -95,7 +116,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Reports a stream that lacks only its end marker as broken",
         one(
             "status",
-            {"any_of": ["complete", "error"], "prefer": ["complete"]},
+            {"any_of": ["complete", "incomplete", "error"], "prefer": ["complete"]},
             "error",
             observation={"raised": RAISED},
         ),
@@ -104,6 +125,36 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Does not notice that the end marker is missing",
         one("status", {"any_of": ["complete", "incomplete"], "prefer": ["incomplete"]}, "complete"),
     ),
+    (
+        "Reports a stream that lacks only its end marker as broken",
+        one("status", {"any_of": ["complete", "incomplete", "error"], "prefer": ["complete"]}, "incomplete"),
+    ),
+    (
+        "Does not notice that the end marker is missing",
+        one(
+            "status",
+            {"any_of": ["complete", "incomplete", "error"], "prefer": ["incomplete", "error"]},
+            "complete",
+        ),
+    ),
+    (
+        "Raises JSONDecodeError on an answer that it may refuse (lib/sse.py:12 in parse)",
+        one("status", MAY_REFUSE, "error", observation={"raised": RAISED}),
+    ),
+    ("Reports an answer that it may refuse as an error", one("status", MAY_REFUSE, "error")),
+    ("Reports a complete stream as cut", one("status", MAY_REFUSE, "incomplete")),
+    (
+        "Reports a failed answer as complete",
+        one("status", {"any_of": ["error", "complete"], "prefer": ["error"]}, "complete"),
+    ),
+    (
+        "Reports an error as a complete answer",
+        one("status", {"any_of": ["error", "incomplete"], "prefer": ["error"]}, "complete"),
+    ),
+    (
+        "Reports an error as a cut stream",
+        one("status", {"any_of": ["error", "incomplete"], "prefer": ["error"]}, "incomplete"),
+    ),
     ("Reports a valid stream as an error", one("status", "complete", "error")),
     ("Reports a complete stream as cut", one("status", "complete", "incomplete")),
     ("Reports a cut stream as an error", one("status", "incomplete", "error")),
@@ -111,6 +162,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Reports a wrong status", one("status", "complete", None)),
     ("Reports an unfinished call as executable", one("content.complete_calls", 0, 1)),
     ("Reports an unfinished call as executable", one(f"{CALL}.complete", expected=False, got=True)),
+    ("Reports an unfinished call as executable", one(f"{CALL}.complete", expected=False, got=None)),
     ("Does not say whether a call is complete", one(f"{CALL}.complete", True, None)),
     ("Does not mark a finished call as complete", one(f"{CALL}.complete", expected=True, got=False)),
     (
@@ -186,6 +238,37 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Reports text that is not in the stream",
         one(LENGTH, 1, 2, "blocks that are not in the complete stream: text"),
     ),
+    (
+        "Splits thinking into several blocks",
+        result(
+            check(LENGTH, 2, 3, SPLIT_THINKING),
+            check("content.0.thinking.text", "Two cities.", "Two "),
+            check("content.0.thinking.signature", "c2ln", None),
+            observation=outcome(
+                thinking("Two "), thinking("cities.", signature="c2ln"), {"type": "text", "text": "Hi"}
+            ),
+        ),
+    ),
+    (
+        "Splits thinking into several blocks",
+        result(
+            check(LENGTH, 2, 3, SPLIT_THINKING),
+            check("content.0.thinking.signature", "c2ln", None),
+            observation=outcome(thinking("Two cities."), thinking("", signature="c2ln")),
+        ),
+    ),
+    (
+        "Splits thinking into several blocks",
+        one(LENGTH, 2, 3, "blocks that are only parts of one in the complete stream: thinking"),
+    ),
+    (
+        "Reports thinking that is not in the stream",
+        result(
+            check(LENGTH, 2, 3, SPLIT_THINKING),
+            check("content.0.thinking.text", "Two cities.", "Two "),
+            observation=outcome(thinking("Two "), thinking("towns.")),
+        ),
+    ),
     ("Loses text", one("content.0.text", "abc", "")),
     ("Truncates text", one("content.0.text", "abc", "ab")),
     ("Loses the beginning of thinking", one("content.0.thinking.text", "abc", "bc")),
@@ -198,6 +281,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Changes text", one("content.0.text", "abc", "xyz")),
     ("Loses `content.*.text.phase`", one("content.0.text.phase", "commentary", None)),
     ("Reports a wrong `content.*.text.phase`", one("content.0.text.phase", "commentary", "final")),
+    (
+        "Reports only the uncached part of the prompt",
+        one("usage.input", 11264, 256, f"expected 11264, got 256; {UNCACHED}"),
+    ),
     (
         "Counts cached tokens again as input",
         one("usage.input", 10, 60, observation=outcome(usage={"cache_read": 50})),
@@ -263,6 +350,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         "Sends events that contradict each other (`invariant.one-terminal`)",
         one("invariant.one-terminal", message="two"),
     ),
+    *((headline, one(rule, message="absent: `id`")) for rule, headline in RULES.items()),
     ("Does not send the requests that the conversation needs", one("requests.length", 2, 1)),
     (
         "Omits parts of `body.messages` from a request",
@@ -303,8 +391,10 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     reached = {id(find_row(classify_check(one, trial))) for _, trial in EXAMPLES for one in trial.checks}
     unreached = [row for row in ROWS if id(row) not in reached]
     # Exceptions and timeouts do not appear in checks.
-    raised = {"raised", "raised-before-sending", "raised-on-broken"}
-    assert {row.kinds for row in unreached} == raised | {"timeout", "timeout-on-broken"}
+    assert {row.kinds for row in unreached} == {
+        *("raised", "raised-before-sending", "raised-on-broken", "raised-on-refusable"),
+        *("timeout", "timeout-on-broken"),
+    }
 
 
 def test_every_harm_is_some_rows():
@@ -419,15 +509,45 @@ def test_a_client_that_crashes_leads_the_warnings():
         ),
         (
             "Truncates text",
+            ["content.*.thinking.text"],
+            [
+                check(LENGTH, 2, 3, SPLIT_THINKING),
+                check("content.0.thinking.text", "Two cities.", "Two "),
+                check("content.1.text", "abc", "a"),
+            ],
+        ),
+        (
+            "Truncates text",
             ["usage.input"],
             [check("usage.input", 1, 2, verdict="warn"), check("content.0.text", "abc", "a")],
         ),
     ],
 )
 def test_what_follows_from_another_check_is_listed_below_it(headline, paths, checks):
-    (cause,) = group_by_cause([result(*checks)])
+    observation = outcome(thinking("Two "), thinking("cities."))
+    (cause,) = group_by_cause([result(*checks, observation=observation)])
     assert cause.title == headline
     assert [path for path, _ in cause.also] == paths
+
+
+def test_the_arguments_of_a_cut_call_do_not_divide_a_failure():
+    trials = [
+        one("content.complete_calls", 0, 1, f"the call had not ended; got f({n})", delivery=f"reset.{n}")
+        for n in range(3)
+    ]
+    (cause,) = group_by_cause(trials)
+    (failure,) = cause.failures
+    assert failure.deliveries == ("reset.0", "reset.1", "reset.2")
+
+
+def test_every_rule_of_a_proxy_has_a_headline_of_its_own():
+    others = [
+        rule
+        for api in GRAMMARS
+        for rule in list_rules(api)
+        if find_row(Difference(rule, "null")).path == ".*"
+    ]
+    assert others == []
 
 
 def test_consequences_are_counted_in_trials():
@@ -515,6 +635,7 @@ def test_results_with_any_values_have_causes():
 
 # One path for each row of the table, and the paths that only `FOLDS` names.
 PATHS = (
+    *RULES,
     *(
         "status",
         "body",

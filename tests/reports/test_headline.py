@@ -9,8 +9,10 @@ from dataclasses import replace
 import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
-from streamconform.reports import badge, html, markdown
-from streamconform.reports.describe import WARNINGS_TITLE
+from streamconform.reports import badge, github, html, markdown
+from streamconform.reports.describe import ADAPTER_WARNINGS_TITLE, WARNINGS_TITLE
+from streamconform.reports.html.data import results_to_json
+from streamconform.reports.html.source import Suite
 from streamconform.reports.summary import describe_not_exposed
 from streamconform.reports.terminal import Terminal
 from streamconform.run.results import Results
@@ -105,6 +107,24 @@ def test_warnings_are_listed_like_failures_and_a_crash_comes_first():
         at = lines.index('status: expected "complete", got "error"')
         assert lines[at + 1].startswith("raised KeyError: 'delta' \\u202e")
         assert "conform explain openai-chat/text/two@as-is -i mypkg" in text
+
+
+def test_a_mistake_of_the_adapter_is_not_among_what_the_documentation_does_not_settle():
+    malformed = Check(
+        path="invariant.outcome-schema", level="should", verdict="warn", message="status: missing"
+    )
+    run = results(ALSO_WARNED, replace(WARNED, checks=(malformed,), culprit="adapter"), PASSED)
+    title = "Returns an outcome that is not in the normal form"
+    for text in (print_run(run), markdown.render(run)):
+        assert text.index(WARNINGS_TITLE) < text.index("Truncates text") < text.index(ADAPTER_WARNINGS_TITLE)
+        assert text.index(ADAPTER_WARNINGS_TITLE) < text.index(title)
+    assert [(cause["kind"], cause["what"]) for cause in results_to_json(run, Suite({}))["causes"]] == [
+        ("warn", "Truncates text"),
+        ("adapter", title),
+    ]
+    (line,) = (line for line in github.render(run).splitlines() if title in line)
+    assert "at fault: the adapter, not the library" in line
+    assert WARNINGS_TITLE not in print_run(results(PASSED, replace(WARNED, culprit="adapter")))
 
 
 def test_values_that_are_not_exposed_are_one_line_of_every_summary():

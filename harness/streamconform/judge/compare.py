@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from streamconform.judge import align
@@ -13,6 +15,7 @@ from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
 from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
+from streamconform.printable import escape_line
 from streamconform.suite.expectation import serialize_leaf
 
 FAILED_VERDICT: Final[Mapping[Level, CheckVerdict]] = {"must": "fail", "should": "warn", "may": "may"}
@@ -41,6 +44,15 @@ _INFERABLE_REASONS: Final = frozenset({"stop", "tool_use", "error", None})
 """The stop reasons that the rest of an outcome implies."""
 BLOCK_MISSING: Final = "content block missing"
 """The message for checks on a block that is absent from the outcome."""
+UNCACHED: Final = (
+    "this is the part of the prompt that was not cached; "
+    "if the library counts the cached part separately, claim `cache_usage`"
+)
+"""The end of the message for an input count that lacks the cached tokens."""
+MARKED_UNFINISHED: Final = "must be left out, or have `complete: false` or `arguments: null`"
+"""What a message demands of a call that must not be executed."""
+_MAX_ARGUMENTS: Final = 80
+"""The maximum number of characters of a call's arguments in a message."""
 _MAX_TYPES: Final = 12
 """The maximum number of block types to list in a message."""
 
@@ -56,7 +68,8 @@ def compare_outcome(
     """
     for path, leaf in sum_cache_usage(expect.fields, claims).items():
         if is_claimed(path, claims) and not _is_hidden(path, outcome, claims):
-            yield check_leaf(path, leaf, read_field(outcome, path), level)
+            check = check_leaf(path, leaf, read_field(outcome, path), level)
+            yield _explain_uncached(check, expect.fields[path]) if path == "usage.input" else check
     if expect.content is not None and expect.partial is None:
         separators = align.find_separators(expect.content, outcome.content, claims)
         expected = align.normalize_expected(expect.content, claims, ordered=ordered, separators=separators)
@@ -113,6 +126,15 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
     values = sorted(sums, key=lambda value: (value is not None, value))
     leaf: Leaf = Literally(values[0]) if len(values) == 1 else AnyOf(tuple(values))
     return {**fields, "usage.input": leaf} if values else fields
+
+
+def _explain_uncached(check: Check, uncached: Leaf) -> Check:
+    """Return `check`, with a message if the count lacks exactly what `sum_cache_usage` has added."""
+    is_sum = check.expected != serialize_leaf(uncached)
+    if check.verdict == "pass" or not is_sum or not matches_leaf(uncached, check.got):
+        return check
+    expected, got = (json.dumps(value) for value in (check.expected, check.got))
+    return replace(check, message=f"expected {expected}, got {got}; {UNCACHED}")
 
 
 def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
@@ -207,7 +229,10 @@ def _check_not_executable(path: str, name: str, leaf: Leaf, got: ToolCall, level
     says_so = leaf == Literally(value=False) if name == "complete" else leaf == Literally(None)
     if not (says_so and got.is_executable):
         return Check(path=path, level=level, verdict="pass", expected=serialize_leaf(leaf), got=value)
-    message = "a call that must not be executed is reported as executable"
+    message = (
+        f"a call that must not be executed is reported as executable: {format_call(got)};"
+        f" it {MARKED_UNFINISHED}"
+    )
     return check_rule(path, level, message, expected=serialize_leaf(leaf), got=value)
 
 
@@ -316,6 +341,15 @@ def read_field(outcome: Outcome, path: str) -> Any:
 def format_block_path(type_: str, name: str) -> str:
     """Return the name that check paths use for a block's field: `text`, `tool_call.arguments`."""
     return type_ if name == "text" and type_ in align.JOINED_TYPES else f"{type_}.{name}"
+
+
+def format_call(call: ToolCall) -> str:
+    """Return a call for a message, on one line with its arguments shortened: `get_time({"city": "Oslo"})`."""
+    try:
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+    except RecursionError:  # an implementation may answer with any JSON, however deep
+        arguments = call.arguments_text or "…"
+    return f"{escape_line(call.name or 'a call without a name')}({escape_line(arguments, _MAX_ARGUMENTS)})"
 
 
 def count_client_calls(expect: Expectation) -> int:

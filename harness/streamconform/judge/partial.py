@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from streamconform.judge import align
-from streamconform.judge.compare import check_call_order, check_leaf, check_rule, format_block_path
+from streamconform.judge.compare import (
+    MARKED_UNFINISHED,
+    check_call_order,
+    check_leaf,
+    check_rule,
+    format_block_path,
+    format_call,
+)
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Literally, PrefixOf
-from streamconform.model.outcome import Block, Text, ToolCall
+from streamconform.model.outcome import Block, BlockType, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 
+UNKNOWN_BLOCKS: Final = "blocks that are not in the complete stream: "
+SPLIT_BLOCKS: Final = "blocks that are only parts of one in the complete stream: "
+"""The beginnings of the messages about blocks without a counterpart, before their types."""
+_MAX_CALLS: Final = 3
+"""The maximum number of calls to show in a message."""
+_MAX_TYPES: Final = 12
+"""The maximum number of block types to list in a message."""
 _PREFIX_FIELDS: Final = frozenset({"text", "name", "arguments_text"})
 """Fields that may be received partially.
 
@@ -42,28 +57,28 @@ def compare_partial(
     yield from check_call_order(expected, former, level)
     pairs = align.pair_blocks(expected, got)
     paired = frozenset(pairs)
-    unpaired = [block.type for position, block in enumerate(got) if position not in paired]
+    unpaired = [block for position, block in enumerate(got) if position not in paired]
     yield check_rule(
         "content.length",
         level,
-        f"blocks that are not in the complete stream: {', '.join(unpaired[:12])}" if unpaired else None,
+        _explain_unpaired(unpaired, expected, got),
         expected=len(expected),
         got=len(got),
     )
-    for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
-        if position is not None:
-            yield from _compare_block(i, block, got[position], level)
     # Only the numbers are compared: `Ending` counts the calls that had ended, but cannot identify them
     # without a parser.
-    executable = sum(isinstance(block, ToolCall) and block.is_executable for block in got)
+    executable = [block for block in got if isinstance(block, ToolCall) and block.is_executable]
     ended = expect.partial.calls_ended
-    message = f"{executable} calls are reported as executable, but only {ended} had ended at the break"
+    for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
+        if position is not None:
+            checks = _compare_block(i, block, got[position], level)
+            yield from map(_hide_unknown_arguments, checks) if len(executable) > ended else checks
     yield check_rule(
         "content.complete_calls",
         level,
-        message if executable > ended else None,
+        _explain_executable(executable, ended) if len(executable) > ended else None,
         expected=ended,
-        got=executable,
+        got=len(executable),
     )
     arrived = expect.partial.text_arrived
     kept = sum(len(block.text) for block in got if isinstance(block, Text))
@@ -75,6 +90,51 @@ def compare_partial(
         expected=arrived,
         got=kept,
     )
+
+
+def _explain_unpaired(
+    unpaired: Sequence[Block], expected: Sequence[ExpectedBlock], got: Sequence[Block]
+) -> str | None:
+    """Return a message about the received blocks without a counterpart, or None if there are none."""
+    types = [block.type for block in unpaired]
+    split = {type_ for type_ in dict.fromkeys(types) if _is_split(type_, expected, got)}
+    added = [type_ for type_ in types if type_ not in split]
+    if added:
+        return f"{UNKNOWN_BLOCKS}{', '.join(added[:_MAX_TYPES])}"
+    return f"{SPLIT_BLOCKS}{', '.join(types[:_MAX_TYPES])}" if types else None
+
+
+def _is_split(type_: BlockType, expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> bool:
+    """Return whether the texts of the blocks of this type, joined, are a prefix of the complete text."""
+    leaves = [block.fields.get("text") for block in expected if block.type == type_]
+    texts = [leaf.value for leaf in leaves if isinstance(leaf, Literally) and isinstance(leaf.value, str)]
+    if not texts or len(texts) < len(leaves):
+        return False
+    received = (block.text for block in got if isinstance(block, Text | Thinking) and block.type == type_)
+    return "".join(texts).startswith("".join(received))
+
+
+def _explain_executable(calls: Sequence[ToolCall], ended: int) -> str:
+    """Return the message about more executable `calls` than had `ended` when the stream broke."""
+    names = ", ".join(map(format_call, calls[:_MAX_CALLS])) + (", …" if len(calls) > _MAX_CALLS else "")
+    if len(calls) == 1:
+        return f"the call had not ended when the stream broke; it {MARKED_UNFINISHED}; got {names}"
+    return (
+        f"{len(calls)} calls are reported as executable, but only {ended} had ended when the stream broke;"
+        f" each of the others {MARKED_UNFINISHED}; got {names}"
+    )
+
+
+def _hide_unknown_arguments(check: Check) -> Check:
+    """Return a failed check on the arguments of a call without the expected value.
+
+    If more calls are executable than had ended, this call may be the one whose arguments were cut, and nobody
+    can know from a cut stream how they would have ended.
+    """
+    if check.verdict == "pass" or not check.path.endswith(".tool_call.arguments"):
+        return check
+    message = f"the arguments may have been cut; a call that had not ended {MARKED_UNFINISHED}"
+    return replace(check, expected=None, message=message)
 
 
 def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) -> Iterator[Check]:

@@ -48,6 +48,7 @@ class Row:
 RAISED: Final = "raised"
 RAISED_ON_BROKEN: Final = "raised-on-broken"
 RAISED_BEFORE_SENDING: Final = "raised-before-sending"
+RAISED_ON_REFUSABLE: Final = "raised-on-refusable"
 """Kinds of wrong status that are attributed to an exception if the trial has one."""
 CONTENT: Final = r"content\.\*\.(text|thinking|refusal|other)(\.text)?"
 REQUEST: Final = r"(request\.)?(body|headers|path)(\..*)?"
@@ -74,6 +75,9 @@ ROWS: Final[tuple[Row, ...]] = (
         "Does not notice that the end marker is missing",
         MISLEADS,
     ),
+    Row("status", RAISED_ON_REFUSABLE, "Raises {exception} on an answer that it may refuse", HIDES),
+    Row("status", "error-for-refusable", "Reports an answer that it may refuse as an error", HIDES),
+    Row("status", "complete-for-failed", "Reports a failed answer as complete", MISLEADS),
     Row("status", "complete-for-cut", "Reports a cut stream as complete", SUCCEEDS),
     Row("status", "complete-for-error", "Reports an error as a complete answer", SUCCEEDS),
     Row("status", "error-for-complete", "Reports a valid stream as an error", CRASHES),
@@ -83,7 +87,12 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("status", "", "Reports a wrong status", MISLEADS),
     # Calls
     Row(r"content\.complete_calls", "", "Reports an unfinished call as executable", RUNS),
-    Row(rf"{CALL}\.complete", "true-for-false", "Reports an unfinished call as executable", RUNS),
+    Row(
+        rf"{CALL}\.complete",
+        "true-for-false null-for-false",
+        "Reports an unfinished call as executable",
+        RUNS,
+    ),
     Row(rf"{CALL}\.complete", "null", "Does not say whether a call is complete", HIDES),
     Row(rf"{CALL}\.complete", "", "Does not mark a finished call as complete", LOSES),
     Row("body|output", RAISED, "Raises {exception} when called", CRASHES),
@@ -121,6 +130,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(CONTENT, "missing", "Loses {block}", LOSES),
     Row(CONTENT, "merged", "Merges several blocks of {block} into one", LOSES),
     Row(CONTENT, "as-other", "Reports {block} as {other}", LOSES),
+    Row(CONTENT, "split", "Splits {block} into several blocks", MISLEADS),
     Row(CONTENT, "extra", "Reports {block} that is not in the stream", LOSES),
     Row(CONTENT, "empty null", "Loses {block}", LOSES),
     Row(CONTENT, "truncated", "Truncates {block}", LOSES),
@@ -134,6 +144,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(r"content\.\*\..*", "null empty", "Loses `{path}`", LOSES),
     Row(r"content\..*", "", "Reports a wrong `{path}`", LOSES),
     # Usage and cost
+    Row(r"usage\.input", "without-cache", "Reports only the uncached part of the prompt", BILLS),
     Row(r"usage\.input", "with-cache", "Counts cached tokens again as input", BILLS),
     Row(r"usage\.output", "with-reasoning", "Counts reasoning tokens twice", BILLS),
     Row(r"usage\.output", "without-reasoning", "Leaves reasoning tokens out of the output", BILLS),
@@ -184,6 +195,19 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(r"invariant\.last-usage", "", "Streams different usage from what it returns", BILLS),
     Row(r"invariant\..*", "", "Sends events that contradict each other (`{path}`)", MISLEADS),
+    # Rules for proxies and servers, whose checks have a message instead of values
+    Row(r"grammar\..*|(document|answer|count)\..+", "", "Breaks a rule of the API (`{path}`)", MISLEADS),
+    Row(r"http\.content-type", "", "Answers with a wrong content type", MISLEADS),
+    Row(r"http\..*", "", "Answers with a wrong status or an incomplete body (`{path}`)", MISLEADS),
+    Row(
+        r"refusal\..*",
+        "",
+        "Answers with an error that is not in the client's format (`{path}`)",
+        MISLEADS,
+    ),
+    Row(r"upstream\.prompt", "", "Changes the prompt on the way to the upstream server", LOSES),
+    Row(r"upstream\.tools", "", "Changes the tools on the way to the upstream server", LOSES),
+    Row(r"upstream\..*", "", "Sends the upstream server a request without model or messages", LOSES),
     # Requests and functions
     Row(r"requests\..*", "", "Does not send the requests that the conversation needs", LOSES),
     Row(CONVERSATION, "missing", "Omits parts of `{part}` from a request", LOSES),
@@ -214,6 +238,11 @@ FOLDS: Final[tuple[tuple[str, str, str], ...]] = (
     ("status", "complete-.*", r"(?!content\.).*"),
     ("status", ".*", ".*"),
     (r"content\.length", ".*", r"content\..*|invariant\..*"),
+    # What is wrong with blocks of other types is not a consequence of a split block.
+    *(
+        (rf"content\.\*\.{type_}", "split", rf"content\.(length|\*\.{type_}(\..*)?)|invariant\..*")
+        for type_ in ("thinking", "text", "refusal")
+    ),
     (r"content\.\*\.[a-z_]+", WRONG_BLOCKS, r"content\..*|invariant\..*"),
     (r"content\.complete_calls", ".*", rf"{CALL}\..*"),
     (rf"{CALL}\.name", ".*", rf"{CALL}\.(arguments|arguments_text|complete)"),

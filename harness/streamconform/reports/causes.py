@@ -22,6 +22,7 @@ from streamconform.reports.cause_table import (
     RAISED,
     RAISED_BEFORE_SENDING,
     RAISED_ON_BROKEN,
+    RAISED_ON_REFUSABLE,
     Harm,
     Row,
     find_roots,
@@ -40,10 +41,13 @@ GIVEN_UP: Final = re.compile(
 )
 EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
 """Matches the reasons of trials whose program exited, and of trials not run afterwards."""
+RAISED_KINDS: Final = (RAISED, RAISED_BEFORE_SENDING, RAISED_ON_BROKEN, RAISED_ON_REFUSABLE)
 _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
 _STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
+UNFINISHED_CALL: Final = ("content.complete_calls", ".tool_call.complete")
+"""The ends of the paths of checks whose messages quote a call."""
 MAX_ALSO: Final = 6
 CULPRITS: Final[Mapping[Culprit | None, str]] = {
     "implementation": "the implementation",
@@ -219,7 +223,7 @@ def _find_root(result: TrialResult) -> _Root:
     # Only the checks with the worst verdict: what only warns is never the cause of a failure.
     roots = _list_roots(result, [check for check in result.checks if check.verdict == worst])
     check, difference, row = min(roots, key=lambda root: HARMS.index(root[2].harm))
-    is_raised = difference.kind in (RAISED, RAISED_ON_BROKEN, RAISED_BEFORE_SENDING)
+    is_raised = difference.kind in RAISED_KINDS
     title = format_row(row, difference, raised.type if raised else "")
     if raised and is_raised and raised.where:
         title += f" ({escape_line(raised.where, 120)})"
@@ -267,10 +271,11 @@ def _add_exception(
     if raised is None or check.got == "complete" or "-instead-of-" in difference.kind:
         return difference
     if difference.path == "status":
-        kind = RAISED if difference.kind.endswith("-for-complete") else RAISED_ON_BROKEN
-        if kind == RAISED and is_before_sending:
-            kind = RAISED_BEFORE_SENDING
-        return replace(difference, kind=kind)
+        kinds = {
+            "complete": RAISED_BEFORE_SENDING if is_before_sending else RAISED,
+            "refusable": RAISED_ON_REFUSABLE,
+        }
+        return replace(difference, kind=kinds.get(difference.kind.rpartition("-for-")[2], RAISED_ON_BROKEN))
     if difference.path == "body" or difference.path.startswith("output."):
         return replace(difference, path=difference.path.partition(".")[0], kind=RAISED)
     return difference
@@ -354,7 +359,11 @@ def _make_failure(trials: Sequence[TrialResult], check: Check | None) -> Failure
 
 def _difference_key(check: Check | None) -> str:
     # `repr`, because values may be lists or objects, which have no hash.
-    return "" if check is None else repr((check.path, check.expected, check.got, check.message))
+    if check is None:
+        return ""
+    # Where the stream was cut decides which arguments an unfinished call has, but it is the same difference.
+    message = None if check.path.endswith(UNFINISHED_CALL) else check.message
+    return repr((check.path, check.expected, check.got, message))
 
 
 def _sort_key(cause: Cause) -> tuple[int, int, int, int, str]:

@@ -15,7 +15,8 @@ from decimal import Decimal, InvalidOperation
 from itertools import combinations
 from typing import Any, Final
 
-from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
+from streamconform.judge.partial import SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
@@ -27,7 +28,7 @@ _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """Matches the message of `content.length`, with the types of the expected and received blocks."""
-_UNKNOWN_BLOCKS: Final = re.compile(r"blocks that are not in the complete stream: (.*)")
+_UNPAIRED_BLOCKS: Final = re.compile(rf"(?:{re.escape(UNKNOWN_BLOCKS)}|{re.escape(SPLIT_BLOCKS)})(.*)")
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
 """Block types by precedence: if several are missing, the first one names the difference."""
 BUCKET_NAMES: Final[Mapping[str, str]] = {
@@ -42,6 +43,8 @@ BUCKET_NAMES: Final[Mapping[str, str]] = {
 # Eight reports have 247 sums, and each additional report doubles that.
 _MAX_REPORTS: Final = 8
 """The maximum number of usage reports whose sums are compared with a count."""
+_MAX_BLOCKS: Final = 200
+"""The maximum number of received blocks that are searched for the parts of an expected one."""
 _CACHE_BUCKETS: Final = ("cache_read", "cache_write")
 
 
@@ -90,6 +93,9 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
             # One field of a request often differs in several places.
             part = ".".join(path.removeprefix("request.").split(".")[:2])
             return Difference(path, kind, {"part": part})
+        case [*_, "complete"] if check.got is None and accepted_values(check.expected) == (False,):
+            # Without the mark, and with arguments, the call is executable.
+            return Difference(path, "null-for-false")
         case [*_, "arguments"]:
             return Difference(path, _classify_arguments(check.expected, check.got))
         case _:
@@ -111,13 +117,28 @@ def _get_topic(result: TrialResult) -> str:
 
 
 def _classify_status(expected: Any, got: Any) -> str:
-    accepted = accepted_values(expected)
-    if isinstance(expected, dict) and expected.get("prefer"):
-        # All essential content arrived before the break, so the other accepted values only cause warnings.
-        return f"{got}-instead-of-{accepted[0]}"
-    if "complete" in accepted:
+    accepted, tolerated = accepted_values(expected), _list_tolerated(expected)
+    if got in tolerated:
+        # Only a stream that lacks its end marker, but no content, may be reported as complete or as cut.
+        if {"complete", "incomplete"} <= {*map(str, (*accepted, *tolerated))}:
+            return f"{got}-instead-of-{accepted[0]}"
+        if accepted == ("complete",):
+            return "error-for-refusable"
+        if got == "complete":
+            return "complete-for-failed"
+    values = (*accepted, *tolerated)
+    if "complete" in values:
         return f"{got}-for-complete"
     return f"{got}-for-{'cut' if 'incomplete' in accepted else 'error'}"
+
+
+def _list_tolerated(expected: Any) -> tuple[Any, ...]:
+    """Return the values that pass with a warning: those in `any_of` that are not preferred."""
+    match expected:
+        case {"any_of": list(values), "prefer": list(preferred)} if preferred:
+            return tuple(value for value in values if value not in preferred)
+        case _:
+            return ()
 
 
 def _classify_stop(path: str, check: Check) -> Difference:
@@ -149,8 +170,9 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
         if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
             return Difference(f"content.*.{type_}", "as-other", {"block": type_, "other": extra[0]})
     elif extra:
-        type_ = extra[0]
-        kind = "split" if type_ == "tool_call" and _has_nameless_call(result) else "extra"
+        counts = Counter(extra)
+        whole = [name for name, count in counts.items() if not _is_split(name, count, result)]
+        type_, kind = (whole[0], "extra") if whole else (extra[0], "split")
     else:
         return Difference("content.length", "different")
     return Difference(f"content.*.{type_}", kind, {"block": type_})
@@ -182,9 +204,9 @@ def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], 
         lists = _BLOCK_LISTS.search(text)
         if lists:
             return _parse_types(lists[1]), _parse_types(lists[2])
-        unknown = _UNKNOWN_BLOCKS.search(text)
-        if unknown:
-            return Counter(), _parse_types(unknown[1])
+        unpaired = _UNPAIRED_BLOCKS.search(text)
+        if unpaired:
+            return Counter(), _parse_types(unpaired[1])
     return Counter(), Counter()
 
 
@@ -197,14 +219,44 @@ def _get_outcome(result: TrialResult) -> Mapping[str, Any]:
     return outcome if isinstance(outcome, dict) else {}
 
 
-def _list_calls(result: TrialResult) -> list[Mapping[str, Any]]:
+def _list_blocks(type_: str, result: TrialResult) -> list[Mapping[str, Any]]:
     content = _get_outcome(result).get("content")
     blocks = content if isinstance(content, list) else []
-    return [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_call"]
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") == type_]
 
 
 def _has_nameless_call(result: TrialResult) -> bool:
-    return any(not call.get("name") for call in _list_calls(result))
+    return any(not call.get("name") for call in _list_blocks("tool_call", result))
+
+
+def _is_split(type_: str, extra: int, result: TrialResult) -> bool:
+    """Return whether the `extra` received blocks of a type contain nothing that is not in the stream."""
+    if type_ == "tool_call":
+        return _has_nameless_call(result)
+    if any((check.message or "").startswith(SPLIT_BLOCKS) for check in result.checks):
+        return True
+    texts = [block["text"] for block in _list_blocks(type_, result) if isinstance(block.get("text"), str)]
+    if len(texts) > _MAX_BLOCKS or sum(map(len, texts)) > MAX_COMPARED:
+        return False
+    # A signature alone in a block of its own adds no text.
+    if texts.count("") >= extra:
+        return True
+    path = re.compile(rf"content\.\d+\.{re.escape(type_)}(\.text)?")
+    expected = (check.expected for check in result.checks if path.search(check.path))
+    return any(_is_joined(text, texts) for text in expected if isinstance(text, str) and text)
+
+
+def _is_joined(whole: str, parts: Sequence[str]) -> bool:
+    """Return whether two or more adjacent `parts`, joined, are `whole`."""
+    for start in range(len(parts)):
+        joined = ""
+        for count, part in enumerate(parts[start:], start=1):
+            joined += part
+            if joined == whole and count > 1:
+                return True
+            if not whole.startswith(joined):
+                break
+    return False
 
 
 def _is_merged(type_: str, result: TrialResult) -> bool:
@@ -221,7 +273,7 @@ def _is_merged(type_: str, result: TrialResult) -> bool:
             # A merged text contains both texts; finding the text in a correct block proves nothing.
             if other.path.endswith(f".{name}") and _contains_both(other, check.expected):
                 return True
-    return type_ == "tool_call" and any(map(_holds_two_documents, _list_calls(result)))
+    return type_ == "tool_call" and any(map(_holds_two_documents, _list_blocks("tool_call", result)))
 
 
 def _contains_both(check: Check, text: str) -> bool:
@@ -270,6 +322,8 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
         return "zero-for-null" if check.got == 0 else "unexpected"
     if check.got == 0 and None in accepted_values(check.expected):
         return "zero-for-null"
+    if bucket == "input" and (check.message or "").endswith(UNCACHED):
+        return "without-cache"
     excesses = {check.got - value for value in accepted}
     # OpenAI and Google count cached tokens as part of the prompt, Anthropic does not: clients mix up the two.
     if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):

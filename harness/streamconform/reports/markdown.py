@@ -21,6 +21,7 @@ from streamconform.reports.causes import (
     list_guarded_bugs,
 )
 from streamconform.reports.describe import (
+    ADAPTER_WARNINGS_TITLE,
     OUT_OF_DATE_TITLE,
     VERDICT_LABELS,
     WARNINGS_TITLE,
@@ -32,8 +33,9 @@ from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
     describe_incomplete,
     describe_not_exposed,
+    find_adapter_warnings,
+    find_library_warnings,
     find_unexpected,
-    find_warnings,
     format_headline,
     list_problems,
 )
@@ -69,10 +71,13 @@ def _blocks(results: Results) -> Iterator[str]:
     if failed:
         yield "#### Failures by cause"
         yield from describe_causes(failed, results.header)
-    warnings = find_warnings(results)
-    if warnings:
-        yield f"#### {WARNINGS_TITLE}"
-        yield from describe_causes(warnings, results.header)
+    for title, warnings in (
+        (WARNINGS_TITLE, find_library_warnings(results)),
+        (ADAPTER_WARNINGS_TITLE, find_adapter_warnings(results)),
+    ):
+        if warnings:
+            yield f"#### {title}"
+            yield from describe_causes(warnings, results.header)
     for verdict, title in (("known", "Known failures (still failing)"), ("skipped", "Skipped")):
         trials = [trial for trial in results.trials if trial.verdict == verdict]
         if trials:

@@ -202,6 +202,16 @@ def find_warnings(results: Results) -> list[TrialResult]:
     return [trial for trial in results.trials if trial.verdict == "warn" and not strict]
 
 
+def find_library_warnings(results: Results) -> list[TrialResult]:
+    """Return the warnings about the library, which the provider's documentation does not settle."""
+    return [trial for trial in find_warnings(results) if trial.culprit != "adapter"]
+
+
+def find_adapter_warnings(results: Results) -> list[TrialResult]:
+    """Return the warnings that the adapter causes, such as an outcome that is not in the normal form."""
+    return [trial for trial in find_warnings(results) if trial.culprit == "adapter"]
+
+
 def needs_attention(results: Results) -> bool:
     """Return whether a run without new failures is not green, because of known failures or warnings."""
     summary = summarize(results)

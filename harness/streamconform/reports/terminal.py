@@ -21,6 +21,7 @@ from streamconform.reports.causes import (
     list_guarded_bugs,
 )
 from streamconform.reports.describe import (
+    ADAPTER_WARNINGS_TITLE,
     OUT_OF_DATE_TITLE,
     UPDATE_HINT,
     WARNINGS_TITLE,
@@ -35,7 +36,8 @@ from streamconform.reports.summary import (
     describe_skipped,
     describe_unnoticed,
     describe_warnings,
-    find_warnings,
+    find_adapter_warnings,
+    find_library_warnings,
     format_headline,
     is_inconsistent,
     list_problems,
@@ -131,14 +133,19 @@ class Terminal:
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         # A known failure that passes is shown once, as a problem with its entry.
         failed = [trial for trial in unexpected if trial.verdict != "stale"]
-        warned = [] if self._strict else find_warnings(results)
+        library_warnings = [] if self._strict else find_library_warnings(results)
+        adapter_warnings = [] if self._strict else find_adapter_warnings(results)
         problems = list_problems(results)
         if not self._quiet:
-            if warned:
-                self._print_causes(WARNINGS_TITLE, warned, results, brief=not self._verbose)
+            for title, warned in (
+                (WARNINGS_TITLE, library_warnings),
+                (ADAPTER_WARNINGS_TITLE, adapter_warnings),
+            ):
+                if warned:
+                    self._print_causes(title, warned, results, brief=not self._verbose)
             if failed:
                 self._print_causes("Failures by cause", failed, results)
-            self._print_problems(problems, after_causes=bool(failed or warned))
+            self._print_problems(problems, after_causes=bool(failed or library_warnings or adapter_warnings))
             self._print_not_judged(results)
         style = "bold red" if unexpected or problems else "bold green"
         if style == "bold green" and needs_attention(results):

@@ -25,7 +25,7 @@ from streamconform.reports.causes import (
 from streamconform.reports.describe import name_implementations
 from streamconform.reports.html.failures import Budget, FailureRows
 from streamconform.reports.html.source import Suite
-from streamconform.reports.summary import find_unexpected, find_warnings
+from streamconform.reports.summary import find_adapter_warnings, find_library_warnings, find_unexpected
 from streamconform.run.results import Results
 
 LETTERS: Final[Mapping[Verdict, str]] = {
@@ -54,7 +54,8 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
     failures = FailureRows(results, suite, cases.numbers, new, Budget())
     causes = [
         *_causes_to_json("unexpected", find_unexpected(results), failures),
-        *_causes_to_json("warn", find_warnings(results), failures),
+        *_causes_to_json("warn", find_library_warnings(results), failures),
+        *_causes_to_json("adapter", find_adapter_warnings(results), failures),
         *_causes_to_json("known", _select_verdict(results, "known"), failures),
     ]
     return {

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamconform.judge.compare import UNCACHED
 from streamconform.judge.judge import Judgement
 from streamconform.model.verdict import Check
 
@@ -69,6 +70,8 @@ def _describe_change(check: Check) -> str:
         return "fewer" if _count_size(check.got) < _count_size(check.expected) else "more"
     if check.path in ENUMERATED:
         return f"{check.expected} as {check.got}"
+    if (check.message or "").endswith(UNCACHED):
+        return "uncached"
     if check.message is not None:
         return "missing"
     return _name_type(check.got)

@@ -57,9 +57,11 @@ function drawCauses() {
   const { count, nodes } = makeCauseList("unexpected", CAUSES_SHOWN);
   const none = run.causes.some((cause) => cause.kind === "unexpected") ? "No failures match the filters." : "No failures.";
   document.getElementById("causes").replaceChildren(...(count ? nodes : [el("p", { class: "dim" }, none)]));
-  const warnings = makeCauseList("warn", CAUSES_SHOWN);
-  document.getElementById("warnings").hidden = !run.causes.some((cause) => cause.kind === "warn");
-  document.getElementById("warnings-body").replaceChildren(...(warnings.count ? warnings.nodes : [el("p", { class: "dim" }, "None match the filters.")]));
+  for (const [kind, id] of [["warn", "warnings"], ["adapter", "adapter-errors"]]) {
+    const warnings = makeCauseList(kind, CAUSES_SHOWN);
+    document.getElementById(id).hidden = !run.causes.some((cause) => cause.kind === kind);
+    document.getElementById(`${id}-body`).replaceChildren(...(warnings.count ? warnings.nodes : [el("p", { class: "dim" }, "None match the filters.")]));
+  }
   const rest = document.getElementById("rest");
   const openIds = new Set([...rest.querySelectorAll("details[open]")].map((box) => box.id));
   rest.replaceChildren(...[
