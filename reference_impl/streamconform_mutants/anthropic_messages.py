@@ -25,7 +25,17 @@ from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Json
 
 from .json_values import close_json, object_at
-from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, USAGE
+from .model import (
+    ARGUMENTS,
+    ARGUMENTS_TEXT,
+    COMPLETE,
+    CONTENT,
+    ERROR,
+    GIVES_UP,
+    STATUS,
+    STOP_REASON,
+    USAGE,
+)
 from .registry import StreamMutants
 
 mutants = StreamMutants("anthropic-messages", AnthropicMessagesDecoder)
@@ -88,6 +98,25 @@ def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
     counts = read_counts(object_at(object_at(payload, "message") or payload, "usage"))
     if counts["input"] is not None:
         message.report_usage({"input": counts["input"] + (counts["cache_read"] or 0)})
+
+
+@mutants.stream("call-ended-before-the-break", issues=(), fails=(*COMPLETE, *ARGUMENTS, "**:invariant.*"))
+def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
+    """Hands out a call that the connection cut as finished, and then raises."""
+    *events, answer = messages
+    if answer["outcome"]["status"] != "incomplete":
+        yield from messages
+        return
+    yield from events[:-1]
+    for index, block in enumerate(answer["outcome"]["content"]):
+        if block["type"] == "tool_call" and block["complete"] is False:
+            with suppress(ValueError):
+                arguments = json.loads(close_json(block["arguments_text"] or "{}"))
+                block |= {"arguments": arguments, "complete": True}
+                yield {"type": "toolcall_end", "content_index": index, "tool_call": block}
+    yield from events[-1:]
+    raised = {"type": "ConnectionResetError", "message": "the peer reset the connection", "where": "sse.py:9"}
+    yield answer | {"raised": raised}
 
 
 @mutants.replace(
@@ -303,6 +332,30 @@ def provider_call_as_client(message: Assembler, payload: Payload) -> None:
     if block.get("type") in ("server_tool_use", "mcp_tool_use"):
         block = {**block, "type": "tool_use"}
     on_content_block_start(message, {**payload, "content_block": block})
+
+
+@mutants.output("stop-lost-at-a-pause", issues=(), fails=(*STOP_REASON, "**:invariant.one-terminal"))
+def stop_lost_at_a_pause(message: Json) -> None:
+    """Reports no stop reason for an answer that the provider paused, and the right one for all others."""
+    stop = object_at(object_at(message, "outcome") or message, "stop")
+    if stop.get("reason") == "pause":
+        stop["reason"] = None
+
+
+@mutants.output("usage-lost-with-calls", issues=(), fails=(*USAGE, "**:invariant.last-usage"))
+def usage_lost_with_calls(message: Json) -> None:
+    """Reports no usage for an answer with tool calls, which another code path reads."""
+    outcome = object_at(message, "outcome")
+    if any(block["type"] == "tool_call" for block in outcome.get("content", ())):
+        outcome |= {"usage": None, "cost": None}
+
+
+@mutants.output("zero-after-a-count", issues=(), fails=(*USAGE, "**:invariant.last-usage"))
+def zero_after_a_count(message: Json) -> None:
+    """Reports 0 input tokens for a broken stream, although their number had arrived."""
+    outcome = object_at(message, "outcome")
+    if outcome.get("status") == "incomplete" and outcome["usage"]:
+        outcome["usage"]["input"] = 0
 
 
 @mutants.replace(

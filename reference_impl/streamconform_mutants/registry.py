@@ -97,6 +97,17 @@ class StreamMutants(Registry):
 
         return self.register(name, issues, fails, make)
 
+    def stream(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+        """Answer with what the decorated function yields for the messages of the reference adapter."""
+
+        def make(change: Callable[[list[Json]], Iterator[Json]]) -> Adapter:
+            def broken(run: Run) -> Iterator[Json]:
+                yield from change([*adapter(run)])
+
+            return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
+
+        return self.register(name, issues, fails, make)
+
     def document(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
         """Read non-streaming answers with the decorated function, and streams correctly.
 

@@ -481,3 +481,13 @@ def schema_wrapped(_: Conversation, body: Body) -> None:
 def model_in_the_body(conversation: Conversation, body: Body) -> None:
     """Sends members that belong to Anthropic's own API, which Bedrock rejects."""
     body |= {"model": conversation["model"], "stream": True}
+
+
+@mutants.conversation(
+    "crashes-without-parameters", "google-generate", issues=(), fails=("**:body", "**:body.**")
+)
+def crashes_without_parameters(conversation: Conversation) -> Conversation:
+    """Crashes while it declares a tool without parameters, and declares all others."""
+    for tool in conversation.get("tools", ()):
+        next(iter(tool["parameters"]["properties"]))
+    return conversation

@@ -133,7 +133,8 @@ def apply_http_checks(
     if isinstance(trial, Trial) and isinstance(answer, Observation) and answer.raised and not server.reached:
         raised = f"{_format_raised(answer.raised)}; {complaint}"
         if is_refusal(answer.raised):
-            return replace(judgement, verdict="skipped", culprit=None, reason=f"{REFUSED}: {raised}")
+            reason = f"{REFUSED}: {_format_raised(answer.raised)}"
+            return replace(judgement, verdict="skipped", culprit=None, reason=reason)
         if judgement.verdict == "fail":
             return replace(judgement, reason=f"{CRASHED}: {raised}")
     if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not server.answered:

@@ -1,0 +1,186 @@
+"""Rules that decide between a failure, a warning and a freedom: each with a bug and an innocent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamconform.adapters.interface import Observation, Raised
+from streamconform.judge.judge import judge
+from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import Partial
+
+from . import builders
+
+ALL = CAPABILITIES
+RAISED = Raised("ConnectionResetError", "reset", "lib/sse.py:9 in read")
+
+
+def call(name, id_, city, **given):
+    return {
+        "type": "tool_call",
+        "id": id_,
+        "name": name,
+        "arguments": {"city": city},
+        "complete": True,
+    } | given
+
+
+def expect_call(name, id_, city, **given):
+    return {"tool_call": {"name": name, "id": id_, "arguments": {"city": city}} | given}
+
+
+def thought(text, signature=None):
+    return {"type": "thinking", "text": text, "signature": signature}
+
+
+PARIS, OSLO = call("get_weather", "a", "Paris"), call("get_time", "b", "Oslo")
+BOTH = [expect_call("get_weather", "a", "Paris"), expect_call("get_time", "b", "Oslo")]
+NO_IDS = [{"tool_call": {"name": "get_weather"}}, {"tool_call": {"name": "get_time"}}]
+SEARCH = call("web_search", "srv_1", "Rome", executor="provider")
+HM = [
+    {"thinking": {"text": "First this. ", "signature": "s1"}},
+    {"thinking": {"text": "Then.", "signature": "s2"}},
+]
+UNSIGNED = [{"thinking": "First this."}, {"text": "Yes."}]
+YES = {"type": "text", "text": "Yes."}
+
+
+def judge_content(
+    expected, got, *, claims=ALL - {"events"}, partial=None, raised=None, status="complete", **more
+):
+    """Return the failed checks of an answer, by path, with their verdicts."""
+    case = builders.case({"status": "complete", "stop": "tool_use", "content": expected})
+    trial = builders.trial(case)
+    if partial is not None:
+        derived = replace(case.expect, fields={}, partial=partial)
+        trial = replace(trial, derived=derived)
+    stop = {"reason": "tool_use" if status == "complete" else None}
+    answer = Observation({"status": status, "stop": stop, "content": got}, raised=raised, **more)
+    found = judge(trial, answer, claims, lambda _: None)
+    return {check.path: check.verdict for check in found.checks}
+
+
+ORDER = "content.order"
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "failed"),
+    [
+        (BOTH, [PARIS, OSLO], {}),
+        (BOTH, [OSLO, PARIS], {ORDER: "warn"}),
+        (BOTH, [{**OSLO, "id": "a"}, {**PARIS, "id": "b"}], {"arguments", "name"}),
+        (BOTH, [{**OSLO, "id": None}, {**PARIS, "id": None}], {"arguments", "name", "id"}),
+        (BOTH, [{**OSLO, "id": "x"}, {**PARIS, "id": "x"}], {"arguments", "name", "id", "unique-ids"}),
+        (NO_IDS, [OSLO, PARIS], {"name"}),
+    ],
+    ids=["as-sent", "another-order", "swapped-ids", "no-ids", "one-id-twice", "case-without-ids"],
+)
+def test_calls_are_paired_by_id_and_their_order_alone_is_a_warning(expected, got, failed):
+    found = judge_content(expected, got)
+    if isinstance(failed, dict):
+        assert found == failed
+    else:
+        assert {path.rpartition(".")[2] for path, verdict in found.items() if verdict == "fail"} == failed
+
+
+def test_calls_change_places_only_with_calls():
+    expected = [BOTH[0], {"text": "Yes."}, BOTH[1]]
+    assert judge_content(expected, [OSLO, YES, PARIS]) == {ORDER: "warn"}
+    assert judge_content(expected, [OSLO, PARIS, YES])["content.1.text"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "failed"),
+    [
+        (BOTH, [PARIS, SEARCH, OSLO], set()),
+        (BOTH, [PARIS, {**SEARCH, "executor": "client"}, OSLO], {"content.length"}),
+        (
+            [expect_call("web_search", "srv_1", "Rome", executor="provider")],
+            [SEARCH, SEARCH],
+            {"content.length"},
+        ),
+        ([{"tool_call": {"name": "web_search", "executor": "provider"}}], [SEARCH], set()),
+        ([{"tool_call": {"name": "web_search", "executor": "provider"}}], [], {"content.length"}),
+    ],
+    ids=["extra", "as-the-client's", "twice", "named", "lost"],
+)
+def test_a_call_of_the_provider_is_judged_if_the_case_names_it(expected, got, failed):
+    found = judge_content(expected, got)
+    assert {path for path, verdict in found.items() if verdict == "fail" and "tool_call" not in path} - {
+        "invariant.unique-ids"
+    } == failed
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "passes"),
+    [
+        (UNSIGNED, [thought("First "), thought("this."), YES], True),
+        (HM[:1], [thought("First "), thought("this. ", "s1")], True),
+        (HM[:1], [thought("First this. "), thought("", "s1")], True),
+        (HM, [thought("First "), thought("this. ", "s1"), thought("Then.", "s2")], True),
+        (HM, [thought("First this. Then.", "s2")], False),
+        (HM[:1], [thought("First ", "s1"), thought("this. ")], False),
+        (UNSIGNED, [thought("First "), YES, thought("this.")], False),
+        (UNSIGNED, [thought("First "), YES], False),
+    ],
+)
+def test_a_thought_may_be_split_if_only_its_last_piece_is_signed(expected, got, passes):
+    assert (judge_content(expected, got) == {}) == passes
+
+
+def test_a_block_per_delta_of_a_thought_is_a_warning_in_events():
+    got = [thought("First "), thought("this."), YES]
+    events = []
+    for index, block in enumerate(got):
+        kind = block["type"]
+        events += [
+            {"type": f"{kind}_start", "content_index": index},
+            {"type": f"{kind}_delta", "content_index": index, "delta": block["text"]},
+            {**block, "type": f"{kind}_end", "content_index": index},
+        ]
+    events.append({"type": "done", "stop": {"reason": "tool_use"}})
+    found = judge_content(UNSIGNED, got, claims=ALL, events=events)
+    assert found == {"invariant.one-block-per-thought": "warn"}
+
+
+CUT = Partial(calls_ended=1)
+
+
+@pytest.mark.parametrize(
+    ("raised", "verdict"), [(None, "fail"), (RAISED, "warn")], ids=["in-the-outcome", "beside-an-exception"]
+)
+def test_an_unfinished_call_beside_an_exception_is_a_warning(raised, verdict):
+    found = judge_content(BOTH, [PARIS, OSLO], partial=CUT, raised=raised, status="incomplete")
+    assert found == {"content.complete_calls": verdict}
+    authored = [BOTH[0], expect_call("get_time", "b", "Oslo", complete=False)]
+    found = judge_content(authored, [PARIS, OSLO], raised=raised, status="incomplete")
+    assert found["content.1.tool_call.complete"] == verdict
+
+
+def test_an_exception_does_not_excuse_an_answer_that_is_reported_as_complete():
+    found = judge_content(BOTH, [PARIS, OSLO], partial=CUT, raised=RAISED)
+    assert found == {"content.complete_calls": "fail"}
+
+
+@pytest.mark.parametrize(("ended", "failed"), [(1, False), (2, True)])
+def test_an_event_that_hands_out_an_unfinished_call_fails_beside_an_exception_too(ended, failed):
+    got = [PARIS, OSLO]
+    events = []
+    for index, block in enumerate(got):
+        events.append(
+            {"type": "toolcall_start", "content_index": index, "id": block["id"], "name": block["name"]}
+        )
+        if index < ended:
+            events.append({"type": "toolcall_end", "content_index": index, "tool_call": block})
+    events.append({"type": "error", "status": "incomplete", "error": None})
+    found = judge_content(
+        BOTH,
+        [PARIS, {**OSLO, "complete": ended > 1}],
+        claims=ALL,
+        partial=CUT,
+        raised=RAISED,
+        status="incomplete",
+        events=events,
+    )
+    assert (found.get("invariant.ended-calls") == "fail") == failed
