@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from streamconform.errors import Problem
 from streamconform.model.case import Level
@@ -26,6 +26,10 @@ class ImplementationInfo:
     """The claimed capabilities per API; the key `common` lists the capabilities for functions."""
 
 
+RULES: Final = 2
+"""The version of the rules for verdicts. CHANGELOG lists what each version changes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """The first line: the suite, the implementations and the selection."""
@@ -38,6 +42,8 @@ class Header:
     seed: int
     date: str | None = None
     """The date on which the run started, in UTC, such as `2026-12-31`."""
+    rules: int = 1
+    """The version of the rules by which the trials were judged; results without it are older than 2."""
     digest: str | None = None
     """Digest of the selected trials, their specs and their cassettes."""
     command: str | None = None

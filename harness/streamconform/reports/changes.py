@@ -68,6 +68,7 @@ def list_warnings(history: History, names: tuple[str, str]) -> Iterator[str]:
     keys = sorted({*before.selection, *after.selection} & SELECTION_KEYS)
     for setting, old, new in (
         ("version", before.version, after.version),
+        ("rules", before.rules, after.rules),
         ("seed", before.seed, after.seed),
         *((key, before.selection.get(key), after.selection.get(key)) for key in keys),
     ):

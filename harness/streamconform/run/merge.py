@@ -95,6 +95,7 @@ def _map_implementations(merged: list[ImplementationInfo], added: Sequence[Imple
 def _require_same_suite(first_name: str, first: Header, other_name: str, other: Header) -> None:
     for name, first_value, other_value in (
         ("streamconform version", first.version, other.version),
+        ("rules", first.rules, other.rules),
         ("seed", first.seed, other.seed),
         *((folder, first.selection.get(folder), other.selection.get(folder)) for folder in FOLDERS),
     ):

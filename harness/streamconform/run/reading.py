@@ -30,7 +30,7 @@ TYPE_NAMES: Final[Mapping[type, str]] = {
 }
 FOLDERS: Final = ("specs", "cassettes")
 """Members of `selection` that reports repeat in the commands they print."""
-SUITE_FIELDS: Final = ("version", "cases", "trials", "digest")
+SUITE_FIELDS: Final = ("version", "rules", "cases", "trials", "digest")
 """Fields of `Header` that the file nests in `suite`."""
 
 

@@ -81,12 +81,13 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
         case Header():
             # These are facts about one run, not about the suite; reproducible reports leave them out.
             facts = {name: getattr(line, name) for name in RUN_FACTS if getattr(line, name) is not None}
+            counts = {"cases": line.cases, "trials": line.trials}
             digest = {} if line.digest is None else {"digest": line.digest}
             return {
                 "kind": "header",
                 "schema": SCHEMA,
                 **facts,
-                "suite": {"version": line.version, "cases": line.cases, "trials": line.trials} | digest,
+                "suite": {"version": line.version, "rules": line.rules, **counts} | digest,
                 "implementations": [_info_to_json(info) for info in line.implementations],
                 "selection": dict(line.selection),
                 "seed": line.seed,

@@ -46,6 +46,7 @@ def _find_verdict(result: TrialResult) -> Verdict:
 
 def _list_values(earlier: Header, current: Header) -> Iterator[tuple[str, Any, Any]]:
     yield "the version of streamconform", earlier.version, current.version
+    yield "the version of the rules", earlier.rules, current.rules
     yield "the list of implementations", _list_impls(earlier), _list_impls(current)
     for before, now in zip(earlier.implementations, current.implementations, strict=True):
         for name in IMPLEMENTATION_FIELDS:

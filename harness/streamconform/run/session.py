@@ -22,7 +22,7 @@ from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
-from streamconform.model.result import Footer, Header, TrialResult, is_unexpected
+from streamconform.model.result import RULES, Footer, Header, TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
 from streamconform.run.answers import AnswersWriter, SavedAnswers, compute_input_digest
@@ -248,6 +248,7 @@ class _Runner:
         self._planned = frozenset((index, trial.id) for index, trial in planned)
         self.header = Header(
             version=__version__,
+            rules=RULES,
             cases=len({trial.case.id for _, trial in planned}),
             trials=len(planned),
             implementations=tuple(plan.info for plan in self._plans),

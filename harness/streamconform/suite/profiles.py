@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SelectionError, SourceError
+from streamconform.model.result import RULES
 from streamconform.model.trial import FaultSet, get_current_name
 from streamconform.schemas import check_document
 from streamconform.suggestions import suggest
@@ -31,6 +32,8 @@ class Profile:
     title: str
     frozen: bool
     cases: tuple[str, ...]
+    rules: int = RULES
+    """The version of the rules for verdicts by which it is judged."""
     deliveries: tuple[str, ...] | None
     faults: FaultSet | None
 
@@ -112,6 +115,7 @@ def _read_profile(path: Path, ids: Sequence[str]) -> Profile:
         name=entry["name"],
         title=entry["title"],
         frozen=entry["frozen"],
+        rules=entry.get("rules", 1),
         cases=tuple(entry["cases"]),
         # Frozen profiles are not edited when a delivery is renamed.
         deliveries=tuple(map(get_current_name, entry["deliveries"])),
@@ -127,6 +131,10 @@ def _check_profile(path: Path, document: reader.Document, ids: Sequence[str]) ->
     if name == NEXT_PROFILE:
         message = f"`{NEXT_PROFILE}` is reserved for cases that belong to no profile; choose another name"
         yield document.problem(("name",), message)
+    rules = document.value.get("rules", 1)
+    if rules > RULES:
+        message = f"`rules` is {rules}, but this version of streamconform judges by rules {RULES}; upgrade it"
+        yield document.problem(("rules",), message)
     known = frozenset(ids)
     first_lines: dict[str, int | None] = {}
     for i, id_ in enumerate(document.value["cases"]):
