@@ -23,6 +23,7 @@ from streamconform.adapters.interface import (
 from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
+from streamconform.judge.claims import NOTHING_COMPARED, ComparedClaims, find_compared
 from streamconform.judge.compare import (
     check_leaf,
     check_rule,
@@ -34,6 +35,7 @@ from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
+from streamconform.judge.unknown_keys import find_unknown_keys
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, Event
@@ -60,6 +62,9 @@ class Judgement:
     reason: str | None = None
     not_exposed: tuple[str, ...] = ()
     """The paths that the case expects but the implementation leaves out."""
+    claims: ComparedClaims = NOTHING_COMPARED
+    unknown_keys: tuple[str, ...] = ()
+    """The paths of the outcome's unknown keys, which are not judged."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -100,6 +105,8 @@ class AnswerChecks:
     events: tuple[Event, ...] | None = None
     """The events, if they were judged."""
     not_exposed: tuple[str, ...] = ()
+    claims: ComparedClaims = NOTHING_COMPARED
+    unknown_keys: tuple[str, ...] = ()
 
 
 CheckAnswer = Callable[[Trial, Observation, Claims], AnswerChecks]
@@ -134,11 +141,13 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
     checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
     checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
+    compared = find_compared(expect, judged, claims, checks, raised=seen.raised is not None)
     # On `outcome` instead of `judged`, because the events also contain the canned answer.
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     checks = _add_non_json_checks(trial, seen, claims, checks)
-    return AnswerChecks(tuple(checks), "implementation", events, not_exposed)
+    unknown_keys = find_unknown_keys(seen.outcome)
+    return AnswerChecks(tuple(checks), "implementation", events, not_exposed, compared, unknown_keys)
 
 
 def _report_malformed(
@@ -204,7 +213,8 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
     expected = list_values(expect.fields.get("error.message")) or ()
     text = next((value for value in expected if isinstance(value, str) and value in raised.message), None)
     absent = outcome.absent | {"error.type", "error.status"}
-    return replace(outcome, error=Error(message=text or raised.message), absent=absent)
+    error = Error(message=text or raised.message)
+    return replace(outcome, error=error, absent=absent, omitted=outcome.omitted - {"error"})
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
@@ -269,11 +279,11 @@ def _judge_answer(
     check: CheckAnswer,
 ) -> Judgement:
     checks: Sequence[Check]
-    not_exposed: tuple[str, ...] = ()
+    checked = AnswerChecks((), "implementation")
     match trial, answer:
         case Trial(), Observation():
             checked = check_observation(trial, answer, claims, first_delta, check)
-            checks, culprit, not_exposed = checked.checks, checked.culprit, checked.not_exposed
+            checks, culprit = checked.checks, checked.culprit
         case Call(), Output(value):
             checks, culprit = check_output(trial, value), "implementation"
         case Call(), Observation(raised=Raised() as raised):
@@ -293,7 +303,9 @@ def _judge_answer(
         culprit if failed else None,
         failed,
         len(checks) - len(failed),
-        not_exposed=not_exposed,
+        not_exposed=checked.not_exposed,
+        claims=checked.claims,
+        unknown_keys=checked.unknown_keys,
     )
 
 

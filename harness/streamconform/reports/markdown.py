@@ -21,6 +21,7 @@ from streamconform.reports.causes import (
     list_guarded_bugs,
 )
 from streamconform.reports.describe import (
+    CLAIMS_TITLE,
     OUT_OF_DATE_TITLE,
     VERDICT_LABELS,
     WARNINGS_TITLE,
@@ -30,6 +31,7 @@ from streamconform.reports.describe import (
 )
 from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
+    describe_claims,
     describe_incomplete,
     describe_not_exposed,
     find_unexpected,
@@ -61,6 +63,10 @@ def _blocks(results: Results) -> Iterator[str]:
     reason = describe_incomplete(results)
     if reason is not None:
         yield f"> **These results are incomplete**: {reason}. Trials that did not run are not judged."
+    claims = describe_claims(results)
+    if claims:
+        yield f"#### {CLAIMS_TITLE}"
+        yield "\n".join(f"- {format_code(claim, 600)}" for claim in claims[:MAX_ROWS])
     failed = find_unexpected(results)
     yield "\n".join(_table(results, failed))
     not_exposed = describe_not_exposed(results)
