@@ -18,7 +18,7 @@ from streamconform.tools.smoke.transcript import Transcript, filter_texts, read_
 CLAIMED_GROUPS: Final[Mapping[str, Capability]] = {"usage": "usage", "cost": "cost", "error": "errors"}
 """The groups of an outcome that are judged only if they are claimed."""
 
-_REPORTED: Final[Mapping[Capability, Callable[[Outcome], bool]]] = {
+REPORTED: Final[Mapping[Capability, Callable[[Outcome], bool]]] = {
     "tool_calls": lambda outcome: any(
         isinstance(block, ToolCall) and block.executor == "client" for block in outcome.content
     ),
@@ -98,7 +98,7 @@ def _find_missing(transcript: Transcript) -> list[Capability]:
         claims = read_claims(transcript.hello, answer.stream.api)
         in_stream = [name for name in APIS[answer.stream.api].smoke.values if name in claims]
         expected.update(in_stream)
-        reported.update(name for name in in_stream if _REPORTED[name](outcome))
+        reported.update(name for name in in_stream if REPORTED[name](outcome))
     return [capability for capability in get_args(Capability) if capability in expected - reported]
 
 
@@ -125,7 +125,7 @@ def _find_returned(transcript: Transcript) -> list[Capability]:
         outcome = _decode(answer)
         if outcome is None:
             continue
-        shown.update(capability for capability, is_reported in _REPORTED.items() if is_reported(outcome))
+        shown.update(capability for capability, is_reported in REPORTED.items() if is_reported(outcome))
         if answer.events:
             shown.add("events")
         if not answer.stream.trial.case.stream:
