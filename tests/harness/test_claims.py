@@ -56,22 +56,22 @@ def without(*names):
 @pytest.mark.parametrize(
     ("change", "uncompared", "failed"),
     [
-        ({}, (), set()),
-        ({"usage": {"output": 0}}, ("cache_usage", "usage_details"), set()),
-        ({"usage": {"input_tokens": 9}}, OF_USAGE, {"usage.input", "usage.output"}),
-        ({"usage": {}}, OF_USAGE, {"usage.input", "usage.output"}),
-        ({"usage": ...}, OF_USAGE, {"usage.input", "usage.output"}),
+        ({}, (), ()),
+        ({"usage": {"output": 0}}, ("cache_usage", "usage_details"), ()),
+        ({"usage": {"input_tokens": 9}}, OF_USAGE, ("usage.input", "usage.output")),
+        ({"usage": {}}, OF_USAGE, ("usage.input", "usage.output")),
+        ({"usage": ...}, OF_USAGE, ("usage.input", "usage.output")),
         # A library that reports null was compared.
-        ({"usage": None}, (), {"usage.input", "usage.output"}),
-        ({"usage": {"input": None, "total_tokens": 9}}, (), {"usage.input", "usage.output"}),
-        ({"cost": {"amount": "1"}}, ("cost",), {"cost.total"}),
-        ({"cost": {"currency": "USD"}}, ("cost",), {"cost.total"}),
-        ({"stop": {"reason": "stop"}}, ("raw_stop",), set()),
-        ({"content": [{"type": "thinking", "text": "hm"}, *GOT["content"][1:]]}, ("signatures",), set()),
+        ({"usage": None}, (), ("usage.input", "usage.output")),
+        ({"usage": {"input": None, "total_tokens": 9}}, (), ("usage.input", "usage.output")),
+        ({"cost": {"amount": "1"}}, ("cost",), ("cost.total",)),
+        ({"cost": {"currency": "USD"}}, ("cost",), ("cost.total",)),
+        ({"stop": {"reason": "stop"}}, ("raw_stop",), ()),
+        ({"content": [{"type": "thinking", "text": "hm"}, *GOT["content"][1:]]}, ("signatures",), ()),
         (
             {"content": [{**THOUGHT, "signature": None}, *GOT["content"][1:]]},
             (),
-            {"content.0.thinking.signature"},
+            ("content.0.thinking.signature",),
         ),
     ],
     ids=str,
@@ -81,7 +81,7 @@ def test_a_value_is_compared_or_named_and_a_group_without_a_known_key_is_null(ch
     judgement = judged(outcome)
     assert judgement.claims.uncompared == uncompared
     assert judgement.claims.compared == without(*uncompared)
-    assert {check.path for check in judgement.checks} >= failed
+    assert {check.path for check in judgement.checks} >= {*failed}
     assert bool(judgement.checks) == bool(failed)
     assert judgement.culprit == ("implementation" if failed else None)
 
