@@ -11,13 +11,14 @@ from streamconform.adapters import process
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.idle_limit import Activity
 from streamconform.apis import APIS
+from streamconform.judge import decode
 from streamconform.model.case import Literally
-from streamconform.tools.smoke import conversation
+from streamconform.tools.smoke import claim_checks, conversation
 from streamconform.tools.smoke.checks import CHECKS, run_checks
 from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
 from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
-from streamconform.tools.smoke.streams import load_document, load_streams
-from streamconform_reference import decode_document
+from streamconform.tools.smoke.streams import PRICING, load_document, load_streams
+from streamconform_reference import DECODERS, decode_document
 
 from .. import bundled_suite
 from ..docs import smoke
@@ -233,6 +234,31 @@ MISTAKES = [
         change_outcome("value['status'] = 'complete'"),
         "reading",
         'anthropic-messages cut: outcome.status is "complete"; expected `incomplete`',
+        other_checks=("event-order",),
+    ),
+    Mistake(
+        "usage-keys",
+        change_outcome("value['usage'] = {'input_tokens': 999999}"),
+        "claims",
+        "outcome.usage has no known key, so it counts as null; the known keys are `cache_read`, "
+        "`cache_write`, `cache_write_1h`, `input`, `output`, `reasoning`, `web_searches`\n"
+        "`usage.input_tokens`: unknown key; did you mean `input`?\n"
+        "otherwise, do not claim `usage`; your adapter returned: tool_calls, ",
+        other_checks=("event-order",),
+    ),
+    Mistake(
+        "error-keys",
+        change_outcome("if value['status'] == 'incomplete': value['error'] = {'detail': 'cut'}"),
+        "claims",
+        "anthropic-messages cut: outcome.error has no known key, so it counts as null; the known keys are "
+        "`message`, `status`, `type`\n`error.detail`: unknown key\n",
+    ),
+    Mistake(
+        "unreported-claims",
+        change_outcome("del value['cost'], value['stop']['raw']"),
+        "claims",
+        "`cost`, `raw_stop`: claimed, but no answer to a stream with such a value has one; report it, or "
+        "leave it out of `capabilities`\nyour adapter returned: tool_calls, usage, ",
         other_checks=("event-order",),
     ),
     Mistake(
@@ -530,3 +556,50 @@ def test_a_mismatch_names_path_value_and_expected_type():
 def test_the_output_in_the_adapter_guide_is_current():
     for page, content in smoke.generate().items():
         assert content == page.read_bytes(), describe_outdated("smoke")
+
+
+SHORT = """
+def adapter(run):
+    from streamconform_reference import adapter as reference
+    outcome = list(reference(run))[-1]["outcome"]
+    del outcome["cost"], outcome["usage"]["cache_read"]
+    return outcome
+
+
+adapter.apis = ["anthropic-messages"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("adapter.capabilities = ['usage', 'cost', 'thinking']", '["tool_calls", "thinking", "usage", '),
+        ("adapter.capabilities = {'anthropic-messages': ['usage', 'cost']}", None),
+    ],
+    ids=["list", "mapping"],
+)
+def test_the_proposed_claims_are_what_was_returned_and_what_the_samples_cannot_show(project, code, line):
+    ran = with_package(project, SHORT + code).run("smoke", "mypkg")
+    assert ran.code == 1
+    assert ran.last == "1 to fix"
+    assert "your adapter returned: tool_calls, usage, " in ran.out
+    assert ("`adapter.capabilities = " in ran.out) == (line is not None)
+    assert line is None or line in ran.out
+
+
+def test_a_program_gets_its_claims_as_json(tmp_path):
+    results = run_smoke(tmp_path, change_outcome("del value['cost']"))
+    assert '; `"capabilities": ["tool_calls", "parallel_tool_calls", ' in results["claims"].messages[0]
+
+
+def test_the_samples_have_the_values_that_smoke_expects_of_them():
+    for api, module in APIS.items():
+        for stream in load_streams(api)[:2]:
+            cassette = stream.trial.case.cassette
+            decoder = DECODERS[api](status=200, headers=cassette.headers, pricing=PRICING)
+            decoder.receive_data(cassette.body)
+            decoder.receive_eof()
+            outcome = decode.decode_outcome(decoder.outcome.to_json())
+            shown = {name for name in claim_checks.REPORTED if claim_checks.REPORTED[name](outcome)}
+            silent = shown & {"usage", "cost", "raw_stop"}
+            assert silent == set(module.smoke.values), (api, stream.name)

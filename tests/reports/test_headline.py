@@ -7,13 +7,18 @@ import json
 from dataclasses import replace
 
 import pytest
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, UncomparedClaim
 from streamconform.model.verdict import Check
-from streamconform.reports import badge, github, html, markdown
-from streamconform.reports.describe import ADAPTER_WARNINGS_TITLE, WARNINGS_TITLE
+from streamconform.reports import badge, github, html, junit, markdown
+from streamconform.reports.describe import ADAPTER_WARNINGS_TITLE, CLAIMS_TITLE, WARNINGS_TITLE
 from streamconform.reports.html.data import results_to_json
 from streamconform.reports.html.source import Suite
-from streamconform.reports.summary import describe_not_exposed
+from streamconform.reports.summary import (
+    MAX_UNKNOWN_KEYS,
+    describe_claims,
+    describe_not_exposed,
+    describe_unknown_keys,
+)
 from streamconform.reports.terminal import Terminal
 from streamconform.run.results import Results
 
@@ -217,3 +222,88 @@ def test_why_a_run_was_stopped_is_in_its_last_line():
     footer = replace(WHOLE.footer, complete=False, stopped="the proxy answers 500")
     run = Results(replace(WHOLE.header, trials=50), WHOLE.trials, footer)
     assert print_run(run).splitlines()[-1].endswith("incomplete, 48 trials not run: the proxy answers 500")
+
+
+def with_claims(run, *claims):
+    pairs = [UncomparedClaim(implementation=0, capability=name, trials=count) for name, count in claims]
+    return replace(run, footer=replace(run.footer, exit=1, claims=tuple(pairs)))
+
+
+@pytest.mark.parametrize(
+    ("trials", "claims", "headline", "message"),
+    [
+        (
+            (PASSED,),
+            (("usage", 2),),
+            "No failures, but 1 claim was never compared: 1 passed",
+            "1 passed, 1 claim was never compared",
+        ),
+        (
+            (PASSED, KNOWN),
+            (("signatures", 1), ("usage", 2)),
+            "No new failures, but 2 claims were never compared: 1 passed, 1 known failure",
+            "1 passed, 1 known failure, 2 claims were never compared",
+        ),
+        (
+            (PASSED, FAILED),
+            (("usage", 2),),
+            "1 of 2 trials failed, in 1 test case; 1 claim was never compared",
+            "1 of 2 failed",
+        ),
+    ],
+)
+def test_claims_that_were_never_compared_fail_every_report(trials, claims, headline, message):
+    run = with_claims(results(*trials), *claims)
+    lines = describe_claims(run)
+    assert len(lines) == len(claims)
+    assert print_run(run).splitlines()[-1] == headline
+    made = json.loads(badge.render(run))
+    assert (made["message"], made["color"]) == (message, "red")
+    page = html.render(run)
+    assert f"<h1>{headline}</h1>" in page
+    assert '<section class="verdict bad">' in page
+    for text in (print_run(run), markdown.render(run), page):
+        assert CLAIMS_TITLE in text
+        assert all(line in text for line in lines)
+    assert junit.render(run).count('<failure type="claim"') == len(claims)
+    assert github.render(run).startswith(
+        "::error title=streamconform%3A claims never compared::`mypkg` claims"
+    )
+
+
+def test_the_line_about_a_claim_counts_its_trials_and_says_what_to_do():
+    one, more = describe_claims(with_claims(results(PASSED), ("usage", 1), ("cost", 1234)))
+    advice = "report it, or leave it out of `capabilities`"
+    assert one == f"`mypkg` claims `usage`, but the only trial that expects one compared no value; {advice}"
+    assert more == (
+        f"`mypkg` claims `cost`, but none of the 1,234 trials that expect one compared a value; {advice}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("paths", "lines"),
+    [
+        ((), []),
+        (("usage.total",), ["1 unknown key"]),
+        (("usage.total", "x", "y"), ["3 unknown keys"]),
+        (("usage.input_tokens",), ["`usage.input_tokens`: unknown key; did you mean `input`? (2 trials)"]),
+        (
+            ("tool_call.args", "x", "y\u202e"),
+            [
+                "`tool_call.args`: unknown key; did you mean `arguments`? (2 trials)",
+                "and 2 other unknown keys",
+            ],
+        ),
+    ],
+)
+def test_unknown_keys_are_listed_once_if_they_are_near_misses(paths, lines):
+    run = results(replace(PASSED, unknown_keys=paths), replace(WARNED, unknown_keys=paths))
+    assert describe_unknown_keys(run) == lines
+    assert all(line in print_run(run).splitlines() for line in lines)
+
+
+def test_a_long_list_of_unknown_keys_is_cut():
+    paths = tuple(f"usage.inpu{n:02}" for n in range(40))
+    lines = describe_unknown_keys(results(replace(PASSED, unknown_keys=paths)))
+    assert len(lines) == MAX_UNKNOWN_KEYS + 1
+    assert lines[-1] == "and 28 other unknown keys"

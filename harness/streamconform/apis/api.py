@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from streamconform.apis.payloads import Payload
+from streamconform.model.capability import Capability
 from streamconform.model.case import Case, Level
 from streamconform.model.cassette import Request
 from streamconform.model.outcome import Reason
@@ -317,6 +318,8 @@ class SmokeStreams:
     call_cassette: str
     call_name: str
     call_arguments: Mapping[str, Any]
+    values: tuple[Capability, ...] = ("usage", "cost", "raw_stop")
+    """Capabilities of which both recordings have a value, whose keys an adapter could leave out."""
 
 
 @dataclass(frozen=True, slots=True)

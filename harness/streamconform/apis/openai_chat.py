@@ -187,6 +187,7 @@ API: Final = Api(
         call_cassette="first-fragment-with-brace",
         call_name="get_weather",
         call_arguments={"city": "Split"},
+        values=("raw_stop",),  # without `stream_options`, a stream has no usage
     ),
     reducing=Reducing(
         kept=frozenset({"code", "param"}),  # fields of errors

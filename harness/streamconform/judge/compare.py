@@ -104,8 +104,13 @@ def _is_hidden(path: str, outcome: Outcome, claims: Claims) -> bool:
 
 def is_claimed(path: str, claims: Claims) -> bool:
     """Return whether the field at `path` is judged for an implementation with `claims`."""
-    need = REQUIRED_CLAIMS.get(path) or REQUIRED_CLAIMS.get(path.partition(".")[0])
+    need = get_required_claim(path)
     return need is None or need in claims
+
+
+def get_required_claim(path: str) -> Capability | None:
+    """Return the capability without which the field at `path` is not judged, or None."""
+    return REQUIRED_CLAIMS.get(path) or REQUIRED_CLAIMS.get(path.partition(".")[0])
 
 
 def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, Leaf]:

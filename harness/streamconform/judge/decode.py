@@ -24,6 +24,10 @@ _OPTIONAL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "error": ("type", "status"),
 }
 """The keys of each claimed group that may be left out; `error.message` may not."""
+GROUP_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(keys) for name, keys in {**_OPTIONAL_KEYS, "error": oc.Error.__slots__}.items()
+}
+"""The keys that hold the values of each claimed group; a mapping without any of them counts as omitted."""
 _OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete", "signature")
 """The keys of a call that may be left out; without `executor`, the client runs the tool."""
 _OPTIONAL_TEXT_KEYS: Final = ("phase", "signature", "citations")
@@ -44,16 +48,34 @@ def decode_outcome(value: Any) -> oc.Outcome:
         raise MalformedError
     return oc.Outcome(
         absent=_list_absent_paths(entry),
+        omitted=frozenset(name for name in GROUP_KEYS if is_omitted(entry, name)),
         status=entry["status"],
         content=tuple(map(decode_block, content)),
         stop=_decode_optional(entry.get("stop"), _decode_stop, oc.Stop()),
-        usage=_decode_optional(entry.get("usage"), decode_usage, oc.Usage()),
-        cost=_decode_optional(entry.get("cost"), _decode_cost, None),
-        error=_decode_optional(entry.get("error"), _decode_error, None),
+        usage=_decode_group(entry, "usage", decode_usage, oc.Usage()),
+        cost=_decode_group(entry, "cost", _decode_cost, None),
+        error=_decode_group(entry, "error", _decode_error, None),
         model=_decode_text(entry.get("model")),
         response_id=_decode_text(entry.get("response_id")),
         continuation=_decode_text(entry.get("continuation")),
     )
+
+
+def is_omitted(entry: Mapping[str, Any], name: str) -> bool:
+    """Return whether an outcome leaves out a claimed group, or has none of the group's known keys.
+
+    Null does not count: it means that there is no usage, cost or error.
+    """
+    group = entry.get(name, {})
+    return isinstance(group, dict) and GROUP_KEYS[name].isdisjoint(group)
+
+
+def _decode_group(
+    entry: Mapping[str, Any], name: str, reader: Callable[[Mapping[str, Any]], T], default: D
+) -> T | D:
+    """Return a claimed group; a group without a known key is decoded, but counts as omitted."""
+    value = _decode_optional(entry.get(name), reader, default)
+    return default if is_omitted(entry, name) else value
 
 
 def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
@@ -71,8 +93,9 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     paths += (f"stop.{key}" for key in _OPTIONAL_STOP_KEYS if key not in known)
     for name, keys in _OPTIONAL_KEYS.items():
         group = entry.get(name)
-        # A group that contains only nulls counts as null.
-        if isinstance(group, dict) and any(value is not None for value in group.values()):
+        # A group that contains only nulls counts as null. Unknown keys do not count: an adapter that returns
+        # the provider's own names, such as `input_tokens`, exposes no value.
+        if isinstance(group, dict) and any(group.get(key) is not None for key in GROUP_KEYS[name]):
             paths += (f"{name}.{key}" for key in keys if key not in group)
     return frozenset(paths)
 

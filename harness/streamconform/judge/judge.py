@@ -24,6 +24,7 @@ from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
 from streamconform.judge.align import join_split_thoughts, normalize_expected, normalize_received
+from streamconform.judge.claims import NOTHING_COMPARED, ComparedClaims, find_compared
 from streamconform.judge.compare import (
     FAILED_VERDICT,
     check_leaf,
@@ -37,6 +38,7 @@ from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
+from streamconform.judge.unknown_keys import find_unknown_keys
 from streamconform.model.capability import CALLED, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, BlockEnd, Event
@@ -65,6 +67,9 @@ class Judgement:
     reason: str | None = None
     not_exposed: tuple[str, ...] = ()
     """The paths that the case expects but the implementation leaves out."""
+    claims: ComparedClaims = NOTHING_COMPARED
+    unknown_keys: tuple[str, ...] = ()
+    """The paths of the outcome's unknown keys, which are not judged."""
 
 
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
@@ -105,6 +110,8 @@ class AnswerChecks:
     events: tuple[Event, ...] | None = None
     """The events, if they were judged."""
     not_exposed: tuple[str, ...] = ()
+    claims: ComparedClaims = NOTHING_COMPARED
+    unknown_keys: tuple[str, ...] = ()
 
 
 CheckAnswer = Callable[[Trial, Observation, Claims], AnswerChecks]
@@ -139,6 +146,7 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
     checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
     checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
+    compared = find_compared(expect, judged, claims, checks, raised=seen.raised is not None)
     # On `outcome` instead of `judged`, because the events also contain the canned answer.
     if seen.raised is not None and outcome.status != "complete":
         checks = [_excuse_call(check) for check in checks]
@@ -147,7 +155,8 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     checks += _check_invariants(trial, outcome, events, claims)
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     checks = _add_non_json_checks(trial, seen, claims, checks)
-    return AnswerChecks(tuple(checks), "implementation", events, not_exposed)
+    unknown_keys = find_unknown_keys(seen.outcome)
+    return AnswerChecks(tuple(checks), "implementation", events, not_exposed, compared, unknown_keys)
 
 
 def _excuse_call(check: Check) -> Check:
@@ -259,7 +268,8 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
     expected = list_values(expect.fields.get("error.message")) or ()
     text = next((value for value in expected if isinstance(value, str) and value in raised.message), None)
     absent = outcome.absent | {"error.type", "error.status"}
-    return replace(outcome, error=Error(message=text or raised.message), absent=absent)
+    error = Error(message=text or raised.message)
+    return replace(outcome, error=error, absent=absent, omitted=outcome.omitted - {"error"})
 
 
 def _set_ending_aside(expect: Expectation, outcome: Outcome) -> tuple[Expectation, Outcome]:
@@ -324,11 +334,11 @@ def _judge_answer(
     check: CheckAnswer,
 ) -> Judgement:
     checks: Sequence[Check]
-    not_exposed: tuple[str, ...] = ()
+    checked = AnswerChecks((), "implementation")
     match trial, answer:
         case Trial(), Observation():
             checked = check_observation(trial, answer, claims, first_delta, check)
-            checks, culprit, not_exposed = checked.checks, checked.culprit, checked.not_exposed
+            checks, culprit = checked.checks, checked.culprit
         case Call(), Output(value):
             checks, culprit = check_output(trial, value), "implementation"
         case Call(), Observation(raised=Raised() as raised):
@@ -348,7 +358,9 @@ def _judge_answer(
         culprit if failed else None,
         failed,
         len(checks) - len(failed),
-        not_exposed=not_exposed,
+        not_exposed=checked.not_exposed,
+        claims=checked.claims,
+        unknown_keys=checked.unknown_keys,
     )
 
 

@@ -163,3 +163,5 @@ class Outcome:
     """The token with which the next request continues this answer."""
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The omitted paths outside the content: `model`, `stop.raw`, `usage.reasoning`."""
+    omitted: frozenset[str] = field(default=frozenset(), compare=False)
+    """The groups (`usage`, `cost`, `error`) without any known key; if claimed, they count as null."""

@@ -77,6 +77,22 @@ class TrialResult:
     """The real-world bugs that the case catches; empty if everything passed."""
     not_exposed: tuple[str, ...] = ()
     """The paths that the case expects but the implementation leaves out; they are not judged."""
+    compared: tuple[str, ...] = ()
+    """The claimed capabilities of which the case expects a value and at least one was compared."""
+    uncompared: tuple[str, ...] = ()
+    """The claimed capabilities of which the case expects a value but the answer leaves all of them out."""
+    unknown_keys: tuple[str, ...] = ()
+    """The paths of unknown keys in the answer, without indices; they are not judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncomparedClaim:
+    """A claimed capability of which no trial of a run compared a value, although some expected one."""
+
+    implementation: int
+    capability: str
+    trials: int
+    """The number of trials that expected a value; known failures are not counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +112,8 @@ class Footer:
     """Why the run was stopped early, unless by `--maxfail` or a signal."""
     imported_reference: tuple[bool | None, ...] = ()
     """For each implementation, whether its process imported the bundled parser; None if unknown."""
+    claims: tuple[UncomparedClaim, ...] = ()
+    """The claims that fail the run, because no trial compared a value of them."""
 
 
 def is_unexpected(result: TrialResult, *, strict: bool) -> bool:

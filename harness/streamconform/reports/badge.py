@@ -18,7 +18,7 @@ def render(results: Results) -> str:
     if describe_incomplete(results) is not None or not summary.judged:
         # An error badge, so that a run without a result never looks like a good one.
         return json.dumps({**badge, "color": "lightgrey", "isError": True})
-    if summary.failed or summary.fixed or summary.problems:
+    if summary.failed or summary.fixed or summary.problems or summary.claims:
         badge["color"] = "red"
     else:
         badge["color"] = "yellow" if needs_attention(results) else "brightgreen"

@@ -25,6 +25,7 @@ VERDICT_LABELS: Final[Mapping[Verdict, str]] = {
 """Names for verdicts in human-readable reports; results, JSON and JUnit use the verdict itself."""
 WARNINGS_TITLE: Final = "Warnings: the provider's documentation does not settle these"
 ADAPTER_WARNINGS_TITLE: Final = "Adapter errors: fix the adapter so that these can be judged"
+CLAIMS_TITLE: Final = "Claims that were never compared (the adapter is at fault)"
 OUT_OF_DATE_TITLE: Final = "Known-failures entries that are out of date"
 UPDATE_HINT: Final = "`conform run --update-known-failures` fixes the file, except for expired entries"
 CONTEXT_WIDTH: Final = 24

@@ -18,6 +18,7 @@ from streamconform.reports.causes import (
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
 from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
+    describe_claims,
     describe_incomplete,
     find_unexpected,
     find_warnings,
@@ -44,6 +45,9 @@ def render(results: Results) -> str:
     lines: list[str] = []
     if reason is not None:
         lines.append(_format_annotation("error", "streamconform: results are incomplete", reason))
+    claims = describe_claims(results)
+    if claims:
+        lines.append(_format_annotation("error", "streamconform: claims never compared", "\n".join(claims)))
     problems = list_problems(results)
     lines += map(_format_problem, problems[:MAX_PROBLEMS])
     if len(problems) > MAX_PROBLEMS:

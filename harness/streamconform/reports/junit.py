@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from streamconform.errors import Problem
 from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.printable import escape_line
 from streamconform.reports.causes import describe_harm, format_run_command, group_by_cause
@@ -17,7 +16,12 @@ from streamconform.reports.describe import (
     name_implementations,
 )
 from streamconform.reports.raised import describe_error
-from streamconform.reports.summary import describe_incomplete, find_unexpected, list_problems
+from streamconform.reports.summary import (
+    describe_claims,
+    describe_incomplete,
+    find_unexpected,
+    list_problems,
+)
 from streamconform.reports.terminal import format_frames
 from streamconform.run.results import Results
 
@@ -35,9 +39,9 @@ def render(results: Results) -> str:
     """Return the document. Times are 0, so that the same run always produces the same bytes.
 
     The verdicts fail and stale become `failure`, faulted and hang become `error`, known and skipped become
-    `skipped`; a warning's text goes to `system-out`. Incomplete results and known-failures entries that
-    are out of date also add a failed test in a suite named `streamconform`; otherwise, a tool that shows only
-    tests would show such a run as green.
+    `skipped`; a warning's text goes to `system-out`. Incomplete results, claims that were never compared and
+    known-failures entries that are out of date also add a failed test in a suite named `streamconform`;
+    otherwise, a tool that shows only tests would show such a run as green.
     """
     root = Element("testsuites")
     names = name_implementations(results.header)
@@ -45,9 +49,9 @@ def render(results: Results) -> str:
     groups: dict[tuple[int, str], list[TrialResult]] = {}
     for trial in results.trials:
         groups.setdefault((trial.implementation, trial.case.partition("/")[0]), []).append(trial)
-    reason, problems = describe_incomplete(results), list_problems(results)
-    if reason is not None or problems:
-        _add_run_suite(root, reason, problems)
+    reason = describe_incomplete(results)
+    if reason is not None or list_problems(results) or describe_claims(results):
+        _add_run_suite(root, reason, results)
     for (index, api), trials in groups.items():
         suite = SubElement(root, "testsuite", {"name": f"{names[index]} {escape_line(api)}"})
         properties = SubElement(suite, "properties")
@@ -66,14 +70,19 @@ def render(results: Results) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}'
 
 
-def _add_run_suite(root: Element, reason: str | None, problems: tuple[Problem, ...]) -> None:
-    """Add a suite with a failed test for incomplete results and for each problem with known failures."""
+def _add_run_suite(root: Element, reason: str | None, results: Results) -> None:
+    """Add a suite with a failed test for incomplete results and for each problem that is no trial's."""
     suite = SubElement(root, "testsuite", {"name": "streamconform"})
     attributes = {"classname": "streamconform", "time": "0"}
     if reason is not None:
         case = SubElement(suite, "testcase", attributes | {"name": "the results are complete"})
         SubElement(case, "error", {"type": "cut", "message": reason})
-    for problem in problems:
+    claims = results.footer.claims if results.footer is not None else ()
+    for claim, message in zip(claims, describe_claims(results), strict=True):
+        name = escape_line(f"`{claim.capability}` is compared", WIDTH)
+        case = SubElement(suite, "testcase", attributes | {"name": name})
+        SubElement(case, "failure", {"type": "claim", "message": message})
+    for problem in list_problems(results):
         name = escape_line(f"{problem.path}:{problem.line}", WIDTH)
         case = SubElement(suite, "testcase", attributes | {"name": name})
         message = escape_line(problem.message, WIDTH)

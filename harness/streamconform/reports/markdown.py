@@ -22,6 +22,7 @@ from streamconform.reports.causes import (
 )
 from streamconform.reports.describe import (
     ADAPTER_WARNINGS_TITLE,
+    CLAIMS_TITLE,
     OUT_OF_DATE_TITLE,
     VERDICT_LABELS,
     WARNINGS_TITLE,
@@ -31,6 +32,7 @@ from streamconform.reports.describe import (
 )
 from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
+    describe_claims,
     describe_incomplete,
     describe_not_exposed,
     find_adapter_warnings,
@@ -63,6 +65,10 @@ def _blocks(results: Results) -> Iterator[str]:
     reason = describe_incomplete(results)
     if reason is not None:
         yield f"> **These results are incomplete**: {reason}. Trials that did not run are not judged."
+    claims = describe_claims(results)
+    if claims:
+        yield f"#### {CLAIMS_TITLE}"
+        yield "\n".join(f"- {format_code(claim, 600)}" for claim in claims[:MAX_ROWS])
     failed = find_unexpected(results)
     yield "\n".join(_table(results, failed))
     not_exposed = describe_not_exposed(results)

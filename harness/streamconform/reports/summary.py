@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.errors import Problem
-from streamconform.model.result import TrialResult, is_unexpected
+from streamconform.judge.unknown_keys import suggest_key
+from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
 from streamconform.printable import collapse_variables, escape_line
 from streamconform.reports.describe import format_count
 from streamconform.reports.difference_kinds import generalize_path
@@ -20,6 +21,8 @@ from streamconform.run.results import Results
 STOP_REASON: Final = "stop.reason"
 MAX_NOT_EXPOSED: Final = 8
 """The maximum number of unexposed paths listed; the rest are counted."""
+MAX_UNKNOWN_KEYS: Final = 12
+"""The maximum number of unknown keys listed with a suggestion; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Summary:
     skipped: int
     problems: int
     """Known-failures entries that are out of date."""
+    claims: int
+    """Claims that were never compared."""
 
     @property
     def judged(self) -> int:
@@ -68,6 +73,7 @@ def summarize(results: Results) -> Summary:
         fixed=verdicts["stale"],
         skipped=verdicts["skipped"],
         problems=len(list_problems(results)),
+        claims=0 if results.footer is None else len(results.footer.claims),
     )
 
 
@@ -91,14 +97,15 @@ def format_headline(results: Results) -> str:
             *_count_rest(summary),
         ]
         details = f" ({', '.join(counts)})" if counts else ""
-        problems = "".join(f"; {text}" for text in _count_problems(summary))
+        problems = "".join(f"; {text}" for text in _count_other_failures(summary))
         trials = format_count(summary.judged, "trial")
         return f"{summary.failed:,} of {trials} failed, in {cases}{details}{problems}"
     if not summary.judged:
         return f"No trial was judged: {format_count(summary.skipped, 'trial')} skipped"
     title = "No new failures" if summary.known or summary.fixed or summary.problems else "No failures"
     counts = [f"{summary.passed:,} passed", *_count_rest(summary)]
-    but = "".join(f", but {text}" for text in _count_problems(summary))
+    others = " and ".join(_count_other_failures(summary))
+    but = f", but {others}" if others else ""
     return f"{title}{but}: {', '.join(counts)}"
 
 
@@ -115,7 +122,7 @@ def format_badge(results: Results) -> str:
         f"{summary.passed:,} passed",
         *_count(summary.known, "known failure"),
         *_count(summary.warnings, "warning"),
-        *_count_problems(summary),
+        *_count_other_failures(summary),
     ]
     return ", ".join(counts)
 
@@ -246,6 +253,39 @@ def describe_unnoticed(results: Results) -> str | None:
     return f"`stop` is not claimed: a limit, a filter or a pause cannot be noticed ({count})"
 
 
+def describe_unknown_keys(results: Results) -> list[str]:
+    """Return one line per unknown key that is close to a known one, then the number of the others."""
+    counts = Counter(path for trial in results.trials for path in trial.unknown_keys)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    suggestions = ((path, count, suggest_key(path)) for path, count in ordered)
+    lines = [
+        f"`{escape_line(path, 80)}`: unknown key{suggestion} ({format_count(count, 'trial')})"
+        for path, count, suggestion in suggestions
+        if suggestion
+    ][:MAX_UNKNOWN_KEYS]
+    others = len(counts) - len(lines)
+    if others and lines:
+        return [*lines, f"and {format_count(others, 'other unknown key')}"]
+    return [*lines, format_count(others, "unknown key")] if others else lines
+
+
+def describe_claims(results: Results) -> list[str]:
+    """Return one line per claim that fails the run, because no trial compared a value of it."""
+    claims = () if results.footer is None else results.footer.claims
+    return [_describe_claim(claim, results) for claim in claims]
+
+
+def _describe_claim(claim: UncomparedClaim, results: Results) -> str:
+    impl = escape_line(results.header.implementations[claim.implementation].impl, 200)
+    trials = f"none of the {claim.trials:,} trials that expect one compared a value"
+    if claim.trials == 1:
+        trials = "the only trial that expects one compared no value"
+    return (
+        f"`{impl}` claims `{escape_line(claim.capability, 80)}`, but {trials}; report it, or leave it out of"
+        " `capabilities`"
+    )
+
+
 def list_problems(results: Results) -> tuple[Problem, ...]:
     """Return the known-failures entries that are out of date, each with its file and line."""
     return () if results.footer is None else results.footer.problems
@@ -267,8 +307,11 @@ def _count_rest(summary: Summary) -> list[str]:
     ]
 
 
-def _count_problems(summary: Summary) -> list[str]:
-    if not summary.problems:
-        return []
-    noun = "entry is" if summary.problems == 1 else "entries are"
-    return [f"{summary.problems:,} known-failures {noun} out of date"]
+def _count_other_failures(summary: Summary) -> list[str]:
+    """Return the counts of what fails the run although it is no trial."""
+    claims = "claim was" if summary.claims == 1 else "claims were"
+    entries = "entry is" if summary.problems == 1 else "entries are"
+    return [
+        *([f"{summary.claims:,} {claims} never compared"] if summary.claims else []),
+        *([f"{summary.problems:,} known-failures {entries} out of date"] if summary.problems else []),
+    ]

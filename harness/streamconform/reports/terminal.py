@@ -22,6 +22,7 @@ from streamconform.reports.causes import (
 )
 from streamconform.reports.describe import (
     ADAPTER_WARNINGS_TITLE,
+    CLAIMS_TITLE,
     OUT_OF_DATE_TITLE,
     UPDATE_HINT,
     WARNINGS_TITLE,
@@ -32,8 +33,10 @@ from streamconform.reports.raised import describe_error
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
     describe_borrowed_parser,
+    describe_claims,
     describe_not_exposed,
     describe_skipped,
+    describe_unknown_keys,
     describe_unnoticed,
     describe_warnings,
     find_adapter_warnings,
@@ -127,7 +130,7 @@ class Terminal:
             self._bar.update(self._task, advance=1, description=description)
 
     def finish(self, results: Results, seconds: float | None) -> None:
-        """Print warnings and failures by cause, problems with known failures, and the headline."""
+        """Print warnings and failures by cause, other problems, and the headline."""
         # Remove the bar first, because it would overwrite lines that are printed while it runs.
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
@@ -135,7 +138,7 @@ class Terminal:
         failed = [trial for trial in unexpected if trial.verdict != "stale"]
         library_warnings = [] if self._strict else find_library_warnings(results)
         adapter_warnings = [] if self._strict else find_adapter_warnings(results)
-        problems = list_problems(results)
+        problems, claims = list_problems(results), describe_claims(results)
         if not self._quiet:
             for title, warned in (
                 (WARNINGS_TITLE, library_warnings),
@@ -145,9 +148,11 @@ class Terminal:
                     self._print_causes(title, warned, results, brief=not self._verbose)
             if failed:
                 self._print_causes("Failures by cause", failed, results)
-            self._print_problems(problems, after_causes=bool(failed or library_warnings or adapter_warnings))
+            has_causes = bool(failed or library_warnings or adapter_warnings)
+            self._print_claims(claims, after_causes=has_causes)
+            self._print_problems(problems, after_causes=has_causes or bool(claims))
             self._print_not_judged(results)
-        style = "bold red" if unexpected or problems else "bold green"
+        style = "bold red" if unexpected or problems or claims else "bold green"
         if style == "bold green" and needs_attention(results):
             style = "bold yellow"
         self._print(_format_last_line(results, seconds), style)
@@ -163,10 +168,22 @@ class Terminal:
             more and f"{more} for skipped trials; `-v` lists them",
             describe_not_exposed(results),
             describe_unnoticed(results),
+            *describe_unknown_keys(results),
             *describe_borrowed_parser(results),
         ):
             if line:
                 self._print(line, "dim")
+
+    def _print_claims(self, claims: Sequence[str], *, after_causes: bool) -> None:
+        if not claims:
+            return
+        if not after_causes:
+            self._print("")
+        self._print(CLAIMS_TITLE, "bold underline")
+        self._print("")
+        for claim in claims:
+            self._print(claim, "red")
+        self._print("")
 
     def _print_problems(self, problems: Sequence[Problem], *, after_causes: bool) -> None:
         if not problems:

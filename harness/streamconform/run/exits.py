@@ -12,7 +12,8 @@ class Exit(IntEnum):
     EXPECTED = 0
     """No new failures."""
     UNEXPECTED = 1
-    """A trial failed, was faulted or timed out, or the known-failures file is out of date."""
+    """A trial failed, was faulted or timed out, a claim was never compared, or the known-failures file is out
+    of date."""
     USAGE = 2
     """The command line, the config, a spec or a cassette is invalid, or the selection matches nothing."""
     UNUSABLE = 3
@@ -48,7 +49,7 @@ class RunSummary:
 
     interrupted: bool
     unexpected: bool
-    """Whether a verdict or an outdated known-failures entry fails the run."""
+    """Whether a verdict, a claim or an outdated known-failures entry fails the run."""
     attempted: frozenset[int]
     """Implementations with at least one trial that was not skipped."""
     answered: frozenset[int]

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 from streamconform.errors import ReportError
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, is_unexpected
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.printable import escape_unprintable
+from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.exits import Exit, select_exit
 from streamconform.run.reading import FOLDERS
 from streamconform.run.results import Results
@@ -58,7 +59,7 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
         platform=first.header.platform if len({header.platform for header in headers}) == 1 else None,
         selection={k: v for k, v in first.header.selection.items() if _all_agree(headers, k, v)},
     )
-    footer = _merge_footers([run.footer for _, run in runs])
+    footer = _merge_footers([run for _, run in runs], trials)
     if footer is not None and imported:
         flags = tuple(imported.get(index) for index in range(len(implementations)))
         footer = replace(footer, imported_reference=flags)
@@ -116,25 +117,42 @@ def _all_agree(headers: Sequence[Header], key: str, value: Any) -> bool:
     return all(header.selection.get(key) == value for header in headers)
 
 
-def _merge_footers(footers: Sequence[Footer | None]) -> Footer | None:
-    """Return one footer for all runs, or None if any of them was killed."""
-    complete = [footer for footer in footers if footer is not None]
-    if len(complete) < len(footers):
+def _merge_footers(runs: Sequence[Results], trials: Sequence[TrialResult]) -> Footer | None:
+    """Return one footer for all runs, which have `trials`, or None if any of them was killed."""
+    complete = [run.footer for run in runs if run.footer is not None]
+    if len(complete) < len(runs):
         return None
     counts: Counter[str] = Counter()
     for footer in complete:
         counts.update(footer.counts)
-    # An exit code unknown to this version must not count as success.
-    codes = [Exit(footer.exit) if footer.exit in set(Exit) else Exit.BUG for footer in complete]
+    is_complete = all(footer.complete for footer in complete)
+    claims = find_uncompared_claims(trials) if is_complete else ()
+    codes = [*map(_get_exit_without_claims, runs), *([Exit.UNEXPECTED] if claims else [])]
     return Footer(
         counts=dict(counts),
         exit=select_exit(*codes),
-        complete=all(footer.complete for footer in complete),
+        complete=is_complete,
         problems=tuple(dict.fromkeys(problem for footer in complete for problem in footer.problems)),
         seconds=_add_seconds(complete),
         lost=tuple(id_ for footer in complete for id_ in footer.lost),
         stopped="; ".join(footer.stopped for footer in complete if footer.stopped) or None,
+        claims=claims,
     )
+
+
+def _get_exit_without_claims(run: Results) -> Exit:
+    """Return a run's exit code, without the effect of claims that it never compared.
+
+    Another shard may have compared them, so they are decided again for all shards.
+    """
+    footer = run.footer
+    # An exit code unknown to this version must not count as success.
+    if footer is None or footer.exit not in set(Exit):
+        return Exit.BUG
+    strict = bool(run.header.selection.get("strict"))
+    only_claims = not footer.problems and not any(is_unexpected(trial, strict=strict) for trial in run.trials)
+    is_cleared = footer.exit == Exit.UNEXPECTED and footer.claims and only_claims
+    return Exit.EXPECTED if is_cleared else Exit(footer.exit)
 
 
 def _add_seconds(footers: Sequence[Footer]) -> float | None:

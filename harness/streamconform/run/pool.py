@@ -374,4 +374,7 @@ def _make_result(
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,
         not_exposed=judgement.not_exposed,
+        compared=judgement.claims.compared,
+        uncompared=judgement.claims.uncompared,
+        unknown_keys=judgement.unknown_keys,
     )

@@ -61,7 +61,7 @@ def read(path: Path) -> Results:
                 case "trial", Header(), None:
                     trials.append(_build_trial(record, header))
                 case "footer", Header(), None:
-                    footer = convert(Footer, record, "")
+                    footer = _build_footer(record, header)
                 case kind, _, _:
                     _reject_kind(kind, header)
         except InvalidLine as error:
@@ -147,6 +147,16 @@ def _build_trial(record: dict[str, Any], header: Header) -> TrialResult:
         raise InvalidLine(f"`implementation`: the header has no implementation {trial.implementation}")
     delivery = None if trial.delivery is None else get_current_name(trial.delivery)
     return replace(trial, id=update_id(trial.id), delivery=delivery)
+
+
+def _build_footer(record: dict[str, Any], header: Header) -> Footer:
+    footer = convert(Footer, record, "")
+    for i, claim in enumerate(footer.claims):
+        if not 0 <= claim.implementation < len(header.implementations):
+            raise InvalidLine(
+                f"`claims.{i}.implementation`: the header has no implementation {claim.implementation}"
+            )
+    return footer
 
 
 @cache

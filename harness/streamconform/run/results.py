@@ -19,7 +19,20 @@ from streamconform.model.verdict import Check
 from streamconform.suite.cassettes import write_atomically
 
 SCHEMA = "results.v1"
-OPTIONAL = frozenset({"reason", "observation", "known", "tracked", "title", "guards", "not_exposed"})
+OPTIONAL = frozenset(
+    {
+        "reason",
+        "observation",
+        "known",
+        "tracked",
+        "title",
+        "guards",
+        "not_exposed",
+        "compared",
+        "uncompared",
+        "unknown_keys",
+    }
+)
 """Fields of a trial that are omitted if they are empty."""
 
 RUN_FACTS: Final = ("date", "command", "platform")
@@ -99,6 +112,7 @@ def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
         case Footer():
             members = {name: getattr(line, name) for name in Footer.__slots__}
             members["problems"] = [asdict(problem) for problem in line.problems]
+            members["claims"] = tuple(asdict(claim) for claim in line.claims)
             members = {name: value for name, value in members.items() if value not in (None, ())}
             return {"kind": "footer"} | members
 

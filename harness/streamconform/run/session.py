@@ -22,11 +22,19 @@ from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
-from streamconform.model.result import RULES, Footer, Header, TrialResult, is_unexpected
+from streamconform.model.result import (
+    RULES,
+    Footer,
+    Header,
+    TrialResult,
+    UncomparedClaim,
+    is_unexpected,
+)
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
 from streamconform.run.answers import AnswersWriter, SavedAnswers, compute_input_digest
 from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.first_answers import FirstAnswers
 from streamconform.run.interruptible import run_interruptible
@@ -403,7 +411,8 @@ class _Runner:
                     self._settle(result)
         outdated = self._find_outdated()
         lost = self._find_lost()
-        exit_ = self._choose_exit(outdated, lost)
+        claims = self._find_uncompared_claims()
+        exit_ = self._choose_exit(outdated, lost, claims)
         counts = Counter(result.verdict for result in self._settled)
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
@@ -414,6 +423,7 @@ class _Runner:
             lost=lost[:MAX_LOST],
             stopped=self._stopped_because,
             imported_reference=tuple(map(self._has_imported_reference, self._plans)),
+            claims=claims,
         )
         if self._writer is not None:
             with self._writer:
@@ -450,6 +460,11 @@ class _Runner:
             for context in self.request.known_failures
         )
 
+    def _find_uncompared_claims(self) -> tuple[UncomparedClaim, ...]:
+        """Return the claims that fail the run; none if it ended early, because trials are missing."""
+        ended_early = self.interrupted or self._stopped_early
+        return () if ended_early else find_uncompared_claims(self._settled)
+
     def _has_imported_reference(self, plan: ImplementationPlan) -> bool | None:
         """Return whether the implementation's process has imported the bundled parser; None if unknown."""
         # Only our own host of Python functions says so, and nothing runs if saved answers are judged. The
@@ -472,7 +487,12 @@ class _Runner:
         wrong = {*repeated, *(self._planned ^ found.keys())}
         return tuple(sorted(id_ for _, id_ in wrong))
 
-    def _choose_exit(self, outdated: Sequence[Sequence[OutdatedEntry]], lost: Sequence[str]) -> Exit:
+    def _choose_exit(
+        self,
+        outdated: Sequence[Sequence[OutdatedEntry]],
+        lost: Sequence[str],
+        claims: Sequence[UncomparedClaim],
+    ) -> Exit:
         strict = self.request.settings.strict
         unexpected = any(is_unexpected(result, strict=strict) for result in self._settled)
         return choose_exit(
@@ -480,7 +500,7 @@ class _Runner:
                 interrupted=self.interrupted,
                 inconsistent=bool(lost),
                 unusable=self._stopped_because is not None and self._writer is not None,
-                unexpected=any(outdated) or unexpected,
+                unexpected=any(outdated) or unexpected or bool(claims),
                 attempted=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
                 answered=frozenset(i for i in range(len(self._plans)) if self._tally.answered[i]),
             )

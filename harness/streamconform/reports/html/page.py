@@ -15,10 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from streamconform.printable import escape_line
-from streamconform.reports.describe import VERDICT_LABELS
+from streamconform.reports.describe import CLAIMS_TITLE, VERDICT_LABELS
 from streamconform.reports.html.data import LETTERS, results_to_json
 from streamconform.reports.html.source import read_suite
 from streamconform.reports.summary import (
+    describe_claims,
     describe_incomplete,
     describe_not_exposed,
     find_unexpected,
@@ -59,6 +60,8 @@ def render(results: Results, baseline: Results | None = None) -> str:
             headline=format_headline(results),
             tone=_pick_tone(results),
             not_exposed=describe_not_exposed(results),
+            claims=describe_claims(results)[:MAX_PROBLEMS],
+            claims_title=CLAIMS_TITLE,
             notes=list(_notes(results, value, suite.problem)),
             problems=[escape_line(str(problem), 400) for problem in list_problems(results)[:MAX_PROBLEMS]],
             facts=list(_list_facts(results)),
@@ -78,7 +81,7 @@ def escape_in_script(value: Any) -> str:
 
 def _pick_tone(results: Results) -> str:
     """Return the headline's class: `bad`, `good`, or `warn` if there are known failures or warnings."""
-    if not results.trials or find_unexpected(results) or list_problems(results):
+    if not results.trials or find_unexpected(results) or list_problems(results) or describe_claims(results):
         return "bad"
     return "warn" if needs_attention(results) else "good"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from streamconform.tools.smoke import answer_checks as answers
+from streamconform.tools.smoke import claim_checks as claims
 from streamconform.tools.smoke import protocol_checks as protocol
 from streamconform.tools.smoke.transcript import Transcript
 
@@ -64,6 +65,7 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
         answers.check_reading,
         answers.skip_without_content,
     ),
+    "claims": SmokeCheck("reports what it claims", claims.check_claims, claims.skip_without_claims),
     "events": SmokeCheck(
         "events are in the normal form", answers.check_event_form, answers.skip_without_events
     ),
