@@ -245,7 +245,7 @@ def test_selftest_lists_a_mutant_a_line_with_bug_and_issues(project):
     lines = project.run("selftest", "--list").out.splitlines()
     assert len(lines) >= 6
     assert all(": " in line for line in lines)
-    assert sum("#" in line for line in lines) > 0.9 * len(lines)  # few bugs have not been reported
+    assert sum("#" in line for line in lines) >= 0.9 * len(lines)  # few bugs have not been reported
 
 
 def test_selftest_catches_a_mutant_and_says_by_how_many_cases(project):

@@ -135,7 +135,7 @@ def test_the_header_of_results_agrees_with_its_schema():
     top = definition("results.v1", "header")["properties"]
     required = {"suite", "implementations", "selection", "seed"}
     assert set(top) - {"kind", "schema"} == required.union(RUN_FACTS)
-    assert set(top["suite"]["properties"]) == {"version", "cases", "trials", "digest"}
+    assert set(top["suite"]["properties"]) == {"version", "rules", "cases", "trials", "digest"}
     assert set(top["implementations"]["items"]["properties"]) == names(result.ImplementationInfo)
 
 
