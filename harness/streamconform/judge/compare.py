@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform.judge import align
 from streamconform.judge.match import has_unsafe_integer, is_equal, matches_leaf
 from streamconform.model.capability import Capability, Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
-from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
+from streamconform.model.leaf import AnyOf, Leaf, Literally, list_preferred, list_values
 from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
@@ -37,6 +37,9 @@ _BLOCK_REQUIRED_CLAIMS: Final[Mapping[str, Capability]] = {
     f"{type_}.signature": "signatures" for type_ in ("thinking", "text", "tool_call")
 }
 
+_LOST_WITH_CONTENT: Final = frozenset({"usage", "cost", "model", "response_id", "continuation"})
+"""The fields that a client that raises may drop with the content. `stop` and `error` describe the failure."""
+
 BLOCK_MISSING: Final = "content block missing"
 """The message for checks on a block that is absent from the outcome."""
 _MAX_TYPES: Final = 12
@@ -52,15 +55,18 @@ def compare_outcome(
     messages do not record the order of text and calls. The content of a broken stream is compared by
     `compare_partial` instead.
     """
+    tolerant = _may_lose_content(expect, outcome)
     for path, leaf in sum_cache_usage(expect.fields, claims).items():
         if is_claimed(path, claims) and path not in outcome.absent:
-            yield check_leaf(path, leaf, read_field(outcome, path), level)
+            got = read_field(outcome, path)
+            is_lost = tolerant and got is None and path.partition(".")[0] in _LOST_WITH_CONTENT
+            yield check_leaf(path, leaf, got, lower_level(level, "should") if is_lost else level)
     if expect.content is not None and expect.partial is None:
         kinds = align.collect_kinds(expect.content)
         separators = align.find_separators(expect.content, outcome.content, claims)
         expected = align.normalize_expected(expect.content, claims, ordered=ordered, separators=separators)
         got = align.normalize_received(outcome.content, claims, kinds, ordered=ordered, separators=separators)
-        yield from _compare_content(expected, got, claims, level, tolerant=_may_lose_content(expect, outcome))
+        yield from _compare_content(expected, got, claims, level, tolerant=tolerant)
 
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
@@ -84,25 +90,35 @@ def sum_cache_usage(fields: Mapping[str, Leaf], claims: Claims) -> Mapping[str, 
 
     Many libraries report a single number for the whole prompt. They claim `usage` but not `cache_usage`.
     """
-    total = fields.get("usage.input")
-    if total is None or "cache_usage" in claims:
+    if "usage.input" not in fields or "cache_usage" in claims:
         return fields
-    sums = set(list_values(total) or ())
+    sums, preferred = _list_sums(fields, list_values), _list_sums(fields, list_preferred)
+    if not sums:
+        return fields
+    narrower = preferred if preferred != sums else ()
+    leaf: Leaf = Literally(sums[0]) if len(sums) == 1 else AnyOf(sums, preferred=narrower)
+    return {**fields, "usage.input": leaf}
+
+
+def _list_sums(
+    fields: Mapping[str, Leaf], list_counts: Callable[[Leaf | None], tuple[int | None, ...] | None]
+) -> tuple[int | None, ...]:
+    """Return the possible sums of input, cache reads and cache writes."""
+    sums = set(list_counts(fields["usage.input"]) or ())
     for path in ("usage.cache_read", "usage.cache_write"):
         # A bucket that is null or absent adds nothing to the sum, and neither does a matcher, which lists no
         # values.
-        parts = list_values(fields.get(path, Literally(0))) or (None,)
+        parts = list_counts(fields.get(path, Literally(0))) or (None,)
         sums = {None if one is None else one + (part or 0) for one in sums for part in parts}
     # Sort None first, because it cannot be compared with numbers.
-    values = sorted(sums, key=lambda value: (value is not None, value))
-    leaf: Leaf = Literally(values[0]) if len(values) == 1 else AnyOf(tuple(values))
-    return {**fields, "usage.input": leaf} if values else fields
+    return tuple(sorted(sums, key=lambda value: (value is not None, value)))
 
 
 def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
     """Return whether the outcome correctly reports that the stream broke or failed.
 
-    Raising is safe even if the client drops the content received so far; keeping that content is a `should`.
+    Raising is safe even if the client drops the content and the counts received so far; keeping them is a
+    `should`.
     """
     return outcome.status != "complete" and matches_leaf(expect.fields["status"], outcome.status)
 
@@ -247,8 +263,10 @@ def check_leaf(path: str, leaf: Leaf, got: Any, level: Level, *, absent: bool = 
     # JavaScript cannot represent such an integer exactly, so a difference is at most a warning.
     if isinstance(leaf, Literally) and has_unsafe_integer(leaf.value):
         level = lower_level(level, "should")
-    holds = not absent and matches_leaf(leaf, got, money=path.startswith("cost.") and path != "cost.currency")
-    if holds and isinstance(leaf, AnyOf) and leaf.preferred and not matches_leaf(AnyOf(leaf.preferred), got):
+    money = path.startswith("cost.") and path != "cost.currency"
+    holds = not absent and matches_leaf(leaf, got, money=money)
+    preferred = leaf.preferred if isinstance(leaf, AnyOf) else ()
+    if holds and preferred and not matches_leaf(AnyOf(preferred), got, money=money):
         holds, level = False, lower_level(level, "should")
     return Check(
         path=path,
