@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from streamconform.adapters.interface import Observation
+from streamconform.judge.judge import check_answer
 from streamconform.judge.match import matches_leaf
+from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Case, RoundTripCase
 from streamconform.model.leaf import Literally, list_values
+from streamconform.model.outcome import Usage
+from streamconform.suite.expand import make_trial
+from streamconform_reference.adapter import adapter as reference
 
 from ..bundled_suite import cases
 
@@ -14,6 +22,26 @@ REPORTED_AND_OPTIONAL = {
     "bedrock-invoke/usage/thinking-tokens-are-output": {"usage.reasoning"},
     "cohere-chat/usage-and-cost/cost-reasoning-tokens": {"usage.reasoning"},
 }
+
+
+def read_with_zeros(trial):
+    """Return the reference's outcome, as a client reports it whose counters and cost start at 0."""
+    case = trial.case
+    run = SimpleNamespace(
+        api=case.api,
+        status=case.cassette.status,
+        headers=case.cassette.headers,
+        pricing=case.pricing,
+        chunks=trial.chunks,
+        stream=case.stream,
+    )
+    *_, last = reference(run)
+    outcome = dict(last["outcome"])
+    usage = outcome.get("usage") or {}
+    outcome["usage"] = {bucket: usage.get(bucket) or 0 for bucket in Usage.__slots__}
+    if case.pricing is not None:
+        outcome["cost"] = outcome.get("cost") or {"currency": "USD", "total": "0"}
+    return outcome
 
 
 def list_expectations(case):
@@ -64,3 +92,16 @@ def test_a_null_cost_at_must_is_due_to_missing_prices_and_not_to_missing_counts(
     ]
     assert nulls
     assert [case.id for case in nulls if case.pricing is not None] == []
+
+
+def test_a_client_whose_counters_start_at_zero_fails_no_must():
+    verdicts = {}
+    for case in cases():
+        if isinstance(case, Case) and case.level == "must":
+            trial = make_trial(case, "as-is", 0)
+            checks = check_answer(
+                trial, Observation(read_with_zeros(trial)), CAPABILITIES - {"events"}
+            ).checks
+            verdicts |= {(case.id, check.path): check.verdict for check in checks if check.verdict != "pass"}
+    assert [key for key, verdict in verdicts.items() if verdict == "fail"] == []
+    assert len(verdicts) > 100
