@@ -6,6 +6,7 @@ import pytest
 from streamconform.judge import decode
 from streamconform.judge.compare import compare_outcome, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse, serialize_leaf
 
@@ -195,6 +196,11 @@ def test_an_unknown_count_that_is_reported_as_zero_is_a_warning(usage, got, verd
 def test_a_cost_that_is_preferred_is_compared_as_an_amount():
     total = {"any_of": [None, "0.1"], "prefer": ["0.1"]}
     assert checks(EXPECT | {"cost": {"total": total}})["cost.total"].verdict == "pass"
+
+
+def test_a_broken_answer_without_an_expectation_has_no_checks():
+    outcome = decode.decode_outcome(got_with(status="error", content=[]))
+    assert [*compare_outcome(NOTHING_EXPECTED, outcome, ALL, "must")] == []
 
 
 def test_of_an_incomplete_answer_the_error_is_not_judged():
