@@ -6,6 +6,7 @@ import pytest
 from streamconform.judge import decode
 from streamconform.judge.compare import compare_outcome, list_unexposed, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse, serialize_leaf
 
@@ -171,7 +172,35 @@ def test_a_missing_block_fails_only_its_claimed_fields():
 
 def test_null_usage_is_expected_if_none_was_reported():
     assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME | {"usage": {}}) == set()
-    assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME) == {"usage"}
+    assert failed(builders.TEXT_EXPECT | {"usage": None}, builders.TEXT_OUTCOME) == {
+        "usage.input",
+        "usage.output",
+    }
+
+
+@pytest.mark.parametrize(
+    ("usage", "got", "verdict"),
+    [
+        ({"input": None}, {"input": None}, "pass"),
+        ({"input": None}, {"input": 0}, "warn"),
+        ({"input": None}, {"input": 5}, "fail"),
+        ({"input": 5}, {"input": 0}, "fail"),
+        (None, {"input": 0, "cache_read": 0, "cache_write": 0, "output": 0}, "warn"),
+    ],
+)
+def test_an_unknown_count_that_is_reported_as_zero_is_a_warning(usage, got, verdict):
+    found = checks(EXPECT | {"usage": usage}, got_with(usage=got))
+    assert found["usage.input"].verdict == verdict
+
+
+def test_a_cost_that_is_preferred_is_compared_as_an_amount():
+    total = {"any_of": [None, "0.1"], "prefer": ["0.1"]}
+    assert checks(EXPECT | {"cost": {"total": total}})["cost.total"].verdict == "pass"
+
+
+def test_a_broken_answer_without_an_expectation_has_no_checks():
+    outcome = decode.decode_outcome(got_with(status="error", content=[]))
+    assert [*compare_outcome(NOTHING_EXPECTED, outcome, ALL, "must")] == []
 
 
 def test_of_an_incomplete_answer_the_error_is_not_judged():
@@ -198,6 +227,12 @@ SUMS = [
     ({"input": 5}, 5),
     ({"input": 5, "cache_read": 7, "cache_write": 11}, 23),
     ({"input": {"any_of": [5, 6]}}, {"any_of": [5, 6]}),
+    ({"input": 5, "cache_read": None, "cache_write": None}, 5),
+    ({"input": None}, {"any_of": [None, 0], "prefer": [None]}),
+    (
+        {"input": 5, "cache_read": {"any_of": [2, 0], "prefer": [2]}},
+        {"any_of": [5, 7], "prefer": [7]},
+    ),
     ({"input": {"any_of": [5, None]}, "cache_read": {"any_of": [2, 0]}}, {"any_of": [None, 5, 7]}),
     ({"input": {"present": True}, "cache_read": 7}, {"present": True}),
 ]

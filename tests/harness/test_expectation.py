@@ -7,6 +7,7 @@ import re
 import pytest
 from streamconform.model.case import Counts, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
+from streamconform.model.outcome import Usage
 from streamconform.suite.expectation import parse, parse_block, parse_leaf, parse_output, serialize_leaf
 
 BASE = {"status": "complete", "stop": "stop", "content": []}
@@ -90,6 +91,21 @@ def test_fields_are_named_by_their_path_and_null_groups_are_one_leaf():
         "continuation": Literally("c"),
     }
     assert parse(BASE | {"error": {"type": "x"}}).fields["error.type"] == Literally("x")
+
+
+UNKNOWN = AnyOf((None, 0), "the stream does not give this count", (None,))
+
+
+def test_a_null_count_is_unknown_and_null_usage_is_seven_unknown_counts():
+    counts = {"input": None, "output": 0, "reasoning": {"any_of": [1, None]}}
+    fields = parse(BASE | {"usage": counts}).fields
+    assert fields["usage.input"] == UNKNOWN
+    assert fields["usage.output"] == Literally(0)
+    assert fields["usage.reasoning"] == AnyOf((1, None))
+    nothing = parse(BASE | {"usage": None}).fields
+    paths = [path for path in nothing if path.startswith("usage")]
+    assert paths == [f"usage.{bucket}" for bucket in Usage.__slots__]
+    assert {nothing[path] for path in paths} == {UNKNOWN}
 
 
 @pytest.mark.parametrize(

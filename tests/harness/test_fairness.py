@@ -168,6 +168,24 @@ READINGS = {
         NO_CACHE,
         {"usage.input": "fail"},
     ),
+    "a client that raises loses the counts": (
+        FAILED | {"content": [], "usage": {"input": 5}, "cost": {"total": "1"}, "model": "m"},
+        outcome("error", None, usage=None, model=None, error={"message": "Overloaded"}),
+        ALL,
+        {"usage.input": "warn", "cost.total": "warn", "model": "warn"},
+    ),
+    "a client that raises replaces a count by zero": (
+        FAILED | {"content": [], "usage": {"input": 5, "output": 2}},
+        outcome("error", None, usage={"input": 0, "output": 2}, error={"message": "Overloaded"}),
+        ALL,
+        {"usage.input": "fail"},
+    ),
+    "a complete stream whose counts are lost": (
+        USAGE,
+        outcome("complete", "stop", usage=None),
+        ALL,
+        {"usage.input": "fail", "usage.cache_read": "fail", "usage.cache_write": "fail"},
+    ),
     "a client that raises has a block that was not sent": (
         CUT,
         outcome("error", None, TEXT, OPEN, THOUGHT),

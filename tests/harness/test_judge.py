@@ -26,6 +26,7 @@ from streamconform.judge.judge import (
     judge,
     serialize_answer,
 )
+from streamconform.judge.needed_claims import list_needed_capabilities
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import CallCase, Counts, Partial
 from streamconform.model.trial import Call, ProxyView
@@ -188,6 +189,37 @@ def test_parallel_calls_that_are_not_claimed_skip_the_case():
     assert explain_unclaimed(two, ALL) is None
     assert explain_unclaimed(two, ALL - {"parallel_tool_calls"}) == "parallel_tool_calls is not claimed"
     assert explain_unclaimed(one, ALL - {"parallel_tool_calls"}) is None
+
+
+CALL = {"type": "tool_call", "id": "1", "name": "f", "arguments": {}}
+CONTAINED = [
+    ([{"type": "text", "text": "Hi."}, CALL], ()),
+    ([{"type": "text", "text": "Hi.", "signature": None}], ()),
+    ([CALL | {"executor": "client"}], ()),
+    ([CALL | {"executor": "provider"}], ("provider_tools",)),
+    ([{"type": "other", "kind": "compaction", "data": {}}], ("provider_tools",)),
+    ([{"type": "thinking", "text": "Hm."}], ("thinking",)),
+    ([CALL | {"signature": "c2ln"}], ("signatures",)),
+    (
+        [{"type": "thinking", "text": "", "signature": ""}, CALL | {"executor": "provider"}],
+        ("provider_tools", "thinking", "signatures"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "needed"), CONTAINED)
+def test_a_request_case_is_skipped_if_the_client_cannot_hold_its_conversation(content, needed):
+    conversation = {
+        "model": "m",
+        "thinking": {"budget": 1024},
+        "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": content}],
+    }
+    assert list_needed_capabilities(conversation) == needed
+    case = replace(builders.call(kind="request").case, input=conversation)
+    assert explain_unclaimed(case, ALL - {"requests"}) == "requests is not claimed"
+    assert explain_unclaimed(case, frozenset({"requests", *needed})) is None
+    for missing in needed:
+        assert explain_unclaimed(case, ALL - {missing}) == f"{missing} is not claimed"
 
 
 def test_results_contain_the_observation():

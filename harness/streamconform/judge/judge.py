@@ -34,6 +34,7 @@ from streamconform.judge.compare import (
     list_unexposed,
     must_not_run,
 )
+from streamconform.judge.needed_claims import list_needed_capabilities
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
@@ -76,11 +77,16 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why a case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, Case) and case.unavailable is not None:
         return case.unavailable
+    needed: tuple[Capability, ...]
+    calls = 0
     if isinstance(case, CallCase):
-        need = CALLED[case.kind][1]
-        return None if need in claims else f"{need} is not claimed"
-    if isinstance(case, RoundTripCase):
-        needed: tuple[Capability, ...] = ("requests", "tool_calls")
+        needed = (CALLED[case.kind][1],)
+        # A client that cannot hold a block of the given conversation cannot send it back. In a round trip,
+        # the client got the blocks from the provider, so losing them is a bug whatever it claims.
+        if case.kind == "request":
+            needed += list_needed_capabilities(case.input)
+    elif isinstance(case, RoundTripCase):
+        needed = ("requests", "tool_calls")
         calls = len(case.results)
     else:
         needed = () if case.stream else ("documents",)

@@ -12,7 +12,16 @@ from streamconform.judge.match import is_equal, matches_leaf
 from streamconform.judge.request_ids import find_repeated_ids
 from streamconform.model.case import Level
 from streamconform.model.leaf import Leaf
-from streamconform.model.request import Exactly, Fields, Items, JsonText, RequestExpectation, SameAs, Wanted
+from streamconform.model.request import (
+    Exactly,
+    Fields,
+    Items,
+    JsonText,
+    OneOf,
+    RequestExpectation,
+    SameAs,
+    Wanted,
+)
 from streamconform.model.verdict import Check
 from streamconform.suite.request_expectation import serialize_value
 
@@ -115,10 +124,18 @@ def _compare_value(
                 yield from _compare_value(f"{path}.{i}", item, value, level, body)
         case SameAs(other_path):
             yield _check_same_as(path, other_path, got, level, body)
+        case OneOf(options):
+            holds = any(_meets(path, option, got, body) for option in options)
+            yield _make_check(path, expected, got, level, holds=holds)
         case Exactly() | JsonText() | Fields() | Items():
             yield _make_check(path, expected, got, level, holds=_matches_value(expected, got))
         case leaf:
             yield _check_leaf(path, leaf, got, level)
+
+
+def _meets(path: str, expected: Wanted, got: Any, body: Mapping[str, Any]) -> bool:
+    checks = _compare_value(path, expected, got, "must", body)
+    return all(check.verdict == "pass" for check in checks)
 
 
 def _matches_value(expected: Exactly | JsonText | Fields | Items, got: Any) -> bool:

@@ -101,3 +101,8 @@ def list_values(leaf: Leaf | None) -> tuple[Any, ...] | None:
             return values
         case _:
             return None
+
+
+def list_preferred(leaf: Leaf | None) -> tuple[Any, ...] | None:
+    """Return the values that match `leaf` without a warning, or None if it does not list its values."""
+    return leaf.preferred if isinstance(leaf, AnyOf) and leaf.preferred else list_values(leaf)

@@ -44,7 +44,15 @@ class Items:
     items: tuple[Wanted, ...]
 
 
-Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A value that meets at least one of these expectations."""
+
+    options: tuple[Wanted, ...]
+    why: str | None = None
+
+
+Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items | OneOf
 """The expectation for one value of a body."""
 
 

@@ -54,4 +54,4 @@ def skip_refusal(result: TrialResult) -> TrialResult:
     """Return the result of a refused trial without the checks that failed because of the refusal."""
     if not is_refused(result):
         return result
-    return replace(result, checks=(), passed=0, observation=None, not_exposed=())
+    return replace(result, checks=(), passed=0, observation=None, not_exposed=(), compared=(), uncompared=())

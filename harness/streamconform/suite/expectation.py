@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from streamconform.model.case import Counts, Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Digest, Leaf, Literally, Matches, PrefixOf, Present
-from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockType
+from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, BlockType, Usage
 
 MATCHERS: Final = ("matches", "present", "any_of", "prefix_of")
 _DIGEST_SUFFIX: Final = "_digest"
@@ -21,6 +21,10 @@ _FIELDS: Final[Mapping[BlockType, tuple[str, ...]]] = {
     "thinking": ("text", "signature", "redacted"),
 }
 """The keys that identify a mapping as a block's fields rather than a matcher for its text."""
+_UNKNOWN_COUNT: Final = AnyOf((None, 0), "the stream does not give this count", preferred=(None,))
+"""The leaf for `usage.X: null`: many clients start their counters at 0, and then cannot tell an unknown count
+from zero, so 0 is a warning (`specs/POLICY.md`, "Null, zero and absent").
+"""
 _LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
 """Fields that contain arbitrary JSON. A tool may have an argument called `matches`, so nothing in these
 fields is a matcher.
@@ -42,7 +46,9 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
         fields["stop.reason"] = parse_leaf(stop)
     if (status, fields.get("stop.reason")) in _FAILED:
         fields["stop.reason"] = AnyOf(FAILED_REASONS)
-    for group in ("usage", "cost", "error"):
+    if "usage" in expect:
+        fields |= _parse_usage(expect["usage"])
+    for group in ("cost", "error"):
         if group not in expect:
             continue
         if expect[group] is None:
@@ -56,6 +62,15 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     if "error" not in expect and status == "complete":
         fields["error"] = Literally(None)
     return Expectation(tuple(parse_block(entry) for entry in expect["content"]), fields)
+
+
+def _parse_usage(usage: Mapping[str, Any] | None) -> dict[str, Leaf]:
+    """Return a leaf per expected count; `usage: null` means that every count is unknown."""
+    counts = dict.fromkeys(Usage.__slots__) if usage is None else usage
+    return {
+        f"usage.{bucket}": _UNKNOWN_COUNT if count is None else parse_leaf(count)
+        for bucket, count in counts.items()
+    }
 
 
 def parse_output(expect: Mapping[str, Any]) -> Literally | AnyOf | Counts:

@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform.model.request import Exactly, Fields, Items, JsonText, RequestExpectation, SameAs, Wanted
+from streamconform.model.request import (
+    Exactly,
+    Fields,
+    Items,
+    JsonText,
+    OneOf,
+    RequestExpectation,
+    SameAs,
+    Wanted,
+)
 from streamconform.suite import expectation
 
 _WHY_KEY: Final = "why"
@@ -38,6 +47,8 @@ def parse_value(value: Any) -> Wanted:
             return JsonText(value["json"])
         case ["same_as"]:
             return SameAs(value["same_as"])
+        case ["one_of"]:
+            return OneOf(tuple(map(parse_value, value["one_of"])), value.get(_WHY_KEY))
         case [name] if name in expectation.MATCHERS:
             return expectation.parse_leaf(value)
         case _:
@@ -61,9 +72,13 @@ def find_matcher_errors(
             message = _check_regex(value["matches"])
         case ["present"]:
             message = None if isinstance(value["present"], bool) else "expected true or false"
-        case ["any_of"]:
-            is_list = isinstance(value["any_of"], list) and value["any_of"]
-            message = None if is_list else "expected a list of at least one value"
+        case ["any_of" | "one_of" as name]:
+            options = value[name]
+            message = (
+                None if isinstance(options, list) and options else "expected a list of at least one value"
+            )
+            if name == "one_of" and message is None:
+                yield from find_matcher_errors(options, (*path, name))
         case ["any_of", "prefer"] | ["prefer", "any_of"]:
             message = "requests have no preferred values; leave out `prefer`"
         case ["prefix_of" | "same_as" as name]:
@@ -94,6 +109,8 @@ def serialize_value(expected: Wanted) -> Any:
             return {"json": value}
         case SameAs(path):
             return {"same_as": path}
+        case OneOf(options):
+            return {"one_of": [serialize_value(option) for option in options]}
         case Fields(fields):
             return {name: serialize_value(member) for name, member in fields.items()}
         case Items(items):
