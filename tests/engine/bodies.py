@@ -26,6 +26,13 @@ def body(api: str, name: str) -> Json:
     return request(api, scenario, list(turns_of(scenario)))
 
 
+def saved_body(api: str, name: str) -> Json:
+    """Return the request of scenario `name` as the cassette holds it, which is always valid."""
+    scenario = EVERYWHERE[name]
+    saved = scenario | scenario.get("saved", {})
+    return request(api, saved, list(turns_of(saved)))
+
+
 def request(api: str, scenario: Json, turns: list[Json]) -> Json:
     """Return the request for `api` that contains `turns` and asks the same as `scenario`."""
     settings: Json = {} if scenario.get("error") else {"temperature": 0}
@@ -51,8 +58,9 @@ def turns_of(scenario: Json) -> Iterator[Json]:
 
 
 def _tools(scenario: Json) -> Iterator[tuple[str, Json]]:
+    schemas = {name: {"schema": schema} for name, schema in scenario.get("schemas", {}).items()}
     for name in scenario.get("tools", []):
-        yield name, DATA["tools"][name]
+        yield name, DATA["tools"][name] | schemas.get(name, {})
 
 
 def anthropic_messages(scenario: Json, turns: list[Json]) -> Json:

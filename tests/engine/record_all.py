@@ -23,10 +23,11 @@ from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
 from streamconform.tools.record.exchange import RecordJob, record_exchange
+from streamconform.tools.record.providers import build_streaming_body
 from streamconform.wire.framings import split
 
 from . import servers
-from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body
+from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body, saved_body
 from .engine import SERVER, find_weights, install, running
 from .normal import normal
 from .servers import Server
@@ -50,7 +51,7 @@ def main() -> int:
             with running(python, json.loads(settings)) as base_url:
                 for name in group:
                     for api in given.api or BODIES:
-                        ok &= _one(_order(api, name, base_url), given)
+                        ok &= _one(_order(api, name, base_url), name, given)
     return 0 if ok else 1
 
 
@@ -62,7 +63,7 @@ def _record_server(server: Server, home: Path, python: Path, given: argparse.Nam
         base_url = stack.enter_context(running(python, {})) if server.gateway else ""
         url = stack.enter_context(servers.running(server, home, base_url, weights))
         recorded = [
-            _one(_order_from(server, api, name, url), given)
+            _one(_order_from(server, api, name, url), name, given)
             for api, names in server.scenarios.items()
             for name in names
             if (not given.api or api in given.api) and (not given.only or name in given.only)
@@ -82,12 +83,12 @@ def _order_from(server: Server, api: str, name: str, url: str) -> RecordJob:
     )
 
 
-def _one(order: RecordJob, given: argparse.Namespace) -> bool:
+def _one(order: RecordJob, name: str, given: argparse.Namespace) -> bool:
     api = order.api
     try:
         if SCENARIOS.get(order.name.removeprefix(PREFIX), {}).get("first"):
             record_exchange(order)
-        cassette = record_exchange(order).cassette
+        cassette = _make_valid(record_exchange(order).cassette, order, name)
     except ConformError as error:
         _say(f"{api:20} {order.name:38} {error}")
         return False
@@ -99,6 +100,14 @@ def _one(order: RecordJob, given: argparse.Namespace) -> bool:
     size = len(cassette.body)
     _say(f"{api:20} {cassette.name:38} {cassette.status:6} {frames:6} {size:7} {twin:>6} {words:8}")
     return same is not False
+
+
+def _make_valid(cassette: Cassette, order: RecordJob, name: str) -> Cassette:
+    """Return the cassette with a request that every client can send; its answer is unchanged."""
+    if "saved" not in EVERYWHERE[name]:
+        return cassette
+    saved = build_streaming_body(saved_body(order.api, name), MODEL) | {"model": order.model}
+    return replace(cassette, request=replace(cassette.request, body=saved))
 
 
 def _order(api: str, name: str, base_url: str) -> RecordJob:

@@ -7,7 +7,7 @@ from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.tools.record.providers import build_streaming_body
 
-from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body
+from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, saved_body
 from .engine import SERVER
 from .normal import normal
 from .record_all import PREFIX
@@ -23,7 +23,7 @@ def recorded(api, name):
 @pytest.mark.parametrize(("api", "name"), EACH)
 def test_a_recording_holds_the_request_of_its_scenario(api, name):
     cassette = recorded(api, name)
-    assert cassette.request.body == build_streaming_body(body(api, name), MODEL)
+    assert cassette.request.body == build_streaming_body(saved_body(api, name), MODEL)
     assert (cassette.status >= 400) == SCENARIOS[name].get("error", False)
     assert (cassette.twin is not None) == SCENARIOS[name].get("twin", False)
     assert (cassette.provenance.server, cassette.provenance.note) == (SERVER, SCENARIOS[name].get("note"))
@@ -48,7 +48,7 @@ OTHERS = [
 @pytest.mark.parametrize(("server", "api", "name"), OTHERS)
 def test_a_recording_of_another_server_holds_the_request_of_its_scenario(server, api, name):
     cassette = cassettes.load(find_bundled("cassettes"), api, server.prefix + name)
-    wanted = build_streaming_body(body(api, name), MODEL) | {"model": server.model}
+    wanted = build_streaming_body(saved_body(api, name), MODEL) | {"model": server.model}
     assert cassette.request.body == wanted
     assert (cassette.status >= 400) == EVERYWHERE[name].get("error", False)
     assert cassette.provenance.server == server.words
