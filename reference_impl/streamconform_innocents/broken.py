@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from copy import deepcopy
 from typing import Any, Final
 
 from . import grants
 from .model import Answer, Json, TrialFacts
 from .registry import Registry
-from .rewrite import get_content, must_not_run, replace_content, set_status
+from .rewrite import get_content, iter_groups, must_not_run, replace_content, set_status
 
 innocents = Registry()
 
@@ -26,10 +28,11 @@ def raised(message: str) -> Json:
 
 
 def is_cut(facts: TrialFacts, answer: Answer) -> bool:
-    """Return whether the stream was cut, reset or stalled."""
-    is_fault = facts.fault is not None and facts.fault != "error-frame"
-    status = answer["outcome"]["status"]
-    return status == "incomplete" or (is_fault and status == "error")
+    """Return whether the stream was cut, reset or stalled, and no error of the provider came first."""
+    outcome = answer["outcome"]
+    if outcome["status"] == "error" and facts.fault not in (None, "error-frame"):
+        return (outcome["error"] or {}).get("type") == "protocol"
+    return bool(outcome["status"] == "incomplete")
 
 
 @innocents.register("cuts-as-errors", *EITHER)
@@ -105,6 +108,7 @@ def _raise_error_with_content(facts: TrialFacts, answer: Answer) -> None:
 @innocents.register(
     "raises-where-errors-pass",
     grants.RAISING_IS_SAFE,
+    grants.FAILED_STATUS,
     may_warn=True,
 )
 def _raise_where_allowed(facts: TrialFacts, answer: Answer) -> None:
@@ -148,24 +152,48 @@ def _lose_half_a_text(facts: TrialFacts, answer: Answer) -> None:
         replace_content(answer, content)
 
 
+_REASONS: Final = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_use",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+}
+"""Anthropic's stop reasons."""
+
+
 @innocents.register(
-    "complete-without-the-end-marker",
+    "complete-without-message-stop",
     grants.NO_END_MARKER,
     grants.NO_MESSAGE_STOP,
-    apis=CLAUDE,
+    apis=("anthropic-messages",),
     may_warn=True,
 )
 def _accept_missing_stop(facts: TrialFacts, answer: Answer) -> None:
     """Reports `complete` if only `message_stop` is missing."""
     outcome = answer["outcome"]
-    if (
-        facts.api in CLAUDE
-        and outcome["status"] == "incomplete"
-        and outcome["stop"]["reason"] is not None
-        and outcome["usage"]["output"] is not None
-        and not any(map(must_not_run, outcome["content"]))
-    ):
+    if facts.api != "anthropic-messages" or outcome["status"] != "incomplete":
+        return
+    raw = _find_stop_reason(facts.body)
+    if raw in _REASONS and not any(map(must_not_run, outcome["content"])):
+        outcome["stop"] |= {"reason": _REASONS[raw], "raw": raw}
         set_status(answer, "complete")
+
+
+def _find_stop_reason(body: bytes) -> str | None:
+    """Return the stop reason of a `message_delta` that arrived completely."""
+    for frame in re.split(rb"(?:\r\n|\n|\r){2,}", body):
+        data = re.findall(rb"^data: ?(.*?)\r?$", frame, re.MULTILINE)
+        try:
+            payload = json.loads(b"\n".join(data))
+        except ValueError:
+            continue
+        if isinstance(payload, dict) and payload.get("type") == "message_delta" and payload.get("usage"):
+            reason: str | None = payload["delta"].get("stop_reason")
+            return reason
+    return None
 
 
 def _lacks_done(facts: TrialFacts, outcome: dict[str, Any]) -> bool:
@@ -184,3 +212,64 @@ def _fail_without_done(facts: TrialFacts, answer: Answer) -> None:
     """Reports an error if `[DONE]` is missing."""
     if facts.api == "openai-chat" and _lacks_done(facts, answer["outcome"]):
         set_status(answer, "error", {"type": "protocol", "message": "no [DONE]", "status": None})
+
+
+@innocents.register("refusals-as-content-filter", grants.PAUSE_AS_ERROR, apis=CLAUDE, may_warn=True)
+def _report_filter(facts: TrialFacts, answer: Answer) -> None:
+    """Reports the stop reason `content_filter` in place of Anthropic's refusal."""
+    if facts.api in CLAUDE:
+        for stop in iter_groups(answer, "stop"):
+            if stop["reason"] == "refusal":
+                stop["reason"] = "content_filter"
+
+
+@innocents.register("pauses-and-refusals-as-errors", grants.PAUSE_AS_ERROR, apis=CLAUDE, may_warn=True)
+def _report_pause_as_error(facts: TrialFacts, answer: Answer) -> None:
+    """Reports an error in place of Anthropic's pause or refusal."""
+    _fail_for(facts, answer, ("pause", "refusal"))
+
+
+@innocents.register(
+    "unknown-reasons-as-errors", grants.UNKNOWN_REASON, apis=("anthropic-messages",), may_warn=True
+)
+def _report_unknown_as_error(facts: TrialFacts, answer: Answer) -> None:
+    """Reports an error in place of a stop reason of Anthropic that it does not know."""
+    _fail_for(facts, answer, ("other",))
+
+
+def _fail_for(facts: TrialFacts, answer: Answer, reasons: tuple[str, ...]) -> None:
+    outcome = answer["outcome"]
+    # A gateway's reason, or a compaction, is not among those that the policy names.
+    named = outcome["stop"]["raw"] != "compaction"
+    if (
+        facts.api in CLAUDE
+        and outcome["status"] == "complete"
+        and named
+        and outcome["stop"]["reason"] in reasons
+    ):
+        outcome["stop"]["reason"] = "error"
+        set_status(answer, "error", {"type": None, "message": "no answer", "status": None})
+
+
+@innocents.register(
+    "raises-on-malformed-arguments", grants.RAISED_ARGUMENTS, apis=("anthropic-messages",), may_warn=True
+)
+def _raise_on_malformed(facts: TrialFacts, answer: Answer) -> None:
+    """Raises if the arguments of a call are not valid JSON, and keeps the content so far."""
+    outcome = answer["outcome"]
+    malformed = [
+        block for block in outcome["content"] if block["type"] == "tool_call" and block["arguments"] is None
+    ]
+    if facts.api == "anthropic-messages" and outcome["status"] == "complete" and malformed:
+        keep_beside_exception(answer, "the arguments are not valid JSON")
+
+
+@innocents.register(
+    "raises-on-blocked-prompts", grants.BLOCKED_PROMPT, apis=("google-generate",), may_warn=True
+)
+def _raise_on_blocked(facts: TrialFacts, answer: Answer) -> None:
+    """Raises if a prompt without streaming was blocked."""
+    outcome = answer["outcome"]
+    blocked = outcome["stop"]["reason"] == "content_filter" and not outcome["content"]
+    if facts.api == "google-generate" and not facts.stream and blocked:
+        keep_beside_exception(answer, "the prompt was blocked")

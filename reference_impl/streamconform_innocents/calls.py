@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from typing import Final
 
 from . import grants
 from .model import Answer, Json, TrialFacts
 from .registry import Registry
-from .rewrite import emit_again, get_content, map_blocks, must_not_run
+from .rewrite import get_content, map_blocks, must_not_run, replace_content
 
 innocents = Registry()
 
@@ -71,7 +73,8 @@ _WITHOUT_IDS: Final = ("google-generate", "ollama-chat", "openai-chat")
 def _has_own_id(facts: TrialFacts, block: Json) -> bool:
     """Return whether the parser made up the id of a call."""
     id_ = block["id"]
-    return block["type"] == "tool_call" and id_ is not None and str(id_).encode() not in facts.body
+    # The frames of bedrock-invoke are base64, which hides ids.
+    return id_ is not None and facts.api != "bedrock-invoke" and str(id_).encode() not in facts.body
 
 
 @innocents.register("ids-null-if-none-arrived", grants.NO_ID_DECIDED, grants.NULL_ID, apis=_WITHOUT_IDS)
@@ -88,8 +91,60 @@ def _null_own_ids(facts: TrialFacts, answer: Answer) -> None:
 
 @innocents.register("ids-made-up-if-none-arrived", grants.NO_ID_DECIDED, apis=_WITHOUT_IDS)
 def _make_up_ids(facts: TrialFacts, answer: Answer) -> None:
-    """Reports a random id if the stream has no id for a call."""
-    for position, block in enumerate(get_content(answer)):
+    """Reports an id of its own if the stream has no id for a call."""
+    blocks = deepcopy(get_content(answer))
+    for position, block in enumerate(blocks):
         if block["type"] == "tool_call" and (block["id"] is None or _has_own_id(facts, block)):
             block["id"] = f"made-up-{position}"
-    emit_again(answer)
+    replace_content(answer, blocks)
+
+
+_DOCUMENTS_WITH_OBJECTS: Final = ("anthropic-messages", "bedrock-converse", "bedrock-invoke", "ollama-chat")
+
+
+@innocents.register("limited-calls-cut", grants.LIMITED_CALL, apis=("openai-chat",), may_warn=True)
+def _cut_limited_calls(facts: TrialFacts, answer: Answer) -> None:
+    """Reports the last call before a limit or a filter as cut, because only the stop reason ends a call."""
+    if facts.api == "openai-chat" and facts.stream:
+        _set_last_call(answer, complete=False)
+
+
+@innocents.register("limited-calls-of-documents-cut", grants.LIMITED_DOCUMENT, apis=_DOCUMENTS_WITH_OBJECTS)
+def _cut_calls_of_documents(facts: TrialFacts, answer: Answer) -> None:
+    """Reports the last call of a non-streaming answer that a limit ended as cut."""
+    if facts.api in _DOCUMENTS_WITH_OBJECTS and not facts.stream:
+        _set_last_call(answer, complete=False)
+
+
+@innocents.register(
+    "limited-calls-of-documents-complete", grants.LIMITED_DOCUMENT, apis=_DOCUMENTS_WITH_OBJECTS
+)
+def _complete_calls_of_documents(facts: TrialFacts, answer: Answer) -> None:
+    """Reports every call of a non-streaming answer that a limit ended as complete."""
+    if facts.api in _DOCUMENTS_WITH_OBJECTS and not facts.stream:
+        _set_last_call(answer, complete=True)
+
+
+def _set_last_call(answer: Answer, *, complete: bool) -> None:
+    blocks = deepcopy(get_content(answer))
+    limited = answer["outcome"]["stop"]["reason"] in ("length", "content_filter")
+    if limited and blocks and blocks[-1]["type"] == "tool_call":
+        last = blocks[-1]
+        text = last["arguments_text"]
+        last["complete"] = complete
+        if complete and last["arguments"] is None and text:
+            last["arguments"] = json.loads(text)
+        replace_content(answer, blocks)
+
+
+@innocents.register("free-text-as-object", grants.FREE_TEXT, apis=("openai-responses",))
+def _wrap_free_text(facts: TrialFacts, answer: Answer) -> None:
+    """Reports the input of a custom call as an object with the text."""
+    del facts
+
+    def change(block: Json) -> list[Json]:
+        if block["type"] == "tool_call" and isinstance(block["arguments"], str):
+            block["arguments"] = {"input": block["arguments"]}
+        return [block]
+
+    map_blocks(answer, change)

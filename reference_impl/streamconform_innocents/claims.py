@@ -26,7 +26,6 @@ _HAS_PROVIDER_TOOLS: Final = (
     "bedrock-invoke",
     "google-generate",
     "google-interactions",
-    "openai-chat",
     "openai-responses",
 )
 

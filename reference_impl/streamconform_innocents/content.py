@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Final
@@ -92,6 +93,7 @@ def _split_refusals(facts: TrialFacts, answer: Answer) -> None:
 @innocents.register(
     "texts-joined",
     grants.MAY_JOIN,
+    grants.SIGNED_TEXT,
     apis=(
         "anthropic-messages",
         "bedrock-converse",
@@ -173,7 +175,6 @@ def _add_other(facts: TrialFacts, answer: Answer) -> None:
         "bedrock-invoke",
         "google-generate",
         "google-interactions",
-        "openai-chat",
         "openai-responses",
     ),
 )
@@ -288,3 +289,29 @@ def _swap_numbers(value: Any) -> Any:
             return [_swap_numbers(item) for item in value]
         case _:
             return value
+
+
+@innocents.register("empty-signatures", grants.EMPTY_SIGNATURE)
+def _sign_with_nothing(facts: TrialFacts, answer: Answer) -> None:
+    """Reports an empty text in place of a missing signature."""
+    del facts
+    for block in iter_blocks(answer, "text", "thinking", "tool_call"):
+        if block.get("signature", "") is None:
+            block["signature"] = ""
+
+
+_TAGS: Final = re.compile(r"\s*<think>(.*?)</think>\s*(.*)", re.DOTALL)
+
+
+@innocents.register("think-tags-read", grants.THINK_TAGS, apis=("openai-chat",))
+def _read_tags(facts: TrialFacts, answer: Answer) -> None:
+    """Reports text between `<think>` tags at the beginning as thinking."""
+    del facts
+
+    def change(block: Json) -> list[Json]:
+        tagged = _TAGS.fullmatch(block["text"]) if block["type"] == "text" else None
+        if tagged is None:
+            return [block]
+        return [_EMPTY["thinking"] | {"text": tagged[1].strip()}, block | {"text": tagged[2]}]
+
+    map_blocks(answer, change)

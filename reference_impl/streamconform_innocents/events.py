@@ -91,10 +91,7 @@ def _skip_empty_blocks(facts: TrialFacts, answer: Answer) -> None:
         answer.pop("taken", None)
 
 
-@innocents.register(
-    "chunk-counts-absent",
-    grants.CHUNK_COUNTS,
-)
+@innocents.register("chunk-counts-absent", grants.CHUNK_COUNTS, apis=())
 def _drop_taken(facts: TrialFacts, answer: Answer) -> None:
     """Does not report how many chunks it had read."""
     del facts

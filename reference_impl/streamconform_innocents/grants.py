@@ -177,3 +177,40 @@ UNKNOWN_COUNT: Final = Grant(
     _POLICY,
     "In an outcome, null means unknown, and an absent key is not judged, because the library does not expose the value.",
 )
+
+EMPTY_SIGNATURE: Final = Grant(
+    _POLICY, '`""` and null are equivalent; if there is no text either, there is no block.'
+)
+SIGNED_TEXT: Final = Grant(
+    _POLICY,
+    "Signed text may be joined with the unsigned text before it, but never with the text after it.",
+)
+THINK_TAGS: Final = Grant(_POLICY, "Both behaviors pass; the bundled parser leaves the tags in the text.")
+FAILED_STATUS: Final = Grant(_POLICY, "For cancelled and failed, a client may also raise.")
+LIMITED_CALL: Final = Grant(
+    _POLICY,
+    "In openai-chat only the stop reason ends a call, so a client that reports the call as cut passes with a warning.",
+)
+LIMITED_DOCUMENT: Final = Grant(
+    _POLICY,
+    "In documents from Anthropic, Bedrock and Ollama, the input of a call is an object whether or not the limit cut it, so the call may be complete or incomplete there.",
+)
+PAUSE_AS_ERROR: Final = Grant(
+    _POLICY,
+    "Reporting an error in place of a pause or a refusal, or a content filter in place of a refusal, is only a warning, because clients do so on purpose (tetsuo-ai/agenc-core#2402, BerriAI/litellm#23899).",
+)
+UNKNOWN_REASON: Final = Grant(
+    _POLICY,
+    "For Anthropic, reporting an error is only a warning, because open-gsd/gsd-pi#2042 does so on purpose; reporting a normal end is a failure.",
+)
+RAISED_ARGUMENTS: Final = Grant(
+    _POLICY,
+    "For Anthropic, raising is only a warning, because the official library has done so on purpose since version 0.122.",
+)
+BLOCKED_PROMPT: Final = Grant(
+    _POLICY,
+    "Without streaming, an error passes with a warning, because some clients raise one on purpose (langchain-ai/langchainjs#11400).",
+)
+FREE_TEXT: Final = Grant(
+    _POLICY, "The form of `arguments` is not judged; `arguments_text` must be the joined text."
+)

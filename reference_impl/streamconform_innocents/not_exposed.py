@@ -32,7 +32,6 @@ CITING: Final = (
     "bedrock-converse",
     "bedrock-invoke",
     "cohere-chat",
-    "google-generate",
     "google-interactions",
     "openai-chat",
     "openai-responses",

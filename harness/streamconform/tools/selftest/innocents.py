@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from streamconform_innocents import Alternatives, Answer, Innocent, TrialFacts
 
-from streamconform.adapters import host, protocol
+from streamconform.adapters import host, json_line, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.apis.api import CANNED_TEXT
@@ -28,6 +29,7 @@ from streamconform.errors import ConformError
 from streamconform.judge.align import collect_kinds, pair_blocks
 from streamconform.judge.decode import decode_block
 from streamconform.judge.judge import explain_unclaimed, is_ordered
+from streamconform.model.capability import Claims
 from streamconform.model.leaf import AnyOf, list_values
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES, AnyTrial, Trial, supported_inputs
@@ -144,7 +146,7 @@ def read_reference(reference: Adapter, trial: Trial, seconds: float) -> Answer:
     """Return the reference's answer as JSON. Raises `ReferenceFailedError`."""
     request = protocol.encode_request(REQUEST_ID, trial, events=trial.case.stream)
     line = answer_request(reference, request, seconds)
-    answer: Answer = {} if line is None else json.loads(line)
+    answer: Answer = {} if line is None else json_line.loads(line)
     if "outcome" not in answer:
         raise ReferenceFailedError(f"the reference has no answer to {trial.id}; run it with `conform run`")
     return {key: answer[key] for key in ("outcome", "events", "taken") if key in answer}
@@ -157,13 +159,22 @@ class Judge:
         """Start without results."""
         self.results = {suspect.innocent.name: InnocentResult() for suspect in suspects}
         self._suspects = suspects
-        self._known: tuple[str, dict[tuple[str, str], Mapping[str, InnocentResult]]] = ("", {})
+        self._known: tuple[str, dict[tuple[str, bytes], Mapping[str, InnocentResult]]] = ("", {})
         """The results of the current case's distinct answers, by level and answer."""
+        self._skipped: dict[Claims, bool] = {}
+        """Whether the current case is skipped by innocents with these claims."""
+
+    def _is_skipped(self, trial: Trial, suspect: Suspect) -> bool:
+        """Return whether the innocent skips the case, because it does not claim a capability."""
+        claims = suspect.plan.greeting.claims(trial.case.api)
+        if claims not in self._skipped:
+            self._skipped[claims] = explain_unclaimed(trial.case, claims) is not None
+        return self._skipped[claims]
 
     def judge_trial(self, trial: Trial, answer: Answer) -> None:
         """Judge each innocent's version of the reference's `answer` to `trial`."""
         if self._known[0] != trial.case.id:
-            self._known = (trial.case.id, {})
+            self._known, self._skipped = (trial.case.id, {}), {}
         # Chunk counts differ in almost every delivery; the freedoms do not depend on them.
         key = (trial.level, _encode_essentials(answer))
         known = self._known[1].get(key) if trial.derived is None else None
@@ -176,15 +187,14 @@ class Judge:
 
     def _judge_distinct(self, trial: Trial, answer: Answer) -> Mapping[str, InnocentResult]:
         """Return the results of the innocents that change this answer."""
-        original, essentials = json.dumps(answer), _encode_essentials(answer)
+        original, essentials = _encode(answer), _encode_essentials(answer)
         facts = make_facts(trial, answer)
         found = {}
         for suspect in self._suspects:
-            claims = suspect.plan.greeting.claims(trial.case.api)
-            if explain_unclaimed(trial.case, claims) is not None:
+            if self._is_skipped(trial, suspect):
                 continue
             result = InnocentResult()
-            for changed in apply_change(suspect.innocent, facts, json.loads(original)):
+            for changed in apply_change(suspect.innocent, facts, json_line.loads(original)):
                 if _encode_essentials(changed) != essentials:
                     result.changed[trial.case.api] += 1
                     result.failed += _list_failed(trial, judge_answer(suspect, trial, changed))
@@ -193,9 +203,16 @@ class Judge:
         return found
 
 
-def _encode_essentials(answer: Answer) -> str:
+def _encode_essentials(answer: Answer) -> bytes:
     """Return the answer as JSON without the chunk counts, which are not part of the answer."""
-    return json.dumps({key: value for key, value in answer.items() if key != "taken"})
+    return _encode({key: value for key, value in answer.items() if key != "taken"})
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # JSON can escape half a surrogate pair, which UTF-8 cannot encode
+        return json.dumps(value).encode()
 
 
 def apply_change(innocent: Innocent, facts: TrialFacts, answer: Answer) -> Iterator[Answer]:
@@ -210,8 +227,7 @@ def judge_answer(suspect: Suspect, trial: Trial, answer: Answer) -> TrialResult:
     members = {key: value for key, value in answer.items() if key != "continued"}
     if "events" not in claims:
         members.pop("events", None)
-    line = json.dumps({"op": "result", "id": REQUEST_ID, **members}, separators=(",", ":")).encode() + b"\n"
-    parsed = parse_answer(line)
+    parsed = parse_answer(_encode({"op": "result", "id": REQUEST_ID, **members}) + b"\n")
     if answer.get("continued") and isinstance(parsed, Observation):
         parsed = replace(parsed, continued=True)
     return build_result(suspect.plan, trial, parsed, None, 0.0, NO_BLAME)
