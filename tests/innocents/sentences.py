@@ -11,7 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("docs/outcome.md", "docs/adapters.md", "specs/POLICY.md")
 
-_FREEDOM = re.compile(r"\b(may|either|optional(ly)?|both|warnings?|all( \w+)? pass(es)?|pass(es)? too)\b", re.IGNORECASE)
+_FREEDOM = re.compile(
+    r"\b(may|either|optional(ly)?|both|warnings?|all( \w+)? pass(es)?|pass(es)? too)\b", re.IGNORECASE
+)
 _END = re.compile(r"(?<=[.?!])\**\s+(?=[A-Z`\"*(0-9])")
 
 
@@ -47,7 +49,11 @@ def iter_sentences(file: str) -> Iterator[str]:
         if paragraph.startswith("|"):
             yield normalize(paragraph)
         else:
-            yield from _END.split(normalize(paragraph))
+            yield from split_sentences(paragraph)
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    return _END.split(normalize(paragraph))
 
 
 @cache
@@ -55,7 +61,9 @@ def policy() -> tuple[Entry, ...]:
     entries = []
     for section in re.split(r"^### ", (ROOT / "specs/POLICY.md").read_text("utf-8"), flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")
-        parts = re.findall(r"^- (Seen|Decided|Because|Level|Cases): (.*?)(?=^- |^#|\Z)", body, re.M | re.S)
+        parts = re.findall(
+            r"^- (Seen|Decided|Because|Level|Cases): (.*?)(?=^- |^#|\Z)", body, re.MULTILINE | re.DOTALL
+        )
         entries.append(Entry(title, {name: normalize(text) for name, text in parts}))
     return tuple(entries)
 
