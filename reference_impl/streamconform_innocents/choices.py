@@ -108,7 +108,7 @@ def _finish(answer: Answer, content: list[Json]) -> None:
     outcome = answer["outcome"]
     outcome["content"] = content
     outcome["stop"] = {"reason": "stop", "raw": None, "sequence": None, "details": None}
-    outcome["usage"] = dict.fromkeys(outcome["usage"], 1)
+    outcome["usage"] = dict.fromkeys(outcome["usage"] or (), 1)
     outcome["continuation"] = None
     if "events" in answer:
         answer["events"] = [

@@ -9,7 +9,7 @@ from .broken import is_cut, raised
 from .content import split_text
 from .model import Answer, Json, TrialFacts
 from .registry import Registry
-from .rewrite import get_content, map_blocks, replace_content
+from .rewrite import get_content, iter_events, map_blocks, replace_content
 
 innocents = Registry()
 
@@ -83,11 +83,10 @@ def _add_provider_call(facts: TrialFacts, answer: Answer) -> None:
 def _count_from_zero(facts: TrialFacts, answer: Answer) -> None:
     """Reports 0 for each count that had not arrived when the stream was cut."""
     if is_cut(facts, answer):
-        usage = answer["outcome"]["usage"]
-        usage |= {key: usage[key] or 0 for key in ("input", "output")}
-        for event in answer.get("events") or ():
-            if event["type"] == "usage":
-                event["usage"] |= {key: event["usage"][key] or 0 for key in ("input", "output")}
+        for holder in (answer["outcome"], *iter_events(answer)):
+            if "usage" in holder:
+                usage = holder["usage"] or {}
+                holder["usage"] = usage | {key: usage.get(key) or 0 for key in ("input", "output")}
 
 
 @innocents.register(

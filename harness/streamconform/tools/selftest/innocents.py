@@ -186,7 +186,7 @@ class Judge:
             self.results[name].add(result)
 
     def _judge_distinct(self, trial: Trial, answer: Answer) -> Mapping[str, InnocentResult]:
-        """Return the results of the innocents that change this answer."""
+        """Return the results of the innocents that change this answer, or fail to."""
         original, essentials = _encode(answer), _encode_essentials(answer)
         facts = make_facts(trial, answer)
         found = {}
@@ -194,11 +194,14 @@ class Judge:
             if self._is_skipped(trial, suspect):
                 continue
             result = InnocentResult()
-            for changed in apply_change(suspect.innocent, facts, json_line.loads(original)):
-                if _encode_essentials(changed) != essentials:
-                    result.changed[trial.case.api] += 1
-                    result.failed += _list_failed(trial, judge_answer(suspect, trial, changed))
-            if result.changed:
+            try:
+                for changed in apply_change(suspect.innocent, facts, json_line.loads(original)):
+                    if _encode_essentials(changed) != essentials:
+                        result.changed[trial.case.api] += 1
+                        result.failed += _list_failed(trial, judge_answer(suspect, trial, changed))
+            except Exception as error:  # noqa: BLE001 - the other innocents are still judged
+                result.failed.append(_report_no_answer(trial, f"raised {type(error).__name__}: {error}"))
+            if result.changed or result.failed:
                 found[suspect.innocent.name] = result
         return found
 
@@ -235,9 +238,13 @@ def judge_answer(suspect: Suspect, trial: Trial, answer: Answer) -> TrialResult:
 
 def _list_failed(trial: Trial, result: TrialResult) -> list[FailedCheck]:
     if result.verdict in ("faulted", "hang"):
-        message = Check(path="answer", level="must", verdict="fail", message=result.reason)
-        return [FailedCheck(trial.id, message)]
+        return [_report_no_answer(trial, result.reason or result.verdict)]
     return [FailedCheck(trial.id, check) for check in result.checks if check.verdict in ("fail", "warn")]
+
+
+def _report_no_answer(trial: Trial, message: str) -> FailedCheck:
+    """Return the failed check for an innocent that is defective itself."""
+    return FailedCheck(trial.id, Check(path="answer", level="must", verdict="fail", message=message))
 
 
 def make_facts(trial: Trial, answer: Answer) -> TrialFacts:
