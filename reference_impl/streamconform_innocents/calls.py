@@ -106,34 +106,21 @@ _DOCUMENTS_WITH_OBJECTS: Final = ("anthropic-messages", "bedrock-converse", "bed
 def _cut_limited_calls(facts: TrialFacts, answer: Answer) -> None:
     """Reports the last call before a limit or a filter as cut, because only the stop reason ends a call."""
     if facts.api == "openai-chat" and facts.stream:
-        _set_last_call(answer, complete=False)
+        _cut_last_call(answer)
 
 
 @innocents.register("limited-calls-of-documents-cut", grants.LIMITED_DOCUMENT, apis=_DOCUMENTS_WITH_OBJECTS)
 def _cut_calls_of_documents(facts: TrialFacts, answer: Answer) -> None:
     """Reports the last call of a non-streaming answer that a limit ended as cut."""
     if facts.api in _DOCUMENTS_WITH_OBJECTS and not facts.stream:
-        _set_last_call(answer, complete=False)
+        _cut_last_call(answer)
 
 
-@innocents.register(
-    "limited-calls-of-documents-complete", grants.LIMITED_DOCUMENT, apis=_DOCUMENTS_WITH_OBJECTS
-)
-def _complete_calls_of_documents(facts: TrialFacts, answer: Answer) -> None:
-    """Reports every call of a non-streaming answer that a limit ended as complete."""
-    if facts.api in _DOCUMENTS_WITH_OBJECTS and not facts.stream:
-        _set_last_call(answer, complete=True)
-
-
-def _set_last_call(answer: Answer, *, complete: bool) -> None:
+def _cut_last_call(answer: Answer) -> None:
     blocks = deepcopy(get_content(answer))
-    limited = answer["outcome"]["stop"]["reason"] in ("length", "content_filter")
-    if limited and blocks and blocks[-1]["type"] == "tool_call":
-        last = blocks[-1]
-        text = last["arguments_text"]
-        last["complete"] = complete
-        if complete and last["arguments"] is None and text:
-            last["arguments"] = json.loads(text)
+    is_limited = answer["outcome"]["stop"]["reason"] in ("length", "content_filter")
+    if is_limited and blocks and blocks[-1]["type"] == "tool_call":
+        blocks[-1]["complete"] = False
         replace_content(answer, blocks)
 
 
@@ -143,8 +130,16 @@ def _wrap_free_text(facts: TrialFacts, answer: Answer) -> None:
     del facts
 
     def change(block: Json) -> list[Json]:
-        if block["type"] == "tool_call" and isinstance(block["arguments"], str):
+        if block["type"] == "tool_call" and isinstance(block["arguments"], str) and _is_free_text(block):
             block["arguments"] = {"input": block["arguments"]}
         return [block]
 
     map_blocks(answer, change)
+
+
+def _is_free_text(call: Json) -> bool:
+    try:
+        json.loads(call["arguments_text"])
+    except ValueError:
+        return True
+    return False

@@ -8,7 +8,7 @@ from .project import Project
 
 pytestmark = pytest.mark.slow
 
-TEXT = ("-k", "openai-chat/text/plain-text", "--deliver", "fast")
+TEXT = ("-k", "ollama-chat/text/plain-text", "--deliver", "fast")
 
 
 def test_an_innocent_passes(tmp_path):
