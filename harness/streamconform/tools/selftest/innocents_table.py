@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streamconform_innocents import Innocent
+from streamconform_innocents import Grant, Innocent
 
 from streamconform.printable import escape_line
 from streamconform.tools.selftest.innocents import FailedCheck, InnocentResult, InnocentVerdict
@@ -57,13 +57,13 @@ def _iter_lines(
     yield HEAD
     yield f"{passed} of {len(innocents)} innocents pass."
     yield ""
-    yield "| innocent | freedom | granted by | changes answers in | failed musts | warnings |"
+    yield "| innocent | uses the freedom | granted by | changes answers in | failed musts | warnings |"
     yield "|---|---|---|---|--:|--:|"
     for innocent in innocents:
         verdict = verdicts[innocent.name]
-        files = ", ".join(dict.fromkeys(f"`{grant.file}`" for grant in innocent.grants))
+        sentences = "<br>".join(_format_grant(grant) for grant in innocent.grants)
         yield (
-            f"| `{innocent.name}` | {innocent.description} | {files} "
+            f"| `{innocent.name}` | {innocent.description} | {sentences} "
             f"| {_format_apis(results[innocent.name].changed, apis)} "
             f"| {len(verdict.musts)} | {len(verdict.warnings)} |"
         )
@@ -78,6 +78,12 @@ def _iter_lines(
         counts = Counter((check.trial.partition("@")[0], check.check.path) for check in verdict.musts)
         for (case, path), count in counts.items():
             yield f"| `{innocent.name}` | `{case}` | `{path}` | {count} |"
+
+
+def _format_grant(grant: Grant) -> str:
+    """Return the file and the sentence; a row of a table is quoted without its outer bars."""
+    sentence = grant.sentence.removeprefix("- ").strip("| ").replace("|", "\\|")
+    return f"`{grant.file}`: {sentence}"
 
 
 def _format_apis(changed: Mapping[str, int], apis: Sequence[str]) -> str:
