@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -70,14 +69,17 @@ def _iter_lines(
     failed = [(innocent, verdicts[innocent.name]) for innocent in innocents if verdicts[innocent.name].musts]
     if failed:
         yield ""
-        yield "These cases fail an innocent; the number is of deliveries."
+        yield "These cases fail an innocent:"
         yield ""
-        yield "| innocent | case | check | deliveries |"
-        yield "|---|---|---|--:|"
+        yield "| innocent | case | failed `must` checks |"
+        yield "|---|---|---|"
     for innocent, verdict in failed:
-        counts = Counter((check.trial.partition("@")[0], check.check.path) for check in verdict.musts)
-        for (case, path), count in counts.items():
-            yield f"| `{innocent.name}` | `{case}` | `{path}` | {count} |"
+        paths: dict[str, dict[str, None]] = {}
+        for check in verdict.musts:
+            paths.setdefault(check.trial.partition("@")[0], {})[check.check.path] = None
+        for case, by_path in paths.items():
+            listed = ", ".join(f"`{path}`" for path in by_path)
+            yield f"| `{innocent.name}` | `{case}` | {listed} |"
 
 
 def _format_grant(grant: Grant) -> str:
