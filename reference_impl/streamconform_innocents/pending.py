@@ -14,7 +14,7 @@ from .rewrite import get_content, iter_events, map_blocks, replace_content
 innocents = Registry()
 
 
-@innocents.register("calls-in-another-order", grants.CONTENT_ORDER)
+@innocents.register("calls-in-another-order", grants.CONTENT_ORDER, may_warn=True)
 def _reverse_calls(facts: TrialFacts, answer: Answer) -> None:
     """Reports the calls in reverse order, in the places of the calls."""
     del facts
