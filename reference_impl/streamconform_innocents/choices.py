@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from . import grants
 from .broken import raised
+from .content import EMPTY
 from .model import Alternatives, Answer, Json, TrialFacts
 from .registry import Registry
 from .rewrite import emit_again, get_content, iter_events, set_status
@@ -79,40 +80,25 @@ _PAUSING: Final = (
 @innocents.register("continues-paused-answers", grants.PAUSED, grants.CONTINUED, apis=_PAUSING)
 def _continue(facts: TrialFacts, answer: Answer) -> None:
     """Sends a paused answer back, and reports both answers."""
-    if answer["outcome"]["stop"]["reason"] == "pause" and answer["outcome"]["status"] == "complete":
-        text: Json = {
-            "type": "text",
-            "text": facts.final_text,
-            "phase": None,
-            "signature": None,
-            "citations": [],
-        }
-        _finish(answer, [*get_content(answer), text])
+    _finish(facts, answer, get_content(answer))
 
 
 @innocents.register("reports-the-last-of-paused-answers", grants.PAUSED, apis=_PAUSING)
 def _report_last(facts: TrialFacts, answer: Answer) -> None:
     """Sends a paused answer back, and reports only the last answer."""
-    if answer["outcome"]["stop"]["reason"] == "pause" and answer["outcome"]["status"] == "complete":
-        text: Json = {
-            "type": "text",
-            "text": facts.final_text,
-            "phase": None,
-            "signature": None,
-            "citations": [],
-        }
-        _finish(answer, [text])
+    _finish(facts, answer, [])
 
 
-def _finish(answer: Answer, content: list[Json]) -> None:
+def _finish(facts: TrialFacts, answer: Answer, content: list[Json]) -> None:
+    """Append the final answer of the replay server to `content`, if the answer is paused."""
     outcome = answer["outcome"]
-    outcome["content"] = content
+    if (outcome["status"], outcome["stop"]["reason"]) != ("complete", "pause"):
+        return
+    outcome["content"] = [*content, EMPTY["text"] | {"text": facts.final_text}]
     outcome["stop"] = {"reason": "stop", "raw": None, "sequence": None, "details": None}
     outcome["usage"] = dict.fromkeys(outcome["usage"] or (), 1)
     outcome["continuation"] = None
     if "events" in answer:
-        answer["events"] = [
-            {"type": "done", "stop": deepcopy(outcome["stop"])},
-        ]
+        answer["events"] = [{"type": "done", "stop": deepcopy(outcome["stop"])}]
         emit_again(answer)
     answer["continued"] = True

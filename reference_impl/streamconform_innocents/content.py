@@ -16,7 +16,7 @@ innocents = Registry()
 
 CHAT: Final = ("openai-chat", "ollama-chat", "cohere-chat")
 """The APIs whose messages do not record the order of text and calls."""
-_EMPTY: Final[dict[str, Json]] = {
+EMPTY: Final[dict[str, Json]] = {
     "text": {"type": "text", "text": "", "phase": None, "signature": None, "citations": []},
     "refusal": {"type": "refusal", "text": ""},
     "thinking": {"type": "thinking", "text": "", "signature": None, "redacted": False},
@@ -134,14 +134,14 @@ def _can_join(before: Json, block: Json) -> bool:
 def _add_empty_texts(facts: TrialFacts, answer: Answer) -> None:
     """Reports an empty text before and after each block."""
     del facts
-    _surround(answer, _EMPTY["text"])
+    _surround(answer, EMPTY["text"])
 
 
 @innocents.register("empty-refusals-kept", grants.REMOVED)
 def _add_empty_refusals(facts: TrialFacts, answer: Answer) -> None:
     """Reports an empty refusal before and after the content."""
     del facts
-    empty = _EMPTY["refusal"]
+    empty = EMPTY["refusal"]
     replace_content(answer, [deepcopy(empty), *get_content(answer), deepcopy(empty)])
 
 
@@ -149,7 +149,7 @@ def _add_empty_refusals(facts: TrialFacts, answer: Answer) -> None:
 def _add_empty_thinking(facts: TrialFacts, answer: Answer) -> None:
     """Reports thinking without text or signature before and after each block."""
     del facts
-    _surround(answer, _EMPTY["thinking"])
+    _surround(answer, EMPTY["thinking"])
 
 
 def _surround(answer: Answer, empty: Json) -> None:
@@ -312,6 +312,6 @@ def _read_tags(facts: TrialFacts, answer: Answer) -> None:
         tagged = _TAGS.fullmatch(block["text"]) if block["type"] == "text" else None
         if tagged is None:
             return [block]
-        return [_EMPTY["thinking"] | {"text": tagged[1].strip()}, block | {"text": tagged[2]}]
+        return [EMPTY["thinking"] | {"text": tagged[1].strip()}, block | {"text": tagged[2]}]
 
     map_blocks(answer, change)
