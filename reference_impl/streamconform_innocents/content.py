@@ -21,6 +21,7 @@ EMPTY: Final[dict[str, Json]] = {
     "refusal": {"type": "refusal", "text": ""},
     "thinking": {"type": "thinking", "text": "", "signature": None, "redacted": False},
 }
+"""A block of each type without content."""
 
 
 def _has_positions(block: Json) -> bool:
