@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest mutation bench matrix matrix-update site generators clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest innocents mutation bench matrix matrix-update site generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform selftest
+
+innocents: $(VENV)/.base ## Check that no case fails a parser for a freedom that the documentation grants
+	$(BIN)/conform selftest --innocent
 
 # The packages whose survivors are all explained in tests/mutation/survivors.yaml.
 MODULE ?= known_failures judge suite

@@ -14,6 +14,7 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.peers.table import PEERS
 from streamconform.run.exits import Exit
+from streamconform_innocents import INNOCENTS, PENDING
 from streamconform_mutants import MUTANTS
 from streamconform_reference.adapter import VERSION
 
@@ -95,6 +96,16 @@ def test_every_mutant_is_on_the_page_of_the_selftest():
         mutant.name for mutant in MUTANTS.values() if f"| `{mutant.name}` | {mutant.bug} |" not in page
     ]
     assert missing == [], outdated
+
+
+def test_every_innocent_is_on_the_page_of_innocents():
+    page = documented("internals/innocents.md")
+    missing = [
+        innocent.name
+        for name, innocent in INNOCENTS.items()
+        if name not in PENDING and f"| `{name}` | {innocent.description} |" not in page
+    ]
+    assert missing == [], describe_outdated("innocents")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "streamconform/_bundled/"
-PACKAGES = ("streamconform", "streamconform_reference", "streamconform_mutants")
+PACKAGES = ("streamconform", "streamconform_reference", "streamconform_mutants", "streamconform_innocents")
 BUNDLED = (
     *(ROOT / name for name in ("specs", "cassettes")),
     *(ROOT / "docs" / "matrix" / name for name in ("findings", "known", "history")),

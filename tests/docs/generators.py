@@ -45,5 +45,6 @@ _ALL: Final = (
     Generator("reports", "tests.reports.golden", "tests/reports/golden/"),
     Generator("broken", "tests.harness.broken.table", "docs/internals/broken-adapters.md"),
     Generator("selftest", "tests.docs.selftest", "docs/internals/selftest.md", slow=True),
+    Generator("innocents", "tests.docs.innocents", "docs/internals/innocents.md", slow=True),
 )
 GENERATORS: Final[Mapping[str, Generator]] = {generator.name: generator for generator in _ALL}

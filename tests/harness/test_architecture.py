@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 import streamconform
+import streamconform_innocents
 import streamconform_mutants
 import streamconform_reference
 
 HARNESS = Path(streamconform.__file__).parent
 REFERENCE = Path(streamconform_reference.__file__).parent
 MUTANTS = Path(streamconform_mutants.__file__).parent
+INNOCENTS = Path(streamconform_innocents.__file__).parent
 
 PIPELINE = (
     "model",
@@ -37,7 +39,7 @@ PIPELINE = (
 NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
 """These reach the reference like any other parser."""
 
-IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants"})
+IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants", "streamconform_innocents"})
 
 MAY_NAME_IT = ("adapters/connect.py", "adapters/host.py")
 """The first writes `streamconform_mutants:…` into a program's argv, the second looks the reference's name up
@@ -134,16 +136,21 @@ def harness(*parts: str) -> list[Module]:
 
 
 def everything() -> list[Module]:
-    return [*modules(HARNESS), *modules(REFERENCE), *modules(MUTANTS)]
+    return [*modules(HARNESS), *modules(REFERENCE), *modules(MUTANTS), *modules(INNOCENTS)]
 
 
 def test_the_reference_imports_neither_the_harness_nor_the_mutants():
-    above = {"streamconform", "streamconform_mutants"}
+    above = {"streamconform", "streamconform_mutants", "streamconform_innocents"}
     assert [each.name for each in modules(REFERENCE) if above & each.roots()] == []
 
 
 def test_mutants_never_import_the_harness():
     assert [each.name for each in modules(MUTANTS) if "streamconform" in each.roots()] == []
+
+
+def test_innocents_change_answers_without_reading_them_from_bytes_or_judging_them():
+    known = {"streamconform", "streamconform_reference", "streamconform_mutants"}
+    assert [each.name for each in modules(INNOCENTS) if known & each.roots()] == []
 
 
 def test_the_harness_reaches_the_reference_like_anyones_parser():

@@ -24,6 +24,7 @@ WRITERS = {
     "cli/drift.py": "the same",
     "cli/export.py": "cassettes, which passed the scan when they were saved, in other formats",
     "cli/diff.py": "the same, to stdout",
+    "cli/innocents.py": "a table of innocents",
     "cli/selftest.py": "a table of mutants",
     "cli/init.py": "templates",
     "cli/fuzz.py": "generated streams, and mutated recordings that the user has, where the user says",

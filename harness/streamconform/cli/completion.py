@@ -59,6 +59,14 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
     return [name for name in MUTANTS if name.startswith(incomplete)]
 
 
+def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the innocent names that start with `incomplete`."""
+    del ctx, parameter
+    from streamconform_innocents import INNOCENTS
+
+    return [name for name in INNOCENTS if name.startswith(incomplete)]
+
+
 def complete_profiles(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the profile names that start with `incomplete`."""
     del ctx, parameter

@@ -31,6 +31,17 @@ SECONDS_PER_TRIAL: Final = 10.0
     shell_complete=completion.complete_mutants,
     help="Only this mutant. Repeatable.",
 )
+@click.option(
+    "--innocent",
+    "innocents",
+    multiple=True,
+    is_flag=False,
+    flag_value="all",
+    metavar="[NAME]",
+    shell_complete=completion.complete_innocents,
+    help="Test with innocents instead: parsers that use one documented freedom each, and must not fail. With "
+    "NAME, only that one. Repeatable.",
+)
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option(
     "-v", "--verbose", count=True, help="List the cases that catch each mutant, and cases that catch none."
@@ -39,14 +50,32 @@ SECONDS_PER_TRIAL: Final = 10.0
 @options.selection_options
 @options.sources_options
 @click.pass_context
-def command(ctx: click.Context, /, listed: bool, mutant: tuple[str, ...], **arguments: Any) -> None:  # noqa: FBT001
+def command(
+    ctx: click.Context,
+    /,
+    listed: bool,  # noqa: FBT001
+    mutant: tuple[str, ...],
+    innocents: tuple[str, ...],
+    **arguments: Any,
+) -> None:
     """Test the suite itself: each mutant must be caught, and only by checks related to its bug.
 
+    With --innocent: no case may fail a parser that uses a freedom that the documentation grants.
+
     Exit code 1: a mutant survives, is caught only by cases that do not name its bug, or fails unrelated
-    checks.
+    checks; or an innocent fails a `must`, or changes no answer of an API.
     """
     from streamconform_mutants import MUTANTS
 
+    if mutant and innocents:
+        raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
+    if innocents:
+        from streamconform.cli.innocents import check_innocents, print_innocents
+
+        if listed:
+            print_innocents()
+            return
+        ctx.exit(check_innocents(innocents, arguments, SECONDS_PER_TRIAL))
     if listed:
         for info in MUTANTS.values():
             issues = f" ({', '.join(info.issues)})" if info.issues else ""

@@ -49,7 +49,7 @@ class Group:
     def case_ids(self) -> tuple[str, ...]:
         """Return the case ids of these trials, in result order."""
         trials = (*self.plan.trials, *(trial for trial, _ in self.plan.skipped))
-        return tuple(sorted({trial.case.id for trial in trials}, key=_split_id))
+        return tuple(sorted({trial.case.id for trial in trials}, key=split_id))
 
 
 def make_group(adapters: Mapping[str, Adapter], trials: Sequence[AnyTrial]) -> Group:
@@ -57,11 +57,12 @@ def make_group(adapters: Mapping[str, Adapter], trials: Sequence[AnyTrial]) -> G
     name, adapter = next(iter(adapters.items()))
     impl = f"mutant:{name}"
     greeting = protocol.parse_greeting(json.dumps(host.build_greeting(adapter, impl)).encode(), impl)
-    in_order = sorted(trials, key=lambda trial: _split_id(trial.case.id))
+    in_order = sorted(trials, key=lambda trial: split_id(trial.case.id))
     return Group(adapters, plan_implementation(0, connect(impl), greeting, in_order))
 
 
-def _split_id(case_id: str) -> list[str]:
+def split_id(case_id: str) -> list[str]:
+    """Return the sort key for a case id, which keeps the cases of a topic together."""
     return case_id.split("/")
 
 
@@ -70,7 +71,7 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
 
     Each mutant gets `seconds` per trial.
     """
-    tasks = [(index, trials) for index, group in enumerate(groups) for trials in _divide(group.plan.trials)]
+    tasks = [(index, trials) for index, group in enumerate(groups) for trials in divide(group.plan.trials)]
     results: list[list[TrialResult]] = [[] for _ in groups]
     gc.collect()
     gc.freeze()  # keeps the garbage collector of the workers from scanning the inherited trials
@@ -94,10 +95,10 @@ _HUNG: Final[set[str]] = set()
 
 def _start_worker(groups: Sequence[Group]) -> None:
     _STATE["groups"] = groups
-    signal.signal(signal.SIGALRM, _time_out)
+    signal.signal(signal.SIGALRM, raise_timed_out)
 
 
-def _divide(trials: Sequence[AnyTrial]) -> Iterator[range]:
+def divide(trials: Sequence[AnyTrial]) -> Iterator[range]:
     """Yield the positions of the trials in each task."""
     start = end = 0
     for _, of_case in groupby(trials, lambda trial: trial.case.id):
@@ -131,7 +132,7 @@ def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[Trial
         if line is None:
             _HUNG.add(name)
         if line not in judged:
-            answer = Hang(seconds) if line is None else _parse_answer(line)
+            answer = Hang(seconds) if line is None else parse_answer(line)
             judged[line] = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
         if judged[line].verdict != "pass":
             yield replace(judged[line], implementation=index)
@@ -156,11 +157,13 @@ def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | 
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _time_out(*_: object) -> None:
+def raise_timed_out(*_: object) -> None:
+    """Handle SIGALRM: end the adapter that is running."""
     raise TimedOut
 
 
-def _parse_answer(line: bytes) -> Answer:
+def parse_answer(line: bytes) -> Answer:
+    """Return the answer in a result line."""
     try:
         reply = protocol.parse_reply(line)
     except protocol.ProtocolError as fault:

@@ -12,7 +12,8 @@ HEAD = """\
 
 `conform selftest --table PATH` writes this page. It runs the suite against mutants: parsers and request
 builders that each have one real bug. A mutant must fail, and only because of that bug. To see a mutant's
-failures, use `conform run --impl mutant:NAME`.
+failures, use `conform run --impl mutant:NAME`. [Innocents](innocents.md) are the other half: they show that
+no case punishes a freedom.
 """
 MAX_CASES = 3
 """The maximum number of cases listed per row; the others are only counted."""
