@@ -13,7 +13,7 @@ from typing import Final
 
 from .model import Alternatives, Answer, Grant, Innocent, TrialFacts
 
-__all__ = ["INNOCENTS", "PENDING", "Alternatives", "Answer", "Grant", "Innocent", "TrialFacts"]
+__all__ = ["INNOCENTS", "Alternatives", "Answer", "Grant", "Innocent", "TrialFacts"]
 
 MODULES: Final = (
     "not_exposed",
@@ -24,7 +24,7 @@ MODULES: Final = (
     "events",
     "money",
     "choices",
-    "pending",
+    "verdict_rules",
 )
 
 INNOCENTS: Final[Mapping[str, Innocent]] = {
@@ -33,16 +33,3 @@ INNOCENTS: Final[Mapping[str, Innocent]] = {
     for name, innocent in import_module(f"{__name__}.{module}").innocents.table.items()
 }
 """All innocents by name."""
-
-PENDING: Final = (
-    "calls-in-another-order",
-    "without-stop",
-    "thinking-in-halves",
-    "extra-provider-call",
-    "zeros-before-a-cut",
-    "unfinished-calls-beside-an-exception",
-)
-"""Innocents of freedoms that are decided but not yet granted by the judge; they run only if they are named.
-
-To enable one, delete it here.
-"""

@@ -260,7 +260,10 @@ def _raise_on_malformed(facts: TrialFacts, answer: Answer) -> None:
     malformed = [
         block for block in outcome["content"] if block["type"] == "tool_call" and block["arguments"] is None
     ]
-    if facts.api == "anthropic-messages" and outcome["status"] == "complete" and malformed:
+    # A limit cuts a call without a mistake of the model, and its answer has more to lose.
+    is_limited = outcome["stop"]["reason"] in ("length", "content_filter")
+    is_whole = outcome["status"] == "complete" and not is_limited
+    if facts.api == "anthropic-messages" and is_whole and malformed:
         keep_beside_exception(answer, "the arguments are not valid JSON")
 
 

@@ -40,7 +40,9 @@ ONE_TEXT: Final = Grant(
     "In `openai-chat`, `ollama-chat` and `cohere-chat`, a message has one text, one thinking text and one list of calls, so all text is joined, all thinking without a signature is joined, and positions are not judged.",
 )
 REFUSAL_EVENTS: Final = Grant(_OUTCOME, "`refusal_start` `refusal_delta` `refusal_end` | like text |")
-UNKNOWN_KEYS: Final = Grant(_OUTCOME, "Unknown keys are ignored.")
+UNKNOWN_KEYS: Final = Grant(
+    _OUTCOME, "Unknown keys are not judged; a run lists them, with the known key that they probably mean."
+)
 JSON_VALUES: Final = Grant(
     _OUTCOME,
     "- Arguments are compared as JSON values: 1 equals 1.0, booleans are not numbers, key order does not matter, and the last of several duplicate keys wins.",
@@ -52,7 +54,8 @@ BROKEN_STREAM: Final = Grant(
     "A stream that was cut, reset or stalled may be reported as either `incomplete` or `error`, because raising an exception is safe too.",
 )
 LOST_CONTENT: Final = Grant(
-    _OUTCOME, "Losing content that has arrived is a warning, even after the provider's error frame."
+    _OUTCOME,
+    "Losing content, usage or the model's name that has arrived is a warning, even after the provider's error frame.",
 )
 NO_END_MARKER: Final = Grant(
     _OUTCOME,
@@ -213,4 +216,32 @@ BLOCKED_PROMPT: Final = Grant(
 )
 FREE_TEXT: Final = Grant(
     _POLICY, "The form of `arguments` is not judged; `arguments_text` must be the joined text."
+)
+BY_ID: Final = Grant(
+    _OUTCOME,
+    "Calls that the case identifies by id are compared by id, whatever their order; another order than in the stream is a warning.",
+)
+UNNAMED_PROVIDER_CALL: Final = Grant(
+    _OUTCOME,
+    "A call of the provider that the case does not name is not judged; a library may show such a call in any form.",
+)
+SPLIT_THINKING: Final = Grant(
+    _OUTCOME,
+    "A library may show a thought as several blocks, if only the last of them has a signature; in [events](#events), a block per delta is a warning.",
+)
+NO_STOP: Final = Grant(
+    _OUTCOME,
+    "so is `stop.reason`, unless the adapter's `capabilities` lack `stop` and the outcome has no key `stop`.",
+)
+BESIDE_EXCEPTION: Final = Grant(
+    _OUTCOME,
+    "If the library raises, the caller gets no content; an adapter may report the content that had arrived beside the exception.",
+)
+COUNT_NEVER_GIVEN: Final = Grant(
+    _OUTCOME,
+    "A count that the stream had not given before the break is null; reported as 0, it is a warning.",
+)
+CUT_USAGE: Final = Grant(
+    _OUTCOME,
+    "If the stream ends inside a frame after the stop reason, and the usage has not arrived, `complete` is a warning.",
 )

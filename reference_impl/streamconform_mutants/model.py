@@ -38,10 +38,6 @@ GIVES_UP: Final = (
     "**:invariant.**",
 )
 # `complete_calls` is checked if a fault breaks the stream after some calls have ended.
-COMPLETE: Final = (
-    "**:content.*.tool_call.complete",
-    "**:content.complete_calls",
-    "**:invariant.ended-calls",
-)
+COMPLETE: Final = ("**:content.*.tool_call.complete", "**:content.complete_calls")
 ARGUMENTS: Final = ("**:content.*.tool_call.arguments",)
 ARGUMENTS_TEXT: Final = ("**:content.*.tool_call.arguments_text",)

@@ -17,7 +17,7 @@ from streamconform.tools.selftest.innocents import (
     run_innocents,
 )
 from streamconform.tools.selftest.innocents_table import describe_check, format_innocents
-from streamconform_innocents import INNOCENTS, PENDING, Answer, Grant, Innocent, TrialFacts
+from streamconform_innocents import INNOCENTS, Answer, Grant, Innocent, TrialFacts
 from streamconform_reference import adapter as reference
 
 from .. import bundled_suite
@@ -86,10 +86,6 @@ def test_an_innocent_describes_itself_in_one_sentence(name):
     assert description.endswith(".")
     assert "\n" not in description
     assert INNOCENTS[name].grants
-
-
-def test_pending_innocents_exist():
-    assert [name for name in PENDING if name not in INNOCENTS] == []
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 import click
-from streamconform_innocents import INNOCENTS, PENDING, Innocent
+from streamconform_innocents import INNOCENTS, Innocent
 
 from streamconform.apis import APIS
 from streamconform.cli import options
@@ -35,14 +35,13 @@ _MAX_CASES: Final = 5
 def print_innocents() -> None:
     """Print each innocent's name, its description and the first sentence that grants its freedom."""
     for innocent in INNOCENTS.values():
-        pending = " (pending: runs only if it is named)" if innocent.name in PENDING else ""
-        click.echo(f"{innocent.name}: {innocent.description}{pending}")
+        click.echo(f"{innocent.name}: {innocent.description}")
 
 
 def check_innocents(names: Sequence[str], arguments: Mapping[str, Any], seconds: float) -> Exit:
     """Judge the innocents in `names`, print a line for each, and return the exit code.
 
-    Without a name, all run except the pending ones; the reference gets `seconds` per trial.
+    Without a name, all run; the reference gets `seconds` per trial.
     """
     from streamconform_reference import adapter
 
@@ -85,7 +84,7 @@ def _find_innocents(names: Sequence[str]) -> tuple[Innocent, ...]:
         raise click.UsageError(f"no innocent `{unknown[0]}`{hint}")
     if named:
         return tuple(INNOCENTS[name] for name in dict.fromkeys(named))
-    return tuple(innocent for name, innocent in INNOCENTS.items() if name not in PENDING)
+    return tuple(INNOCENTS.values())
 
 
 def _format_lines(

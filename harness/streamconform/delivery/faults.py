@@ -18,7 +18,7 @@ from streamconform.apis.api import Ending
 from streamconform.apis.payloads import Payload, read_payload
 from streamconform.delivery.deliver import MULTIBYTE, cut
 from streamconform.model.case import Case, Expectation, Partial
-from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
+from streamconform.model.leaf import AnyOf, Leaf, Literally, list_preferred, list_values
 from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, REASONS
 from streamconform.model.trial import Framing
 from streamconform.wire.frames import Frame
@@ -356,7 +356,7 @@ def _expect_usage(case: Case, *, has_usage: bool) -> dict[str, Leaf]:
     leaves: dict[str, Leaf] = {}
     for path, leaf in case.expect.fields.items():
         group, _, bucket = path.partition(".")
-        values = list_values(leaf)
+        values = list_preferred(leaf)
         if group == "usage" and bucket and values is not None:
             earlier = tuple(getattr(report, bucket) for report in case.usage_seen)
             accepted = tuple(dict.fromkeys((None, *values, *earlier)))

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
-from streamconform.model.leaf import Digest, Leaf, Literally, digest_text
+from streamconform.model.leaf import Digest, Leaf, Literally, digest_text, list_values
 from streamconform.model.outcome import Block, BlockType, Other, Refusal, Text, Thinking, ToolCall
 
 B = TypeVar("B")
@@ -55,14 +55,24 @@ def find_separators(
     )
 
 
+def find_hidden(received: Iterable[Block]) -> frozenset[str]:
+    """Return the optional keys of thinking that an implementation leaves out of all its thinking blocks."""
+    thoughts = [block.absent for block in received if isinstance(block, Thinking)]
+    return frozenset[str].intersection(*thoughts) if thoughts else frozenset()
+
+
 def normalize_expected(
     blocks: Iterable[ExpectedBlock],
     claims: Claims,
     *,
     ordered: bool = True,
     separators: Sequence[str] = (),
+    hidden: frozenset[str] = frozenset(),
 ) -> list[ExpectedBlock]:
-    """Return the blocks that an implementation with `claims` must produce."""
+    """Return the blocks that an implementation with `claims` must produce.
+
+    Thinking that consists only of keys in `hidden` is left out: nothing in the implementation shows it.
+    """
 
     def can_join(before: ExpectedBlock, block: ExpectedBlock) -> bool:
         match before.type, block.type:
@@ -79,7 +89,11 @@ def normalize_expected(
             case _:
                 return False
 
-    kept = [block for block in blocks if _is_expected(block, claims, separators)]
+    kept = [
+        block
+        for block in blocks
+        if _is_expected(block, claims, separators) and not _is_only_hidden(block, hidden)
+    ]
     if not ordered:
         # The sort is stable, so calls stay in order.
         kept.sort(key=_get_rank)
@@ -98,7 +112,7 @@ def normalize_received(
 
     Blocks of other kinds, and calls of the provider, are judged only if the case names them.
     """
-    kinds = _collect_kinds(named or ())
+    kinds = collect_kinds(named or ())
     calls = None if named is None else [block for block in named if block.type == "tool_call"]
 
     def can_join(before: Block, block: Block) -> bool:
@@ -152,20 +166,39 @@ def join_split_thoughts(expected: Sequence[ExpectedBlock], received: Sequence[Bl
     return joined
 
 
+FindId = Callable[[str], int | None]
+"""Returns the position of the first mention of an id in the stream, or None if there is none."""
+
+
+def find_no_id(_: str) -> None:
+    """Return None: the stream is unknown."""
+
+
 def order_calls_by_id(
-    expected: Sequence[ExpectedBlock], received: Sequence[Block]
+    expected: Sequence[ExpectedBlock], received: Sequence[Block], find_id: FindId = find_no_id
 ) -> tuple[list[Block], tuple[str, ...]]:
-    """Return `received` with its calls in the order of the case's ids, and the ids in their former order.
+    """Return `received` with its calls in the order of the stream's ids, and the ids in their former order.
 
     The calls that both sides have by id change places only among themselves. The ids are empty if the order
     was right, or if ids do not identify the calls.
     """
     ids = [_get_id(block) for block in expected if block.type == "tool_call"]
-    places = [i for i, block in enumerate(received) if isinstance(block, ToolCall) and block.id in ids]
-    got = [block.id for i in places if isinstance(block := received[i], ToolCall)]
-    if None in ids or len(set(ids)) < len(ids) or len(set(got)) < len(got):
+    calls = {i: block.id for i, block in enumerate(received) if isinstance(block, ToolCall)}
+    positions: dict[int, int | None]
+    if None in ids or len(set(ids)) < len(ids):
+        wanted = [block for block in expected if block.type == "tool_call"]
+        if all(map(_is_same_call, wanted, (received[i] for i in calls))):
+            return list(received), ()  # the common case; searching the stream takes longer
+        positions = {i: None if id_ is None else find_id(id_) for i, id_ in calls.items()}
+        is_common = len(ids) == len(calls) and None not in positions.values()
+    else:
+        positions = {i: ids.index(id_) for i, id_ in calls.items() if id_ in ids}
+        is_common = True
+    places = [*positions]
+    got = [calls[i] for i in places]
+    if not is_common or len(set(got)) < len(got):
         return list(received), ()
-    in_order = sorted(places, key=lambda i: ids.index(getattr(received[i], "id", None)))
+    in_order = sorted(places, key=lambda i: positions[i] or 0)
     if in_order == places:
         return list(received), ()
     ordered = list(received)
@@ -174,17 +207,23 @@ def order_calls_by_id(
     return ordered, tuple(id_ for id_ in got if id_ is not None)
 
 
+def _is_same_call(expected: ExpectedBlock, got: Block) -> bool:
+    leaves = ((expected.fields.get(name), getattr(got, name, None)) for name in ("name", "arguments"))
+    return all(leaf is None or matches_leaf(leaf, value) for leaf, value in leaves)
+
+
 def _get_id(block: ExpectedBlock) -> str | None:
     leaf = block.fields.get("id")
     return leaf.value if isinstance(leaf, Literally) and isinstance(leaf.value, str) else None
 
 
 def _get_length(block: ExpectedBlock) -> int:
-    """Return the length of an expected text, or 0 if it is unknown."""
+    """Return the length of an expected text, at most, or 0 if it is unknown."""
     leaf = block.fields.get("text")
     if isinstance(leaf, Digest):
         return leaf.length
-    return len(leaf.value) if isinstance(leaf, Literally) and isinstance(leaf.value, str) else 0
+    texts = (list_values(leaf) if leaf is not None else None) or ()
+    return max((len(text) for text in texts if isinstance(text, str)), default=0)
 
 
 def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[list[B]]:
@@ -207,14 +246,16 @@ def _is_unnamed_provider_call(block: Block, named: Iterable[ExpectedBlock]) -> b
     # A library may show such a call as a block of another kind, or not at all. Nobody runs it again.
     if not isinstance(block, ToolCall) or block.executor != "provider":
         return False
+    # A matcher such as `present` fits any id, so it names none.
+    leaves = ((call.fields.get("id"), call.fields.get("name")) for call in named)
     return not any(
-        value is not None and (leaf := call.fields.get(name)) is not None and matches_leaf(leaf, value)
-        for call in named
-        for name, value in (("id", block.id), ("name", block.name))
+        (id_ == Literally(block.id) and block.id is not None)
+        or (name is not None and matches_leaf(name, block.name))
+        for id_, name in leaves
     )
 
 
-def _collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
+def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:
     """Return the kinds of `other` blocks that a case names."""
     kinds = (block.fields.get("kind") for block in blocks if block.type == "other")
     return frozenset(kind.value for kind in kinds if isinstance(kind, Literally))
@@ -279,6 +320,12 @@ def _is_expected(block: ExpectedBlock, claims: Claims, separators: Sequence[str]
             return ("provider_tools" if provider else "tool_calls") in claims
         case "other":
             return True
+
+
+def _is_only_hidden(block: ExpectedBlock, hidden: frozenset[str]) -> bool:
+    if block.type != "thinking" or block.fields.get("text", _NULL) not in (_NULL, Literally("")):
+        return False
+    return "signature" in hidden and ("redacted" in hidden or not _is_redacted(block))
 
 
 def _is_signed(block: ExpectedBlock, claims: Claims) -> bool:
@@ -384,6 +431,9 @@ def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
     """Return 0 for different types, and otherwise `weight` plus 1 to 3, depending on the similarity."""
     if expected.type != got.type:
         return 0
+    ids = _get_id(expected), getattr(got, "id", None)
+    if None not in ids:
+        return weight + (3 if ids[0] == ids[1] else 1)
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):

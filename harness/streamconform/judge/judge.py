@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -48,6 +48,8 @@ from streamconform.model.outcome import Error, Outcome, Text, ToolCall
 from streamconform.model.request import RequestExpectation
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial, lower_level
 from streamconform.model.verdict import Check, Culprit, Verdict
+from streamconform.printable import escape_unprintable
+from streamconform.wire.framings import split
 
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with a body's first delta ends, or None if it is unknown."""
@@ -150,8 +152,9 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     outcome = _read_error_of_exception(trial.expect, outcome, seen.raised)
     ordered = is_ordered(trial)
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
-    checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered)]
-    checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered)
+    find_id = partial(_find_in_stream, trial)
+    checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered, find_id=find_id)]
+    checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered, find_id=find_id)
     compared = find_compared(expect, judged, claims, checks, raised=seen.raised is not None)
     # On `outcome` instead of `judged`, because the events also contain the canned answer.
     if seen.raised is not None and outcome.status != "complete":
@@ -163,6 +166,20 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     checks = _add_non_json_checks(trial, seen, claims, checks)
     unknown_keys = find_unknown_keys(seen.outcome)
     return AnswerChecks(tuple(checks), "implementation", events, not_exposed, compared, unknown_keys)
+
+
+def _find_in_stream(trial: Trial, id_: str) -> int | None:
+    """Return the position of the first mention of a call's id in the payloads of the stream, or None."""
+    # A text search, because the judge parses no streams. Ids are too long to occur by chance.
+    payloads = _join_payloads(trial.case.api, trial.body)
+    position = payloads.find(json.dumps(id_).encode())
+    return None if position < 0 else position
+
+
+@lru_cache(maxsize=8)
+def _join_payloads(api: str, body: bytes) -> bytes:
+    framed = APIS[api].detect_framing(200, body)
+    return b"\n".join(frame.payload for frame in split(framed, body)) if framed != "document" else body
 
 
 def _excuse_call(check: Check) -> Check:
@@ -190,7 +207,9 @@ def _check_ended_calls(trial: Trial, events: Sequence[Event] | None, claims: Cla
         return
     allowed = len(calls) - unfinished if expect.partial is None else expect.partial.calls_ended
     ended = [event.final for event in events if isinstance(event, BlockEnd)]
-    got = sum(isinstance(final, ToolCall) and final.is_executable for final in ended)
+    # Nobody runs a call that the provider has run.
+    client = [final for final in ended if isinstance(final, ToolCall) and final.executor == "client"]
+    got = sum(final.is_executable for final in client)
     message = f"{got} calls were handed out as finished by `toolcall_end`, but only {allowed} had ended"
     yield _make_check(trial, "ended-calls", message if got > allowed else None)
 
@@ -272,7 +291,9 @@ def _read_error_of_exception(expect: Expectation, outcome: Outcome, raised: Rais
     if raised is None or outcome.error is not None or not is_judged:
         return outcome
     expected = list_values(expect.fields.get("error.message")) or ()
-    text = next((value for value in expected if isinstance(value, str) and value in raised.message), None)
+    texts = [value for value in expected if isinstance(value, str)]
+    # An exception's message is one line, in which the line breaks of the provider's message are escaped.
+    text = next((text for text in texts if escape_unprintable(text) in raised.message), None)
     absent = outcome.absent | {"error.type", "error.status"}
     error = Error(message=text or raised.message)
     return replace(outcome, error=error, absent=absent, omitted=outcome.omitted - {"error"})

@@ -38,7 +38,13 @@ answer is not sent back.
 
 
 def compare_partial(
-    expect: Expectation, content: Sequence[Block], claims: Claims, level: Level, *, ordered: bool = True
+    expect: Expectation,
+    content: Sequence[Block],
+    claims: Claims,
+    level: Level,
+    *,
+    ordered: bool = True,
+    find_id: align.FindId = align.find_no_id,
 ) -> Iterator[Check]:
     """Yield checks on the content of a stream that broke at the position in `expect.partial`.
 
@@ -49,11 +55,12 @@ def compare_partial(
     if expect.content is None or expect.partial is None:
         return
     whole = (block for block in expect.content if block.type != "other")
-    expected = align.normalize_expected(whole, claims, ordered=ordered)
+    hidden = align.find_hidden(content)
+    expected = align.normalize_expected(whole, claims, ordered=ordered, hidden=hidden)
     calls = [block for block in expect.content if block.type == "tool_call"]
     got = align.normalize_received(content, claims, calls, ordered=ordered)
     got = align.join_split_thoughts(expected, got)
-    got, former = align.order_calls_by_id(expected, got)
+    got, former = align.order_calls_by_id(expected, got, find_id)
     yield from check_call_order(expected, former, level)
     pairs = align.pair_blocks(expected, got)
     paired = frozenset(pairs)

@@ -1,4 +1,4 @@
-"""Innocents whose freedoms the suite does not grant yet; see `PENDING` in the package."""
+"""Innocents that use the freedoms of the second version of the rules for verdicts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from .rewrite import get_content, iter_events, map_blocks, replace_content
 innocents = Registry()
 
 
-@innocents.register("calls-in-another-order", grants.CONTENT_ORDER, may_warn=True)
+@innocents.register("calls-in-another-order", grants.BY_ID, may_warn=True)
 def _reverse_calls(facts: TrialFacts, answer: Answer) -> None:
     """Reports the calls in reverse order, in the places of the calls."""
-    del facts
     blocks = deepcopy(get_content(answer))
     places = [
         position
         for position, block in enumerate(blocks)
-        if block["type"] == "tool_call" and block["executor"] == "client" and block["id"] is not None
+        if block["type"] == "tool_call"
+        and block["executor"] == "client"
+        # An id that the client made up identifies the call only to the client.
+        and str(block["id"]).encode() in facts.body
     ]
     calls = [blocks[position] for position in places]
     for position, call in zip(places, reversed(calls), strict=True):
@@ -30,7 +32,7 @@ def _reverse_calls(facts: TrialFacts, answer: Answer) -> None:
     replace_content(answer, blocks)
 
 
-@innocents.register("without-stop", grants.ABSENT, without=("stop", "raw_stop"))
+@innocents.register("without-stop", grants.NO_STOP, without=("stop", "raw_stop"))
 def _drop_stop(facts: TrialFacts, answer: Answer) -> None:
     """Exposes no stop reason."""
     del facts
@@ -41,7 +43,8 @@ def _drop_stop(facts: TrialFacts, answer: Answer) -> None:
 
 @innocents.register(
     "thinking-in-halves",
-    grants.HIDDEN_THINKING,
+    grants.SPLIT_THINKING,
+    may_warn=True,
 )
 def _split_thinking(facts: TrialFacts, answer: Answer) -> None:
     """Reports each thought as two blocks, of which only the last is signed."""
@@ -57,7 +60,7 @@ def _split_thinking(facts: TrialFacts, answer: Answer) -> None:
 
 @innocents.register(
     "extra-provider-call",
-    grants.EXECUTOR,
+    grants.UNNAMED_PROVIDER_CALL,
 )
 def _add_provider_call(facts: TrialFacts, answer: Answer) -> None:
     """Reports a step of the provider as a call that the provider ran."""
@@ -77,7 +80,7 @@ def _add_provider_call(facts: TrialFacts, answer: Answer) -> None:
 
 @innocents.register(
     "zeros-before-a-cut",
-    grants.UNKNOWN_COUNT,
+    grants.COUNT_NEVER_GIVEN,
     may_warn=True,
 )
 def _count_from_zero(facts: TrialFacts, answer: Answer) -> None:
@@ -91,7 +94,7 @@ def _count_from_zero(facts: TrialFacts, answer: Answer) -> None:
 
 @innocents.register(
     "unfinished-calls-beside-an-exception",
-    grants.BROKEN_STREAM_DECIDED,
+    grants.BESIDE_EXCEPTION,
     may_warn=True,
 )
 def _keep_calls(facts: TrialFacts, answer: Answer) -> None:
