@@ -86,11 +86,12 @@ PARALLEL_CALLS: Final = Grant(
     _ADAPTERS, "| `parallel_tool_calls` | cases with two or more such calls are skipped |"
 )
 PROVIDER_TOOLS: Final = Grant(
-    _ADAPTERS, "| `provider_tools` | calls to tools that the provider runs are not compared |"
+    _ADAPTERS,
+    "| `provider_tools` | calls to tools that the provider runs are not compared; [request cases](specs.md#requests) are skipped if their conversation contains such a call or an `other` block, which the client could not send back |",
 )
 THINKING: Final = Grant(
     _ADAPTERS,
-    "| `thinking`, `signatures` | thinking blocks, or their signatures, are not compared; Google's streams that contain thoughts are skipped without `thinking`, because a client must request thoughts |",
+    "| `thinking`, `signatures` | thinking blocks, or their signatures, are not compared, and request cases whose conversation contains them are skipped; Google's streams that contain thoughts are skipped without `thinking`, because a client must request thoughts |",
 )
 REFUSALS: Final = Grant(_ADAPTERS, "| `refusals` | refusal blocks are not compared |")
 USAGE: Final = Grant(_ADAPTERS, "| `usage`, `cost` | these values are not compared |")
@@ -113,7 +114,7 @@ DOCUMENTS: Final = Grant(
 )
 ALWAYS_COMPARED: Final = Grant(
     _ADAPTERS,
-    "`status`, `stop` and text are always compared; `model` and `response_id` are compared if the case names them.",
+    "`status` and text are always compared; `model` and `response_id` are compared if the case names them.",
 )
 TRUNCATED_CALL: Final = Grant(
     _ADAPTERS,
@@ -241,7 +242,9 @@ COUNT_NEVER_GIVEN: Final = Grant(
     _OUTCOME,
     "A count that the stream had not given before the break is null; reported as 0, it is a warning.",
 )
-CUT_USAGE: Final = Grant(
-    _OUTCOME,
-    "If the stream ends inside a frame after the stop reason, and the usage has not arrived, `complete` is a warning.",
+UNFINISHED_CALL: Final = Grant(_OUTCOME, "An unfinished call in it is only a warning.")
+ZERO_FOR_NULL: Final = Grant(_OUTCOME, "0 for a count that the stream never gave is a warning |")
+STOP: Final = Grant(
+    _ADAPTERS,
+    "| `stop` | an outcome may leave `stop` out, as the libraries of most agent frameworks have no stop reason; the report counts the cases in which a limit or a filter then cannot be noticed. A reason that is reported is compared |",
 )

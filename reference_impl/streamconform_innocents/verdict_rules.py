@@ -32,7 +32,7 @@ def _reverse_calls(facts: TrialFacts, answer: Answer) -> None:
     replace_content(answer, blocks)
 
 
-@innocents.register("without-stop", grants.NO_STOP, without=("stop", "raw_stop"))
+@innocents.register("without-stop", grants.NO_STOP, grants.STOP, without=("stop", "raw_stop"))
 def _drop_stop(facts: TrialFacts, answer: Answer) -> None:
     """Exposes no stop reason."""
     del facts
@@ -92,9 +92,19 @@ def _count_from_zero(facts: TrialFacts, answer: Answer) -> None:
                 holder["usage"] = usage | {key: usage.get(key) or 0 for key in ("input", "output")}
 
 
+@innocents.register("zeros-for-missing-counts", grants.ZERO_FOR_NULL, may_warn=True)
+def _fill_with_zeros(facts: TrialFacts, answer: Answer) -> None:
+    """Reports 0 for each count that the stream never gave, as a language without null does."""
+    if not is_cut(facts, answer):
+        for holder in (answer["outcome"], *iter_events(answer)):
+            if holder.get("usage"):
+                holder["usage"] = {key: count or 0 for key, count in holder["usage"].items()}
+
+
 @innocents.register(
     "unfinished-calls-beside-an-exception",
     grants.BESIDE_EXCEPTION,
+    grants.UNFINISHED_CALL,
     may_warn=True,
 )
 def _keep_calls(facts: TrialFacts, answer: Answer) -> None:

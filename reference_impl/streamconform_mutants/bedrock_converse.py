@@ -162,7 +162,7 @@ class ToolInputLost(BedrockConverseDecoder):
     "handlers",
     "metadata",
     issues=("Effect-TS/effect#6272", "infiniflow/ragflow#17775", "lastmile-ai/mcp-agent#634"),
-    fails=USAGE,
+    fails=(*USAGE, *STATUS),
 )
 def usage_after_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Stops at `messageStop`, before the usage that follows it."""

@@ -56,7 +56,7 @@ UNTRUE = {
     "content.length": [TEXT, PARIS, {**OPEN}, {**OPEN, "id": "toolu_3"}],
     "content.complete_calls": [TEXT, PARIS, OSLO],
     "content.2.tool_call.arguments": [TEXT, {**PARIS, "arguments": {"city": "Par"}}],
-    "content.2.tool_call.name": [TEXT, {**OPEN, "name": "get_time"}],
+    "content.3.tool_call.name": [TEXT, {**OPEN, "name": "get_time"}],
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.adapters.interface import Raised
-from streamconform.judge.refusal import is_refusal
+from streamconform.run.refusal import is_refusal
 
 WHERE = "lib/models.py:12 in get_context_size"
 

@@ -26,10 +26,16 @@ GRANTS = sorted({(grant.file, normalize(grant.sentence)) for i in INNOCENTS.valu
 NO_FREEDOM = {
     "docs/outcome.md": {
         "The last event must be `done` or `error`, and no earlier event may be either.": "forbids",
+        "Without ids on both sides, calls are compared by position.": "forbids another order",
+        "If the stream ends inside a frame after the stop reason, and the usage has not arrived,"
+        " `complete` is a warning.": "the answer does not show where the stream was cut",
     },
     "docs/adapters.md": {
         "| `proxy:URL` | a proxy that translates between APIs, tested from both sides"
         " ([how](proxies.md)) |": "describes a form of `--impl`",
+        "`conform smoke` reports both mistakes, and prints the line that claims what the adapter returned.": (
+            "about a command"
+        ),
         "The attributes are optional.": "about the adapter's attributes; claims have innocents of their own",
         "It may be async.": "about functions, not about their values",
         "- Answers may be sent in any order; `concurrency` is the number of runs that may be in flight.": (

@@ -221,9 +221,9 @@ CASES = [
         },
     ),
     Case(
-        id="lost-metadata-leaves-the-answer-complete",
+        id="a-cut-inside-the-metadata-is-incomplete",
         body=START + whole_text("Hi") + ends() + metadata(usage=USAGE)[:-1],
-        expect={"status": "complete", "usage": None, "cost": None},
+        expect={"status": "incomplete", "usage": None, "cost": None},
     ),
     Case(
         id="the-end-of-the-body-before-the-stop",

@@ -24,6 +24,7 @@ from .samples import CALLS, SAMPLES
 OFTEN_IDLE = (
     "content.complete_calls",
     "invariant.**",
+    "invariant.ended-calls",
     "invariant.event-schema",
     "invariant.outcome-schema",
     "invariant.every-block-told",

@@ -34,7 +34,13 @@ def failing(adapter: Adapter) -> dict[str, CallCase]:
     for case in cases():
         assert isinstance(case.expect, RequestExpectation)
         if case.api in adapter.apis:
-            checks = compare_request(case.api, case.expect, build(case.api, case.input), case.level)
+            try:
+                body = build(case.api, case.input)
+            except (StopIteration, KeyError, TypeError):
+                # A crash before anything is sent fails the case as a whole.
+                found[f"{case.id}:body"] = case
+                continue
+            checks = compare_request(case.api, case.expect, body, case.level)
             found |= {f"{case.id}:{each.path}": case for each in checks if each.verdict in ("fail", "warn")}
     return found
 
@@ -46,7 +52,8 @@ def test_the_reference_passes_every_case():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_case_that_guards_against_its_bug_catches_it_and_no_other_check_fails(name):
     wrong = failing(load_mutant(name))
-    assert {bug for case in wrong.values() for bug in case.guards} & set(MUTANTS[name].issues)
+    issues = set(MUTANTS[name].issues)
+    assert not issues or {bug for case in wrong.values() for bug in case.guards} & issues
     globs = MUTANTS[name].fails
     assert [check for check in wrong if not any(matches(glob, check) for glob in globs)] == []
 

@@ -10,6 +10,7 @@ from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Case
 from streamconform.model.trial import Trial
+from streamconform.printable import escape_unprintable
 from streamconform.suite.expand import expand
 
 from ..bundled_suite import cases
@@ -61,7 +62,9 @@ def test_a_client_that_raises_with_the_providers_message_fails_no_must(broken):
         message = next((text for text in texts if isinstance(text, str)), None)
         if message is None:
             continue
-        answer = Observation(RAISED_OUTCOME, raised=Raised("library.Error", f"Error code: 400 - {message}"))
+        # An adapter sends an exception's message as one line.
+        raised = Raised("library.Error", f"Error code: 400 - {escape_unprintable(message)}")
+        answer = Observation(RAISED_OUTCOME, raised=raised)
         checks = check_answer(trial, answer, CLAIMS).checks
         failed |= {(trial.case.id, check.path) for check in checks if check.verdict == "fail"}
     assert failed == set()

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Claims
 from streamconform.model.case import ExpectedBlock
-from streamconform.model.leaf import Digest, Leaf, Literally, digest_text, list_values
+from streamconform.model.leaf import Digest, Leaf, Literally, Present, digest_text, list_values
 from streamconform.model.outcome import Block, BlockType, Other, Refusal, Text, Thinking, ToolCall
 
 B = TypeVar("B")
@@ -246,13 +246,21 @@ def _is_unnamed_provider_call(block: Block, named: Iterable[ExpectedBlock]) -> b
     # A library may show such a call as a block of another kind, or not at all. Nobody runs it again.
     if not isinstance(block, ToolCall) or block.executor != "provider":
         return False
-    # A matcher such as `present` fits any id, so it names none.
-    leaves = ((call.fields.get("id"), call.fields.get("name")) for call in named)
-    return not any(
-        (id_ == Literally(block.id) and block.id is not None)
-        or (name is not None and matches_leaf(name, block.name))
-        for id_, name in leaves
-    )
+    return not any(_names(call, block) for call in named)
+
+
+def _names(call: ExpectedBlock, block: ToolCall) -> bool:
+    """Return whether `call`, of the case, is the call `block`; a wrong value in it is then a difference."""
+    id_, name = call.fields.get("id"), call.fields.get("name")
+    if isinstance(id_, Literally) and id_.value is not None and id_.value == block.id:
+        return True
+    if isinstance(name, Present):
+        if isinstance(id_, Literally):
+            return False
+        # `present` fits every name, so only the arguments tell which call is meant.
+        arguments = call.fields.get("arguments")
+        return arguments is None or matches_leaf(arguments, block.arguments)
+    return name is not None and matches_leaf(name, block.name)
 
 
 def collect_kinds(blocks: Iterable[ExpectedBlock]) -> frozenset[str | None]:

@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import Final
 
 from streamconform.judge.compare import BLOCK_MISSING
-from streamconform.judge.refusal import CRASHED, REFUSED
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import Check, Culprit
@@ -31,6 +30,7 @@ from streamconform.reports.cause_table import (
 )
 from streamconform.reports.difference_kinds import Difference, classify_check, generalize_path
 from streamconform.reports.raised import ExceptionRecord, read_raised
+from streamconform.run.refusal import CRASHED, REFUSED
 
 MAX_REASON: Final = 200
 """The number of leading characters of a reason that distinguish one adapter error from another."""

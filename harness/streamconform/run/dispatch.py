@@ -13,11 +13,11 @@ from streamconform.adapters.interface import Answer, Hang, Observation, Output, 
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
-from streamconform.judge.refusal import CRASHED, REFUSED, is_refusal
 from streamconform.model.case import Counts
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
+from streamconform.run.refusal import CRASHED, REFUSED, is_refusal
 from streamconform.run.turns import Turns
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streamconform.judge.refusal import REFUSED
 from streamconform.model.result import TrialResult
+from streamconform.run.refusal import REFUSED
 
 
 class Refusals:

@@ -1,4 +1,4 @@
-"""Tell a client that refuses on purpose to send a request from one that crashes or does not connect. Pure.
+"""Tell a client that refuses on purpose to send a request from one that crashes or does not connect.
 
 A client may refuse a model that is not in its table, or a tool that it does not support. That reveals nothing
 about how it reads the stream, so the trial is skipped. A crash is a bug wherever it happens.
