@@ -144,26 +144,32 @@ def join_split_thoughts(expected: Sequence[ExpectedBlock], received: Sequence[Bl
     A library may show each delta of a thought as a block. Two thoughts in one block remain a difference,
     because their signatures belong to different texts.
     """
-    lengths = [_get_length(block) for block in expected if block.type == "thinking"]
-    if len(lengths) >= sum(isinstance(block, Thinking) for block in received):
-        return list(received)
+    thoughts = [block for block in expected if block.type == "thinking"]
+    # If the stream broke, not all thoughts arrived, so the number of blocks does not show that one is split.
+    has_pieces = len(thoughts) < sum(isinstance(block, Thinking) for block in received)
     joined: list[Block] = []
-    missing = 0
-    """The number of characters that the last joined thought still lacks."""
+    thought: ExpectedBlock | None = None
+    """The expected thought of the last joined block."""
     for block in received:
         last = joined[-1] if joined else None
         if isinstance(block, Thinking) and not block.redacted:
             if (
-                isinstance(last, Thinking)
+                thought is not None
+                and isinstance(last, Thinking)
                 and not (last.signature or last.redacted)
-                and missing >= len(block.text)
+                and _get_length(thought) >= len(last.text + block.text)
+                and (has_pieces or (block.text and _begins_with(thought, last.text + block.text)))
             ):
                 joined[-1] = replace(block, text=last.text + block.text)
-                missing -= len(block.text)
                 continue
-            missing = max((lengths.pop(0) if lengths else 0) - len(block.text), 0)
+            thought = thoughts.pop(0) if thoughts else None
         joined.append(block)
     return joined
+
+
+def _begins_with(thought: ExpectedBlock, text: str) -> bool:
+    leaf = thought.fields.get("text")
+    return isinstance(leaf, Literally) and isinstance(leaf.value, str) and leaf.value.startswith(text)
 
 
 FindId = Callable[[str], int | None]
@@ -190,7 +196,7 @@ def order_calls_by_id(
         if all(map(_is_same_call, wanted, (received[i] for i in calls))):
             return list(received), ()  # the common case; searching the stream takes longer
         positions = {i: None if id_ is None else find_id(id_) for i, id_ in calls.items()}
-        is_common = len(ids) == len(calls) and None not in positions.values()
+        is_common = len(calls) <= len(ids) and None not in positions.values()
     else:
         positions = {i: ids.index(id_) for i, id_ in calls.items() if id_ in ids}
         is_common = True
@@ -255,7 +261,7 @@ def _names(call: ExpectedBlock, block: ToolCall) -> bool:
     if isinstance(id_, Literally) and id_.value is not None and id_.value == block.id:
         return True
     if isinstance(name, Present):
-        if isinstance(id_, Literally):
+        if isinstance(id_, Literally) and block.id is not None:
             return False
         # `present` fits every name, so only the arguments tell which call is meant.
         arguments = call.fields.get("arguments")
@@ -447,6 +453,7 @@ def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
         return weight + 1
     # Some of several calls to one tool may be missing: the arguments show which.
-    arguments = expected.fields.get("arguments")
-    is_same = isinstance(got, ToolCall) and arguments == Literally(got.arguments)
+    # A call that was cut has none, like a call whose arguments are malformed.
+    arguments = getattr(got, "arguments", None)
+    is_same = arguments is not None and expected.fields.get("arguments") == Literally(arguments)
     return weight + (3 if is_same else 2)
