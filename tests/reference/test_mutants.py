@@ -25,6 +25,7 @@ OFTEN_IDLE = (
     "content.complete_calls",
     "invariant.**",
     "invariant.ended-calls",
+    "invariant.last-usage",
     "invariant.event-schema",
     "invariant.outcome-schema",
     "invariant.every-block-told",
