@@ -25,9 +25,15 @@ _OPTIONAL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The keys of each claimed group that may be left out; `error.message` may not."""
 GROUP_KEYS: Final[Mapping[str, frozenset[str]]] = {
-    name: frozenset(keys) for name, keys in {**_OPTIONAL_KEYS, "error": oc.Error.__slots__}.items()
+    # A cost with nothing but its currency exposes no amount, which is not the same as no cost.
+    name: frozenset(keys)
+    for name, keys in {
+        "usage": oc.Usage.__slots__,
+        "cost": oc.Cost.__slots__,
+        "error": oc.Error.__slots__,
+    }.items()
 }
-"""The keys that hold the values of each claimed group; a mapping without any of them counts as omitted."""
+"""The known keys of each claimed group; a mapping without any of them counts as omitted."""
 _OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete", "signature")
 """The keys of a call that may be left out; without `executor`, the client runs the tool."""
 _OPTIONAL_TEXT_KEYS: Final = ("phase", "signature", "citations")

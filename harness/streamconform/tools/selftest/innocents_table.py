@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -87,7 +88,9 @@ def _iter_lines(
 
 def _format_grant(grant: Grant) -> str:
     """Return the file and the sentence; a row of a table is quoted without its outer bars."""
-    sentence = grant.sentence.removeprefix("- ").strip("| ").replace("|", "\\|")
+    # Its links are relative to the document that it is quoted from.
+    text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", grant.sentence)
+    sentence = text.removeprefix("- ").strip("| ").replace("|", "\\|")
     return f"`{grant.file}`: {sentence}"
 
 
