@@ -1,4 +1,4 @@
-"""The sentences that grant freedoms, exactly as they stand in the documentation, except for line breaks."""
+"""The sentences that grant freedoms, exactly as in the documentation, except for line breaks."""
 
 from __future__ import annotations
 

@@ -188,11 +188,11 @@ def order_calls_by_id(
     The calls that both sides have by id change places only among themselves. The ids are empty if the order
     was right, or if ids do not identify the calls.
     """
-    ids = [_get_id(block) for block in expected if block.type == "tool_call"]
+    wanted = [block for block in expected if block.type == "tool_call"]
+    ids = [*map(_get_id, wanted)]
     calls = {i: block.id for i, block in enumerate(received) if isinstance(block, ToolCall)}
     positions: dict[int, int | None]
     if None in ids or len(set(ids)) < len(ids):
-        wanted = [block for block in expected if block.type == "tool_call"]
         if all(map(_is_same_call, wanted, (received[i] for i in calls))):
             return list(received), ()  # the common case; searching the stream takes longer
         positions = {i: None if id_ is None else find_id(id_) for i, id_ in calls.items()}
@@ -249,14 +249,14 @@ def _split_runs(blocks: Iterable[B], can_join: Callable[[B, B], bool]) -> list[l
 
 def _is_unnamed_provider_call(block: Block, named: Iterable[ExpectedBlock]) -> bool:
     """Return whether a block is a call that the provider ran and that the case does not name."""
-    # A library may show such a call as a block of another kind, or not at all. Nobody runs it again.
+    # A library may show such a call as a block of another kind, or not at all; no agent runs it again.
     if not isinstance(block, ToolCall) or block.executor != "provider":
         return False
     return not any(_names(call, block) for call in named)
 
 
 def _names(call: ExpectedBlock, block: ToolCall) -> bool:
-    """Return whether `call`, of the case, is the call `block`; a wrong value in it is then a difference."""
+    """Return whether the case means the call `block` by `call`; a wrong value in it is then a difference."""
     id_, name = call.fields.get("id"), call.fields.get("name")
     if isinstance(id_, Literally) and id_.value is not None and id_.value == block.id:
         return True
