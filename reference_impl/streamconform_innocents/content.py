@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from . import grants
-from .model import Answer, Json, TrialFacts
+from .model import ORDERED, Answer, Json, TrialFacts
 from .registry import Registry
 from .rewrite import get_content, iter_blocks, iter_events, map_blocks, replace_content
 
@@ -95,14 +95,7 @@ def _split_refusals(facts: TrialFacts, answer: Answer) -> None:
     "texts-joined",
     grants.MAY_JOIN,
     grants.SIGNED_TEXT,
-    apis=(
-        "anthropic-messages",
-        "bedrock-converse",
-        "bedrock-invoke",
-        "google-generate",
-        "google-interactions",
-        "openai-responses",
-    ),
+    apis=ORDERED,
 )
 def _join_texts(facts: TrialFacts, answer: Answer) -> None:
     """Joins adjacent texts, unless their phases differ or the first one is signed."""
@@ -170,14 +163,7 @@ def _add_other(facts: TrialFacts, answer: Answer) -> None:
     "other-blocks-dropped",
     grants.REMOVED,
     grants.KINDS,
-    apis=(
-        "anthropic-messages",
-        "bedrock-converse",
-        "bedrock-invoke",
-        "google-generate",
-        "google-interactions",
-        "openai-responses",
-    ),
+    apis=ORDERED,
 )
 def _drop_other(facts: TrialFacts, answer: Answer) -> None:
     """Does not report `other` blocks whose kind the case does not name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import grants
-from .model import Answer, Json, TrialFacts
+from .model import ORDERED, Answer, Json, TrialFacts
 from .registry import Registry
 from .rewrite import emit_again, iter_events
 
@@ -65,14 +65,7 @@ def _drop_ends(facts: TrialFacts, answer: Answer) -> None:
 @innocents.register(
     "no-events-without-content",
     grants.STARTS_AND_ENDS,
-    apis=(
-        "anthropic-messages",
-        "bedrock-converse",
-        "bedrock-invoke",
-        "google-generate",
-        "google-interactions",
-        "openai-responses",
-    ),
+    apis=ORDERED,
 )
 def _skip_empty_blocks(facts: TrialFacts, answer: Answer) -> None:
     """Emits no events for blocks without text, such as redacted thinking."""

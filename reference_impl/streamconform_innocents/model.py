@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 Json = dict[str, Any]
 Answer = dict[str, Any]
 """A result line of protocol v1 as JSON: `outcome`, `events`, `raised`. The keys `taken` and `continued` are
 optional; `continued` marks an answer whose client sent a paused answer back."""
+
+ORDERED: Final = (
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
+    "openai-responses",
+)
+"""The APIs whose messages record the order of text, thinking and calls."""
 
 
 @dataclass(frozen=True, slots=True)
