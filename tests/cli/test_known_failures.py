@@ -304,9 +304,7 @@ def test_a_hang_is_listed_as_one_and_a_message_narrows_it(project):
     fits = made.with_file(KNOWN, text.replace("MESSAGE", "no answer in")).run(*run)
     assert "1 known failure" in fits.last, fits.out + fits.err
     other = made.with_file(KNOWN, text.replace("MESSAGE", "no answer at all")).run(*run)
-    assert other.last.startswith(
-        "1 of 1 trial failed, in 1 test case (1 timed out); 1 known-failures entry is"
-    )
+    assert other.last.startswith("Failed: 1 cause, in 1 of 1 trial (1 timed out); 1 known-failures entry is")
     assert "no longer has `hang` with this message" in other.out
 
 

@@ -90,7 +90,7 @@ def test_the_line_that_reproduces_a_failure_does(project):
     words = re.search(r"reproduce: conform (run .*)", first.out)[1].split()
     again = made.run(*words)
     assert again.code == 1
-    assert again.last.startswith("1 of 1 trial failed, in 1 test case")
+    assert again.last.startswith("Failed: 1 cause, in 1 of 1 trial")
 
 
 def test_results_are_written_line_by_line_in_the_published_form(project):

@@ -117,7 +117,7 @@ def test_the_line_that_reproduces_a_fault_or_a_rare_delivery_does(project, trial
     assert line == f"run -i mutant:usage-summed -k {trial} {asked}"
     again = project.run(*line.split())
     assert again.code == 1, again.err
-    assert again.last.startswith("1 of 1 trial failed, in 1 test case")
+    assert again.last.startswith("Failed: 1 cause, in 1 of 1 trial")
 
 
 def test_last_failed_runs_what_was_unexpected_whatever_else_is_asked_for(project):
@@ -125,7 +125,7 @@ def test_last_failed_runs_what_was_unexpected_whatever_else_is_asked_for(project
     count = int(re.match(r"(\d+) of ", first.last)[1])
     again = project.run("run", *BROKEN, "--last-failed", "--deliver", "fast")
     assert again.code == 1
-    assert again.last.startswith(f"{count} of {count} trials failed, in 1 test case")
+    assert again.last.startswith(f"Failed: 1 cause, in {count} of {count} trials")
     mended = project.run("run", "--lf")
     assert mended.last.startswith(f"No failures: {count} passed")
     assert mended.err == ""
@@ -144,7 +144,7 @@ def test_last_failed_reads_the_results_where_they_were_asked_for(project):
     words = ("run", *BROKEN, "-k", TOPIC, "--deliver", "fast", "--report", "jsonl=mine.jsonl")
     project.run(*words, "-x")
     again = project.run(*words, "--lf")
-    assert again.last.startswith("1 of 1 trial failed, in 1 test case")
+    assert again.last.startswith("Failed: 1 cause, in 1 of 1 trial")
 
 
 def test_a_profile_is_its_cases_in_its_deliveries(profiled):

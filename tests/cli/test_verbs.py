@@ -271,7 +271,7 @@ def test_a_users_own_specs_and_cassettes_are_judged_like_the_bundled_ones(projec
     made = own_suite(project).with_file("conform.toml", 'specs = "specs"\ncassettes = "cassettes"\n')
     ran = made.run("run", "--deliver", "fast")
     assert ran.code == 1
-    assert ran.last.startswith("2 of 2 trials failed, in 1 test case")
+    assert ran.last.startswith("Failed: 1 cause, in 2 of 2 trials")
     assert f"--specs {project.folder}/specs --cassettes {project.folder}/cassettes" in ran.out
     assert made.run("lint").code == 0
 

@@ -89,7 +89,7 @@ def test_what_failed_in_a_run_over_recordings_runs_again_and_has_a_page(run, roo
     assert run("run", "--recorded", "--deliver", "fast", "--report", "html=r.html", text=wrong).code == 1
     assert "A text that the suite does not hold" in (tmp_path / "project/r.html").read_text("utf-8")
     ran = run("run", "--last-failed", text=wrong)
-    assert (ran.code, ran.last[:26]) == (1, "2 of 2 trials failed, in 1")
+    assert (ran.code, ran.last[:26]) == (1, "Failed: 1 cause, in 2 of 2")
 
 
 def test_without_the_recording_its_cases_are_skipped_with_what_to_do(run, offered):

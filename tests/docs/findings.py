@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import yaml
+from streamconform.causes.table import HARMS
 from streamconform.peers.findings import PAGE, Finding, Library, get_slug, read_findings
-from streamconform.reports.cause_table import HARMS
 
 from .matrix import FOLDER, Client, read_clients
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.apis import APIS
+from streamconform.causes.table import HARMS
 from streamconform.peers.findings import PAGE as FINDINGS
 from streamconform.peers.findings import get_slug, read_findings
 from streamconform.peers.table import PEERS
-from streamconform.reports.cause_table import HARMS
 
 from .blocks import ROOT
 

@@ -30,6 +30,7 @@ PIPELINE = (
     "peers",
     "replay",
     "judge",
+    "causes",
     "known_failures",
     "run",
     "reports",
@@ -45,7 +46,7 @@ MAY_NAME_IT = ("adapters/connect.py", "adapters/host.py")
 """The first writes `streamconform_mutants:…` into a program's argv, the second looks the reference's name up
 in `sys.modules`; neither imports anything from them."""
 
-PURE = ("model", "wire", "apis", "delivery", "judge")
+PURE = ("model", "wire", "apis", "delivery", "judge", "causes")
 NO_IO = frozenset(
     [
         "aiohttp",

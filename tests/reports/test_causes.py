@@ -10,20 +10,22 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamconform.causes import roots
+from streamconform.causes.difference_kinds import Difference, classify_check
+from streamconform.causes.raised import describe_error
+from streamconform.causes.table import FOLDS, HARMS, ROWS, find_roots, find_row
 from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
+from streamconform.judge.partial import MAY_BE_CUT
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
-from streamconform.reports import causes as causes_module
-from streamconform.reports.cause_table import FOLDS, HARMS, ROWS, find_roots, find_row
 from streamconform.reports.causes import (
     CULPRITS,
     describe_also,
     describe_harm,
+    describe_size,
     group_by_cause,
 )
 from streamconform.reports.describe import describe_failure
-from streamconform.reports.difference_kinds import Difference, classify_check
-from streamconform.reports.raised import describe_error
 from streamconform.tools.probe.proxy_rules import list_rules
 from streamconform_reference.apis.grammars import GRAMMARS
 
@@ -193,6 +195,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Returns a call with empty arguments", one(f"{CALL}.arguments", {"a": 1}, {})),
     ("Returns arguments as unparsed text", one(f"{CALL}.arguments", {"a": 1}, '{"a":1}')),
     ("Repairs arguments that do not parse", one(f"{CALL}.arguments", None, {"a": 1})),
+    (
+        "Reports an unfinished call as executable",
+        one(f"{CALL}.arguments", None, {"a": 1}, f"{MAY_BE_CUT}; a call that had not ended …"),
+    ),
     ("Loses parts of a call's arguments", one(f"{CALL}.arguments", {"a": 1, "b": 2}, {"a": 1})),
     ("Returns a call with wrong arguments", one(f"{CALL}.arguments", {"a": 1}, {"a": 2})),
     ("Does not expose the text of a call's arguments", one(f"{CALL}.arguments_text", "{}", None)),
@@ -300,8 +306,8 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Loses usage", one("usage.output", 10, None)),
     ("Does not expose the number of cache-read tokens", one("usage.cache_read", 10, None)),
     ("Reports 0 output tokens", one("usage.output", 10, 0)),
-    ("Reports 0 reasoning tokens, although the stream has no count", one("usage.reasoning", None, 0)),
-    ("Reports web searches, although the stream has no count", one("usage.web_searches", None, 1)),
+    ("Reports 0 tokens, although the stream has no count", one("usage.reasoning", None, 0)),
+    ("Reports a token count that the stream does not have", one("usage.web_searches", None, 1)),
     ("Reports too many tokens", one("usage.input", 10, 30)),
     ("Reports too few tokens", one("usage.output", 10, 3)),
     (
@@ -321,7 +327,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Reports a stop reason that the stream does not have", one("stop.reason", None, "stop")),
     ("Reports a known stop reason as `other`", one("stop.reason", "length", "other")),
     (
-        "Reports stop reason `stop` instead of `tool_use`",
+        "Reports a wrong stop reason",
         one("stop.reason", {"any_of": ["tool_use", "other"]}, "stop"),
     ),
     ("Does not expose the provider's own stop reason", one("stop.raw", "end_turn", None)),
@@ -395,6 +401,21 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
         *("raised", "raised-before-sending", "raised-on-broken", "raised-on-refusable"),
         *("timeout", "timeout-on-broken"),
     }
+
+
+def test_an_id_has_one_headline():
+    headlines: dict[str, set[str]] = {}
+    for row in ROWS:
+        headlines.setdefault(row.id, set()).add(row.headline)
+    several = {id_: titles for id_, titles in headlines.items() if len(titles) > 1 and "{" not in id_}
+    assert several == {}
+
+
+@pytest.mark.parametrize("trial", [trial for _, trial in EXAMPLES], ids=[title for title, _ in EXAMPLES])
+def test_an_id_is_one_short_word_for_known_failures_files(trial):
+    (cause,) = group_by_cause([trial])
+    assert re.fullmatch(r"[a-z0-9]+([.-][a-z0-9]+)*(:\S+)?", cause.id)
+    assert (cause.api, cause.trials) == (trial.case.partition("/")[0], 1)
 
 
 def test_every_harm_is_some_rows():
@@ -568,6 +589,42 @@ def raising(case: str, **raised: Any) -> TrialResult:
     return one("status", "complete", "error", case=f"openai-chat/text/{case}", observation=observation)
 
 
+def test_the_id_of_an_exception_survives_a_release_that_moves_its_line():
+    (cause,) = group_by_cause([raising("one"), raising("two", where="lib/sse.py:987 in parse")])
+    assert cause.id == "raises-on-valid-stream:JSONDecodeError:lib/sse.py:parse"
+    (bundled,) = group_by_cause([raising("one", where="at lib/index.mjs:47:40", message="no 'x' at 12")])
+    assert bundled.id == "raises-on-valid-stream:JSONDecodeError:lib/index.mjs:no-at"
+
+
+def test_causes_of_different_apis_are_different_causes():
+    trials = [one("model", "gpt", None, case=f"{api}/text/one") for api in ("openai-chat", "ollama-chat")]
+    assert [(cause.id, cause.api, cause.cases) for cause in group_by_cause(trials)] == [
+        ("model-hidden", "ollama-chat", 1),
+        ("model-hidden", "openai-chat", 1),
+    ]
+
+
+def test_a_cause_has_its_warnings_beside_its_failures():
+    failing = one("content.0.text", "abc", "ab")
+    warning = result(check("content.0.text", "abc", "ab", verdict="warn"), delivery="crlf")
+    (cause,) = group_by_cause([warning, failing])
+    assert describe_size(cause) == "1 case, 1 trial and 1 as a warning"
+    assert (cause.failed, cause.warnings, cause.failures[0].first) == (1, 1, failing)
+    (strict,) = group_by_cause([warning, failing], strict=True)
+    assert describe_size(strict) == "1 case, 2 trials"
+    (warned,) = group_by_cause([warning])
+    assert (describe_size(warned), warned.failed) == ("1 case, 1 trial", 0)
+
+
+def test_an_exception_does_not_hide_a_worse_harm():
+    crash = one("status", "complete", "error", observation={"raised": RAISED})
+    run = one("content.complete_calls", 0, 1, delivery="reset.1", observation={"raised": RAISED})
+    assert titles(crash, run) == [
+        "Reports an unfinished call as executable",
+        "Raises JSONDecodeError on a valid stream (lib/sse.py:12 in parse)",
+    ]
+
+
 def test_exceptions_of_one_type_and_place_are_one_cause():
     trials = [
         raising("one"),
@@ -688,14 +745,14 @@ def test_thinking_and_text_joined_into_one_text_are_grouped():
 
 
 def test_a_trial_that_cannot_be_grouped_is_one_line_of_the_report(monkeypatch):
-    find = causes_module.classify_check
+    find = roots.classify_check
 
     def fail_on_usage(one, trial):
         if one.path == "usage.input":
             raise ValueError("min() arg is an empty sequence")
         return find(one, trial)
 
-    monkeypatch.setattr(causes_module, "classify_check", fail_on_usage)
+    monkeypatch.setattr(roots, "classify_check", fail_on_usage)
     found = group_by_cause(
         [one("usage.input", 1, 2, case="openai-chat/usage/a"), one("content.0.text", "ab", "a")]
     )

@@ -130,7 +130,7 @@ def test_what_the_results_do_not_keep_of_an_answer_is_named(suite):
         ((), "Nothing ran"),
         (
             WHOLE.trials,
-            r"\d+ of \d+ trials failed, in \d+ test cases \(.*\); 1 known-failures entry is out of date",
+            r"Failed: \d+ causes, in \d+ of \d+ trials \(.*\); 1 known-failures entry is out of date",
         ),
         (
             [t for t in WHOLE.trials if t.verdict == "pass"],

@@ -271,7 +271,7 @@ def test_github_properties_hold_nothing_that_ends_them():
     ("results", "message", "color", "wrong"),
     [
         (PASSING, "2 passed", "brightgreen", False),
-        (WHOLE, "8 of 16 failed", "red", False),
+        (WHOLE, "failed: 6 causes", "red", False),
         (KILLED, "incomplete: 4 of 18 trials", "lightgrey", True),
         (replace(PASSING, trials=()), "incomplete: 0 of 2 trials", "lightgrey", True),
         (
@@ -292,7 +292,7 @@ def test_a_badge_says_how_many_are_as_they_should_be(results, message, color, wr
 def test_a_strict_run_fails_by_its_warnings_in_every_report():
     selection = {**WHOLE.header.selection, "strict": True}
     strict = replace(WHOLE, header=replace(WHOLE.header, selection=selection))
-    assert json.loads(badge.render(strict))["message"] == "9 of 16 failed"
+    assert json.loads(badge.render(strict))["message"] == "failed: 7 causes"
     assert "::warning" not in github.render(strict)
     assert parsed(junit.render(strict)).get("failures") == "8"
     assert "#### Warnings" not in markdown.render(strict)

@@ -11,6 +11,11 @@ from streamconform.model.case import Level
 from streamconform.model.trial import Input
 from streamconform.model.verdict import UNEXPECTED, Check, Culprit, Verdict
 
+REFUSED: Final = "refused to send"
+"""The beginning of the reason for a trial that is skipped because the client refused to send the request."""
+CRASHED: Final = "crashes before it sends"
+"""The beginning of the reason for a trial in which the client raised anything else before it sent."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImplementationInfo:

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
 from streamconform.printable import escape_line
 from streamconform.reports.causes import Cause, describe_harm, format_run_command, group_by_cause
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
 from streamconform.reports.history import Change, ChangeKind, History
 from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
-from streamconform.reports.raised import describe_error
 from streamconform.reports.style import StyledLine
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results, check_to_json, to_json
@@ -180,7 +180,7 @@ def _blocks(history: History, names: tuple[str, str]) -> Iterator[str]:
     for title, trials, results in _grouped_sections(history):
         yield f"#### {title}"
         if title == NEW:
-            yield from describe_causes(trials, results.header)
+            yield from describe_causes(group_by_cause(trials), results.header)
         else:  # A comment is about new failures, so other changes are listed without details.
             rows = (_format_row(cause, results.header) for cause in group_by_cause(trials))
             yield "\n".join(("| trials | cause | cases |", "|--:|---|---|", *rows))

@@ -23,6 +23,7 @@ VERDICT_LABELS: Final[Mapping[Verdict, str]] = {
     "hang": "timed out",
 }
 """Names for verdicts in human-readable reports; results, JSON and JUnit use the verdict itself."""
+FAILURES_TITLE: Final = "Failures by cause"
 WARNINGS_TITLE: Final = "Warnings: the provider's documentation does not settle these"
 ADAPTER_WARNINGS_TITLE: Final = "Adapter errors: fix the adapter so that these can be judged"
 CLAIMS_TITLE: Final = "Claims that were never compared (the adapter is at fault)"

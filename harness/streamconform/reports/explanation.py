@@ -12,6 +12,7 @@ from typing import Any, Final
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output, ServerRecord
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
+from streamconform.causes.raised import format_raised, parse_raised
 from streamconform.judge import decode
 from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
@@ -26,7 +27,6 @@ from streamconform.reports.describe import (
     format_value,
 )
 from streamconform.reports.divergence import place_events
-from streamconform.reports.raised import format_raised, parse_raised
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from streamconform.causes.raised import describe_error
 from streamconform.errors import Problem
-from streamconform.model.result import Header, TrialResult
+from streamconform.model.result import Header
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Cause,
     describe_harm,
+    describe_size,
     format_explain_command,
     format_run_command,
-    group_by_cause,
+    list_causes,
 )
 from streamconform.reports.describe import describe_failure, format_count, name_implementations
-from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
     describe_claims,
     describe_incomplete,
-    find_unexpected,
-    find_warnings,
     format_headline,
     list_problems,
 )
@@ -55,14 +54,14 @@ def render(results: Results) -> str:
         lines.append(_format_annotation("notice", "streamconform: known failures", more))
     # The lines above share GitHub's limit on errors with the causes.
     room = MAX_ANNOTATIONS - sum(line.startswith("::error") for line in lines)
-    lines += _format_causes("error", find_unexpected(results), results, room)
-    lines += _format_causes("warning", find_warnings(results), results, MAX_ANNOTATIONS)
+    causes = list_causes(results)
+    lines += _format_causes("error", causes.failed, results, room)
+    lines += _format_causes("warning", (*causes.warned, *causes.adapter), results, MAX_ANNOTATIONS)
     lines.append(_format_annotation("notice", "streamconform", format_headline(results)))
     return "\n".join(lines)
 
 
-def _format_causes(level: str, trials: list[TrialResult], results: Results, room: int) -> Iterator[str]:
-    causes = group_by_cause(trials)
+def _format_causes(level: str, causes: Sequence[Cause], results: Results, room: int) -> Iterator[str]:
     for cause in causes[:room]:
         yield _format_annotation(level, *_describe_cause(cause, results.header))
     hidden = causes[room:]
@@ -79,7 +78,6 @@ def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
     impl = ""
     if len(header.implementations) > 1:
         impl = f" [{name_implementations(header)[cause.implementation]}]"
-    tally = f"{format_count(len(cases), 'case')}, {format_count(cause.trials, 'trial')}"
     lines = [
         describe_harm(cause),
         escape_line(first.first.title or first.first.case, 200),
@@ -93,7 +91,7 @@ def _describe_cause(cause: Cause, header: Header) -> tuple[str, str]:
     if "probe" not in header.selection:
         lines.append(f"next: {escape_line(format_explain_command(info, first.first, header), 1000)}")
     lines.append(f"reproduce: {escape_line(format_run_command(info, first.first, header), 1000)}")
-    return f"{escape_line(cause.title, 300)}: {tally}{impl}", "\n".join(lines)
+    return f"{escape_line(cause.title, 300)}: {describe_size(cause)}{impl}", "\n".join(lines)
 
 
 def _format_problem(problem: Problem) -> str:

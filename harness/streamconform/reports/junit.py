@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from streamconform.causes.raised import describe_error
 from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.printable import escape_line
-from streamconform.reports.causes import describe_harm, format_run_command, group_by_cause
+from streamconform.reports.causes import describe_harm, format_run_command, group_by_cause, list_causes
 from streamconform.reports.describe import (
     VERDICT_LABELS,
     describe_check,
     describe_failure,
     name_implementations,
 )
-from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
     describe_claims,
     describe_incomplete,
@@ -52,10 +53,12 @@ def render(results: Results) -> str:
     reason = describe_incomplete(results)
     if reason is not None or list_problems(results) or describe_claims(results):
         _add_run_suite(root, reason, results)
+    causes = Counter((cause.implementation, cause.api) for cause in list_causes(results).failed)
     for (index, api), trials in groups.items():
         suite = SubElement(root, "testsuite", {"name": f"{names[index]} {escape_line(api)}"})
         properties = SubElement(suite, "properties")
-        for name, text in _properties(results, results.header.implementations[index], reason):
+        info = results.header.implementations[index]
+        for name, text in _properties(results, info, causes[index, api], reason):
             SubElement(properties, "property", {"name": name, "value": escape_line(text, WIDTH)})
         # JUnit readers split class names at dots, and versions contain dots.
         prefix = f"{names[index].replace('.', '_')}." if len(names) > 1 else ""
@@ -90,7 +93,9 @@ def _add_run_suite(root: Element, reason: str | None, results: Results) -> None:
     _set_counts(suite)
 
 
-def _properties(results: Results, info: ImplementationInfo, reason: str | None) -> Iterator[tuple[str, str]]:
+def _properties(
+    results: Results, info: ImplementationInfo, causes: int, reason: str | None
+) -> Iterator[tuple[str, str]]:
     yield "implementation", info.name
     yield "version", info.version or ""
     yield "language", info.language or ""
@@ -98,6 +103,7 @@ def _properties(results: Results, info: ImplementationInfo, reason: str | None) 
     yield "input", info.input
     yield "suite", results.header.version
     yield "seed", str(results.header.seed)
+    yield "causes", str(causes)
     if reason is not None:
         yield "cut", reason
 
@@ -121,7 +127,7 @@ def _add_trial(
             cause = group_by_cause([trial])[0]
             lines = [*describe_failure(trial, cause.failures[0].check), *describe_error(trial)]
             message = "; ".join(line.strip() for line in lines)
-            attributes = {"type": escape_line(cause.title, WIDTH), "message": message}
+            attributes = {"type": escape_line(cause.id, WIDTH), "message": f"{cause.title}: {message}"}
             SubElement(case, tag, attributes).text = _format_body(trial, results)
         case "warn":
             SubElement(case, "system-out").text = _format_body(trial, results)

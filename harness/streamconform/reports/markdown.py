@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import VERDICTS
 from streamconform.printable import escape_line
@@ -15,28 +16,26 @@ from streamconform.reports.causes import (
     Failure,
     describe_also,
     describe_harm,
+    describe_size,
     format_explain_command,
     format_run_command,
-    group_by_cause,
+    list_causes,
     list_guarded_bugs,
 )
 from streamconform.reports.describe import (
     ADAPTER_WARNINGS_TITLE,
     CLAIMS_TITLE,
+    FAILURES_TITLE,
     OUT_OF_DATE_TITLE,
     VERDICT_LABELS,
     WARNINGS_TITLE,
     describe_failure,
-    format_count,
     name_implementations,
 )
-from streamconform.reports.raised import describe_error
 from streamconform.reports.summary import (
     describe_claims,
     describe_incomplete,
     describe_not_exposed,
-    find_adapter_warnings,
-    find_library_warnings,
     find_unexpected,
     format_headline,
     list_problems,
@@ -69,21 +68,19 @@ def _blocks(results: Results) -> Iterator[str]:
     if claims:
         yield f"#### {CLAIMS_TITLE}"
         yield "\n".join(f"- {format_code(claim, 600)}" for claim in claims[:MAX_ROWS])
-    failed = find_unexpected(results)
-    yield "\n".join(_table(results, failed))
+    causes = list_causes(results)
+    yield "\n".join(_table(results, find_unexpected(results)))
     not_exposed = describe_not_exposed(results)
     if not_exposed:
         yield format_code(not_exposed, 1000)
-    if failed:
-        yield "#### Failures by cause"
-        yield from describe_causes(failed, results.header)
-    for title, warnings in (
-        (WARNINGS_TITLE, find_library_warnings(results)),
-        (ADAPTER_WARNINGS_TITLE, find_adapter_warnings(results)),
+    for title, listed in (
+        (FAILURES_TITLE, causes.failed),
+        (WARNINGS_TITLE, causes.warned),
+        (ADAPTER_WARNINGS_TITLE, causes.adapter),
     ):
-        if warnings:
+        if listed:
             yield f"#### {title}"
-            yield from describe_causes(warnings, results.header)
+            yield from describe_causes(listed, results.header)
     for verdict, title in (("known", "Known failures (still failing)"), ("skipped", "Skipped")):
         trials = [trial for trial in results.trials if trial.verdict == verdict]
         if trials:
@@ -92,7 +89,7 @@ def _blocks(results: Results) -> Iterator[str]:
     if problems:
         yield f"#### {OUT_OF_DATE_TITLE}"
         yield "\n".join(f"- {format_code(str(problem), 400)}" for problem in problems[:MAX_ROWS])
-    bugs = list_guarded_bugs(failed)
+    bugs = list_guarded_bugs(causes.failed)
     if bugs:
         shown = ", ".join(format_code(bug) for bug in bugs[:MAX_ROWS])
         more = f" and {len(bugs) - MAX_ROWS} more" if len(bugs) > MAX_ROWS else ""
@@ -111,19 +108,18 @@ def _table(results: Results, failed: list[TrialResult]) -> Iterator[str]:
         yield f"| {format_cell(name)} | {cells} | {failures[index]} |"
 
 
-def describe_causes(trials: Iterable[TrialResult], header: Header) -> Iterator[str]:
+def describe_causes(causes: Iterable[Cause], header: Header) -> Iterator[str]:
     """Yield one block per cause, the worst harm first, so that only the least harmful are cut off."""
-    for number, cause in enumerate(group_by_cause(trials), start=1):
+    for number, cause in enumerate(causes, start=1):
         yield "\n".join(_cause_lines(number, cause, header))
 
 
 def _cause_lines(number: int, cause: Cause, header: Header) -> Iterator[str]:
-    tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}"
     impl = ""
     if len(header.implementations) > 1:
         impl = f", {format_code(name_implementations(header)[cause.implementation])}"
     # Two spaces at the end are a line break in Markdown.
-    yield f"**{number}.** {format_code(cause.title, 300)}: {tally}{impl}  "
+    yield f"**{number}.** {format_code(cause.title, 300)}: {describe_size(cause)}{impl}  "
     yield f"{describe_harm(cause)}"
     yield ""
     for failure in cause.failures[:MAX_CASES]:

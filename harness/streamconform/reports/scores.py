@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from streamconform.causes.raised import describe_error
 from streamconform.errors import UsageError
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS
@@ -27,7 +28,6 @@ from streamconform.reports.matrix.score import (
     mark_trials,
     score_rows,
 )
-from streamconform.reports.raised import describe_error
 from streamconform.run.results import Results
 
 CaseMark = Literal["pass", "warn", "fail", "framing", "truncation", "skipped"]

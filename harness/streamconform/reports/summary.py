@@ -10,12 +10,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from streamconform.causes.difference_kinds import generalize_path
 from streamconform.errors import Problem
 from streamconform.judge.unknown_keys import suggest_key
 from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
 from streamconform.printable import collapse_variables, escape_line
+from streamconform.reports.causes import list_causes
 from streamconform.reports.describe import format_count
-from streamconform.reports.difference_kinds import generalize_path
 from streamconform.run.results import Results
 
 STOP_REASON: Final = "stop.reason"
@@ -30,7 +31,6 @@ class Summary:
     """The counts of a run."""
 
     trials: int
-    cases_failed: int
     failed: int
     """New failures, adapter errors, timeouts and, under `--strict`, warnings."""
     adapter_errors: int
@@ -63,7 +63,6 @@ def summarize(results: Results) -> Summary:
     verdicts = Counter(trial.verdict for trial in results.trials)
     return Summary(
         trials=len(results.trials),
-        cases_failed=len({trial.case for trial in failed}),
         failed=len(failed),
         adapter_errors=failed_verdicts["faulted"],
         timeouts=failed_verdicts["hang"],
@@ -81,7 +80,7 @@ def format_headline(results: Results) -> str:
     """Return the result of the run in one line.
 
     `No new failures: 377 passed, 136 known failures, 40 warnings` or
-    `10 of 2,298 trials failed, in 1 test case (12,359 skipped)`.
+    `Failed: 2 causes, in 10 of 2,298 trials (12,359 skipped)`.
     """
     summary = summarize(results)
     if not summary.trials:
@@ -90,7 +89,7 @@ def format_headline(results: Results) -> str:
         counts = [f"{summary.passed:,} passed", *_count(summary.failed, "failure"), *_count_rest(summary)]
         return f"The results do not add up: {', '.join(counts)}, {_describe_lost(results)}"
     if summary.failed:
-        cases = format_count(summary.cases_failed, "test case")
+        causes = format_count(len(list_causes(results).failed), "cause")
         counts = [
             *_count(summary.adapter_errors, "adapter error"),
             *([f"{summary.timeouts:,} timed out"] if summary.timeouts else []),
@@ -99,7 +98,7 @@ def format_headline(results: Results) -> str:
         details = f" ({', '.join(counts)})" if counts else ""
         problems = "".join(f"; {text}" for text in _count_other_failures(summary))
         trials = format_count(summary.judged, "trial")
-        return f"{summary.failed:,} of {trials} failed, in {cases}{details}{problems}"
+        return f"Failed: {causes}, in {summary.failed:,} of {trials}{details}{problems}"
     if not summary.judged:
         return f"No trial was judged: {format_count(summary.skipped, 'trial')} skipped"
     title = "No new failures" if summary.known or summary.fixed or summary.problems else "No failures"
@@ -117,7 +116,7 @@ def format_badge(results: Results) -> str:
     if not summary.judged:
         return "nothing ran"
     if summary.failed:
-        return f"{summary.failed:,} of {summary.judged:,} failed"
+        return f"failed: {format_count(len(list_causes(results).failed), 'cause')}"
     counts = [
         f"{summary.passed:,} passed",
         *_count(summary.known, "known failure"),
@@ -207,16 +206,6 @@ def find_warnings(results: Results) -> list[TrialResult]:
     """Return the trials with a warning that does not fail the run."""
     strict = bool(results.header.selection.get("strict"))
     return [trial for trial in results.trials if trial.verdict == "warn" and not strict]
-
-
-def find_library_warnings(results: Results) -> list[TrialResult]:
-    """Return the warnings about the library, which the provider's documentation does not settle."""
-    return [trial for trial in find_warnings(results) if trial.culprit != "adapter"]
-
-
-def find_adapter_warnings(results: Results) -> list[TrialResult]:
-    """Return the warnings that the adapter causes, such as an outcome that is not in the normal form."""
-    return [trial for trial in find_warnings(results) if trial.culprit == "adapter"]
 
 
 def needs_attention(results: Results) -> bool:

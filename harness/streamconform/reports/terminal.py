@@ -7,29 +7,33 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TextIO
 
+from streamconform.causes.raised import describe_error
 from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult, is_unexpected
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
+    CULPRITS,
     Cause,
+    CauseLists,
     Failure,
     describe_also,
     describe_harm,
+    describe_size,
     format_explain_command,
     format_run_command,
-    group_by_cause,
+    list_causes,
     list_guarded_bugs,
 )
 from streamconform.reports.describe import (
     ADAPTER_WARNINGS_TITLE,
     CLAIMS_TITLE,
+    FAILURES_TITLE,
     OUT_OF_DATE_TITLE,
     UPDATE_HINT,
     WARNINGS_TITLE,
     describe_difference,
     format_count,
 )
-from streamconform.reports.raised import describe_error
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
     describe_borrowed_parser,
@@ -39,8 +43,6 @@ from streamconform.reports.summary import (
     describe_unknown_keys,
     describe_unnoticed,
     describe_warnings,
-    find_adapter_warnings,
-    find_library_warnings,
     format_headline,
     is_inconsistent,
     list_problems,
@@ -58,7 +60,9 @@ MAX_CASES: Final = 3
 """The maximum number of cases listed per cause; the rest are counted, and `-v` lists all."""
 MAX_DELIVERIES: Final = 6
 MAX_SKIP_REASONS: Final = 12
-MAX_BUGS: Final = 12
+MAX_ROWS: Final = 15
+"""The maximum number of lines of the table of causes."""
+TITLE_WIDTH: Final = 40
 MAX_FRAME_RANGES: Final = 8
 MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
@@ -134,21 +138,10 @@ class Terminal:
         # Remove the bar first, because it would overwrite lines that are printed while it runs.
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
-        # A known failure that passes is shown once, as a problem with its entry.
-        failed = [trial for trial in unexpected if trial.verdict != "stale"]
-        library_warnings = [] if self._strict else find_library_warnings(results)
-        adapter_warnings = [] if self._strict else find_adapter_warnings(results)
         problems, claims = list_problems(results), describe_claims(results)
         if not self._quiet:
-            for title, warned in (
-                (WARNINGS_TITLE, library_warnings),
-                (ADAPTER_WARNINGS_TITLE, adapter_warnings),
-            ):
-                if warned:
-                    self._print_causes(title, warned, results, brief=not self._verbose)
-            if failed:
-                self._print_causes("Failures by cause", failed, results)
-            has_causes = bool(failed or library_warnings or adapter_warnings)
+            causes = list_causes(results)
+            has_causes = self._print_cause_lists(causes, results)
             self._print_claims(claims, after_causes=has_causes)
             self._print_problems(problems, after_causes=has_causes or bool(claims))
             self._print_not_judged(results)
@@ -198,25 +191,40 @@ class Terminal:
         self._print(UPDATE_HINT, "dim")
         self._print("")
 
-    def _print_causes(
-        self, title: str, trials: list[TrialResult], results: Results, *, brief: bool = False
-    ) -> None:
-        """Print the causes of `trials`, worst harm first; `brief` omits the commands that reproduce them."""
+    def _print_cause_lists(self, causes: CauseLists, results: Results) -> bool:
+        """Print a table of all causes, then each in detail; return whether there are any."""
+        listed = (*causes.failed, *causes.warned, *causes.adapter)
+        if len(listed) > 1:
+            self._print("")
+            self._print("Causes", "bold underline")
+            for line in list_cause_rows(listed):
+                self._print(line, "" if line.startswith(" ") else "bold")
+        number = 1
+        for title, group in (
+            (FAILURES_TITLE, causes.failed),
+            (WARNINGS_TITLE, causes.warned),
+            (ADAPTER_WARNINGS_TITLE, causes.adapter),
+        ):
+            if group:
+                self._print_causes(title, group, number, results)
+            number += len(group)
+        return bool(listed)
+
+    def _print_causes(self, title: str, causes: Sequence[Cause], number: int, results: Results) -> None:
+        """Print `causes`, which are numbered from `number` on."""
+        brief = title != FAILURES_TITLE and not self._verbose
         self._print("")
         self._print(title, "bold underline")
-        causes = group_by_cause(trials)
         shown = causes if self._verbose else causes[: MAX_WARNINGS if brief else MAX_CAUSES]
-        for number, cause in enumerate(shown, start=1):
-            self._print_cause(number, cause, results, brief=brief)
+        for cause_number, cause in enumerate(shown, start=number):
+            self._print_cause(cause_number, cause, results, brief=brief)
         if len(shown) < len(causes):
             self._print("")
             self._print(f"{format_count(len(causes) - len(shown), 'more cause')}; `-v` lists them", "dim")
-        bugs = [] if brief else list_guarded_bugs(trials)
+        bugs = list_guarded_bugs(causes) if self._verbose else ()
         if bugs:
             self._print("")
-            listed = bugs if self._verbose else bugs[:MAX_BUGS]
-            more = f" and {len(bugs) - len(listed)} more" if len(listed) < len(bugs) else ""
-            self._print(f"Real bugs that these cases guard against: {', '.join(listed)}{more}", "cyan")
+            self._print(f"Real bugs that these cases guard against: {', '.join(bugs)}", "cyan")
         self._print("")
 
     def _print_cause(self, number: int, cause: Cause, results: Results, *, brief: bool) -> None:
@@ -225,10 +233,11 @@ class Terminal:
         first = cause.failures[0]
         style = STYLES.get(first.first.verdict, "bold")
         self._print("")
-        tally = f"{format_count(cause.cases, 'case')}, {format_count(cause.trials, 'trial')}{impl}"
         title = StyledLine(f"{number}. {cause.title}", style)
-        self.console.print(make_text(title, StyledLine(f"  {tally}")))
+        self.console.print(make_text(title, StyledLine(f"  {describe_size(cause)}{impl}")))
         self._print(f"   {describe_harm(cause)}")
+        if self._verbose:
+            self._print(f"   cause: {cause.id}, api: {cause.api}", "dim")
         shown = cause.failures if self._verbose else cause.failures[:1]
         for failure in shown:
             self._print_failure(failure, results, brief=brief)
@@ -239,11 +248,7 @@ class Terminal:
         also = describe_also(cause)
         if also:
             self._print(f"   {also}", "dim")
-        # `conform explain` needs a case in the suite, which a probe's questions are not.
-        if "probe" not in results.header.selection:
-            self._print(f"   next: {format_explain_command(info, first.first, results.header)}", "dim")
-        if not brief:
-            self._print(f"   reproduce: {format_run_command(info, first.first, results.header)}", "dim")
+        self._print(f"   reproduce: {_format_reproduction(info, first.first, results)}", "dim")
 
     def _print_failure(self, failure: Failure, results: Results, *, brief: bool) -> None:
         first, check = failure.first, failure.check
@@ -268,11 +273,49 @@ class Terminal:
             self._print(f"      {escape_line(first.reason, 300)}")
         for line in _read_traceback(first):
             self._print(f"      | {escape_line(line, 160)}", "dim")
-        if first.guards and not brief:
+        if first.guards and self._verbose:
             self._print(f"      guards against {', '.join(first.guards)}", "cyan")
 
     def _print(self, text: str, style: str = "") -> None:
         self.console.print(make_text(StyledLine(text, style)))
+
+
+def list_cause_rows(causes: Sequence[Cause]) -> list[str]:
+    """Return a table of causes of at most `MAX_ROWS` lines, grouped by harm: number, title, cases and API."""
+    rows: list[str] = []
+    shown, heading = 0, None
+    for number, cause in enumerate(causes, start=1):
+        lines = [f"{number:>4}. {_format_title(cause)}  {format_count(cause.cases, 'case'):>11}  {cause.api}"]
+        if _format_heading(cause) != heading:
+            heading = _format_heading(cause)
+            lines.insert(0, heading)
+        # One line is left for the number of the others.
+        if len(rows) + len(lines) > MAX_ROWS - (number < len(causes)):
+            break
+        rows += lines
+        shown = number
+    if shown < len(causes):
+        rows.append(f"      and {format_count(len(causes) - shown, 'more cause')}")
+    return rows
+
+
+def _format_heading(cause: Cause) -> str:
+    """Return the line above a cause in the table: its harm, and whether it only warns."""
+    harm = cause.harm or f"at fault: {CULPRITS[cause.culprit]}"
+    return harm if cause.failed else f"{harm} (warning)"
+
+
+def _format_title(cause: Cause) -> str:
+    title = cause.title
+    return f"{title:<{TITLE_WIDTH}}" if len(title) <= TITLE_WIDTH else f"{title[: TITLE_WIDTH - 1]}…"
+
+
+def _format_reproduction(info: ImplementationInfo, result: TrialResult, results: Results) -> str:
+    """Return the command that judges this one trial again and shows it in full."""
+    # `conform explain` needs a case in the suite, which a probe's questions are not.
+    if "probe" in results.header.selection:
+        return format_run_command(info, result, results.header)
+    return format_explain_command(info, result, results.header)
 
 
 def describe_implementation(info: ImplementationInfo) -> str:
@@ -300,7 +343,7 @@ def _format_last_line(results: Results, seconds: float | None) -> str:
     """Return the headline with the time taken, and the number of trials that did not run."""
     headline = format_headline(results)
     if seconds is not None:
-        headline += f"; ran in {seconds:.1f} s" if " failed, in " in headline else f" in {seconds:.1f} s"
+        headline += f"; ran in {seconds:.1f} s" if headline.startswith("Failed: ") else f" in {seconds:.1f} s"
     if (results.footer is not None and results.footer.complete) or is_inconsistent(results):
         return headline
     not_run = format_count(results.header.trials - len(results.trials), "trial")

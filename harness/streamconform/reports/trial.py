@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
 from streamconform.printable import escape_line
 from streamconform.reports.causes import format_explain_command, format_run_command
 from streamconform.reports.describe import VERDICT_LABELS, describe_check
-from streamconform.reports.raised import describe_error
 from streamconform.reports.terminal import DECIDED_AT_END, format_frames
 
 MAX_CHECKS: Final = 20

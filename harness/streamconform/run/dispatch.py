@@ -14,10 +14,11 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.case import Counts
+from streamconform.model.result import CRASHED, REFUSED
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
-from streamconform.run.refusal import CRASHED, REFUSED, is_refusal
+from streamconform.run.refusal import is_refusal
 from streamconform.run.turns import Turns
 
 if TYPE_CHECKING:

@@ -13,10 +13,6 @@ from typing import Final
 
 from streamconform.adapters.interface import Raised
 
-REFUSED: Final = "refused to send"
-"""The beginning of the reason for a trial that is skipped because the client refused to send the request."""
-CRASHED: Final = "crashes before it sends"
-"""The beginning of the reason for a trial in which the client raised anything else before it sent."""
 DELIBERATE: Final = frozenset(
     {
         *("ValueError", "NotImplementedError"),  # Python; Ruby has the second one too

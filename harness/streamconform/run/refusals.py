@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streamconform.model.result import TrialResult
-from streamconform.run.refusal import REFUSED
+from streamconform.model.result import REFUSED, TrialResult
 
 
 class Refusals:

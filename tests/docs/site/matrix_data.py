@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import yaml
 from streamconform.apis import APIS
+from streamconform.causes.table import HARMS
 from streamconform.cli import options
 from streamconform.model.case import AnyCase
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.peers.findings import Finding, get_slug, read_findings
 from streamconform.peers.peer import Peer
 from streamconform.peers.table import PEERS
-from streamconform.reports.cause_table import HARMS
 from streamconform.reports.matrix.score import COLUMNS
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import jinja2
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+from streamconform.causes.table import HARMS
 from streamconform.model.case import Case
 from streamconform.peers.findings import Library
 from streamconform.peers.table import PEERS
-from streamconform.reports.cause_table import HARMS
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
 
 from ..findings import _name_thread

@@ -21,11 +21,11 @@ from streamconform.reports.causes import (
     describe_also,
     describe_harm,
     group_by_cause,
+    list_causes,
 )
 from streamconform.reports.describe import name_implementations
 from streamconform.reports.html.failures import Budget, FailureRows
 from streamconform.reports.html.source import Suite
-from streamconform.reports.summary import find_adapter_warnings, find_library_warnings, find_unexpected
 from streamconform.run.results import Results
 
 LETTERS: Final[Mapping[Verdict, str]] = {
@@ -52,11 +52,12 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
     changes = None if baseline is None else history.compare_results(baseline, results)
     new = frozenset() if changes is None else _trial_keys(changes.select("new"))
     failures = FailureRows(results, suite, cases.numbers, new, Budget())
+    lists = list_causes(results)
     causes = [
-        *_causes_to_json("unexpected", find_unexpected(results), failures),
-        *_causes_to_json("warn", find_library_warnings(results), failures),
-        *_causes_to_json("adapter", find_adapter_warnings(results), failures),
-        *_causes_to_json("known", _select_verdict(results, "known"), failures),
+        *_causes_to_json("unexpected", lists.failed, failures),
+        *_causes_to_json("warn", lists.warned, failures),
+        *_causes_to_json("adapter", lists.adapter, failures),
+        *_causes_to_json("known", group_by_cause(_select_verdict(results, "known")), failures),
     ]
     return {
         "version": results.header.version,
@@ -150,14 +151,14 @@ def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _causes_to_json(kind: str, trials: Iterable[TrialResult], failures: FailureRows) -> list[dict[str, Any]]:
-    """Return the causes of `trials`, the worst harm first.
+def _causes_to_json(kind: str, grouped: Iterable[Cause], failures: FailureRows) -> list[dict[str, Any]]:
+    """Return the causes as JSON, the worst harm first.
 
     The budget goes to one full example per cause first, so if it runs out, only further examples are missing.
     """
     causes = [
         (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
-        for cause in group_by_cause(trials)
+        for cause in grouped
     ]
     for depth in range(max((len(numbers) for _, numbers in causes), default=0)):
         for _, numbers in causes:

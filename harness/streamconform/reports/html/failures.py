@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
+from streamconform.causes.raised import describe_error
 from streamconform.judge import decode
 from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
@@ -26,7 +27,6 @@ from streamconform.reports.describe import describe_failure, format_value
 from streamconform.reports.divergence import Placement, place_events
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import case_to_json, limit_text, wire_to_json
-from streamconform.reports.raised import describe_error
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.apis import APIS
+from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import AS_IS
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
@@ -20,7 +21,6 @@ from streamconform.reports.describe import (
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
 from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns, is_fault
-from streamconform.reports.raised import describe_error
 from streamconform.suite.load import COMMON
 
 MAX_REASONS: Final = 3

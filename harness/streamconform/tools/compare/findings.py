@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from streamconform.causes.roots import explain_checks
+from streamconform.causes.table import Harm
 from streamconform.model.capability import Claims
 from streamconform.model.case import Case
 from streamconform.model.outcome import Outcome
@@ -15,8 +17,6 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
-from streamconform.reports.cause_table import Harm
-from streamconform.reports.causes import explain_checks
 from streamconform.reports.describe import describe_difference
 from streamconform.tools.compare.differences import find_differences
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamconform.adapters.protocol import RAISED_OUTCOME
+from streamconform.causes.raised import ExceptionRecord, format_raised, parse_raised
 from streamconform.judge import decode, invariants
 from streamconform.model.outcome import STATUSES
-from streamconform.reports.raised import ExceptionRecord, format_raised, parse_raised
 from streamconform.tools.smoke.protocol_checks import SmokeProblem, skip_without_runs
 from streamconform.tools.smoke.schema_messages import find_mismatches, format_value
 from streamconform.tools.smoke.transcript import SampleStream, Transcript, read_claims

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
-from streamconform.judge.partial import SPLIT_BLOCKS, UNKNOWN_BLOCKS
+from streamconform.judge.partial import MAY_BE_CUT, SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
@@ -96,6 +96,8 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
         case [*_, "complete"] if check.got is None and accepted_values(check.expected) == (False,):
             # Without the mark, and with arguments, the call is executable.
             return Difference(path, "null-for-false")
+        case [*_, "arguments"] if (check.message or "").startswith(MAY_BE_CUT):
+            return Difference(path, "cut")
         case [*_, "arguments"]:
             return Difference(path, _classify_arguments(check.expected, check.got))
         case _:
