@@ -46,10 +46,15 @@ UNSIGNED = [{"thinking": "First this."}, {"text": "Yes."}]
 YES = {"type": "text", "text": "Yes."}
 
 
-def judge_content(
+def judge_content(expected, got, **options):
+    """Return the failed checks of an answer, by path, with their verdicts."""
+    return {check.path: check.verdict for check in judge_checks(expected, got, **options)}
+
+
+def judge_checks(
     expected, got, *, claims=ALL - {"events"}, partial=None, raised=None, status="complete", **more
 ):
-    """Return the failed checks of an answer, by path, with their verdicts."""
+    """Return the failed checks of an answer."""
     case = builders.case({"status": "complete", "stop": "tool_use", "content": expected})
     trial = builders.trial(case)
     if partial is not None:
@@ -57,8 +62,7 @@ def judge_content(
         trial = replace(trial, derived=derived)
     stop = {"reason": "tool_use" if status == "complete" else None}
     answer = Observation({"status": status, "stop": stop, "content": got}, raised=raised, **more)
-    found = judge(trial, answer, claims, lambda _: None)
-    return {check.path: check.verdict for check in found.checks}
+    return judge(trial, answer, claims, lambda _: None).checks
 
 
 ORDER = "content.order"
@@ -156,6 +160,15 @@ def test_an_unfinished_call_beside_an_exception_is_a_warning(raised, verdict):
     authored = [BOTH[0], expect_call("get_time", "b", "Oslo", complete=False)]
     found = judge_content(authored, [PARIS, OSLO], raised=raised, status="incomplete")
     assert found["content.1.tool_call.complete"] == verdict
+
+
+def test_nobody_has_to_know_the_arguments_of_a_cut_call_behind_a_call_that_is_not_exposed():
+    case = [{"tool_call": {"name": "web_search", "executor": "provider"}}, BOTH[1]]
+    cut = {**OSLO, "arguments": {}}
+    claims = ALL - {"events", "provider_tools"}
+    found = judge_checks(case, [cut], claims=claims, partial=CUT, status="incomplete")
+    assert {check.path: check.expected for check in found} == {"content.0.tool_call.arguments": None}
+    assert "a call that had not ended" in found[0].message
 
 
 def test_an_exception_does_not_excuse_an_answer_that_is_reported_as_complete():
