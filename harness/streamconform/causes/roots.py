@@ -45,8 +45,14 @@ _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
 _STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
-_PLACE: Final = re.compile(r"(?:at )?(?P<file>.*?)(?::\d+)*(?: in (?P<function>.*))?", re.DOTALL)
-"""Matches the location of an exception: `mylib/stream.py:12 in read` or `at mylib/stream.mjs:12:3`."""
+_PLACE: Final = re.compile(
+    r"(?:at )?"
+    r"(?:(?P<caller>[^()]+) \((?P<of>[^()]*?)(?::\d+)*\)|(?P<file>.*?)(?::\d+)*(?: in (?P<function>.*))?)",
+    re.DOTALL,
+)
+"""Matches where an exception was raised: `mylib/stream.py:12 in read`, `at read (mylib/stream.mjs:12:3)`."""
+_BUNDLE: Final = re.compile(r"(.*[/\\])?(index|main|bundle)\.[a-z]+")
+"""Matches files that may be a whole library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +84,14 @@ def find_root(result: TrialResult) -> Root:
 
 
 def fold_crashes(results: Sequence[TrialResult]) -> list[Root]:
-    """Return the root of each trial; trials with an exception that also ends valid streams share its root.
+    """Return the root of each trial; an exception that ends a valid stream is also the root of its faults.
 
-    On a broken stream, the same exception appears as a wrong message or as lost content.
+    When that stream is broken, the same exception appears as a wrong message or as lost content. In the
+    faults of other streams it is a consequence of the fault: many libraries raise one exception for all.
     """
     roots = [find_root(result) for result in results]
     crashes: dict[tuple[int, str, str | None], Root] = {
-        (result.implementation, get_api(result), root.exception): root
+        (result.implementation, result.case, root.exception): root
         for result, root in zip(results, roots, strict=True)
         if root.exception is not None and root.harm == CRASHES
     }
@@ -92,15 +99,15 @@ def fold_crashes(results: Sequence[TrialResult]) -> list[Root]:
     for result, root in zip(results, roots, strict=True):
         raised = read_raised(result)
         exception = None if raised is None else format_exception(raised)
-        crash = crashes.get((result.implementation, get_api(result), exception))
-        if crash is not None and may_follow_crash(root) and root.culprit == crash.culprit:
+        crash = crashes.get((result.implementation, result.case, exception))
+        if crash is not None and _may_follow_crash(root) and root.culprit == crash.culprit:
             folded.append(replace(crash, check=root.check, path=root.path))
         else:
             folded.append(root)
     return folded
 
 
-def may_follow_crash(root: Root) -> bool:
+def _may_follow_crash(root: Root) -> bool:
     """Return whether an exception explains `root`: it does not, if the harm is worse than a crash."""
     return root.harm is not None and HARMS.index(root.harm) >= HARMS.index(CRASHES)
 
@@ -113,12 +120,13 @@ def get_api(result: TrialResult) -> str:
 def format_exception(raised: ExceptionRecord) -> str:
     """Return `TypeError:mylib/stream.py:read`, which stays the same when lines of the library move."""
     match = _PLACE.fullmatch(raised.where)
-    function = match["function"] if match else None
-    place = [match["file"] if match else "", *([function] if function else [])]
-    if not function:
-        # A file alone may be a whole bundled library.
+    file, function = "", None
+    if match is not None:
+        file, function = match["of"] or match["file"] or "", match["caller"] or match["function"]
+    place = [file, function]
+    if not function and (not file or _BUNDLE.fullmatch(file)):
         place.append(slugify(collapse_variables(raised.message)[:MAX_MESSAGE]))
-    return escape_line(":".join(part for part in (raised.type, *place) if part), 160)
+    return escape_line(":".join(part for part in (raised.type, *place) if part), 160).replace(" ", "-")
 
 
 def explain_checks(result: TrialResult) -> tuple[tuple[Check, str, Harm], ...]:
