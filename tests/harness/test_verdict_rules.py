@@ -171,6 +171,16 @@ def test_nobody_has_to_know_the_arguments_of_a_cut_call_behind_a_call_that_is_no
     assert "a call that had not ended" in found[0].message
 
 
+def test_a_cut_call_behind_a_text_that_came_later_is_not_compared_with_another_call():
+    case = [BOTH[0], {"text": "And then:"}, BOTH[1]]
+    got = [{"type": "text", "text": "And"}, PARIS]
+    (failed,) = judge_checks(case, got, partial=CUT, status="incomplete")
+    assert (failed.path, failed.message) == (
+        "content.length",
+        "blocks that are at another place in the complete stream: text",
+    )
+
+
 def test_an_exception_does_not_excuse_an_answer_that_is_reported_as_complete():
     found = judge_content(BOTH, [PARIS, OSLO], partial=CUT, raised=RAISED)
     assert found == {"content.complete_calls": "fail"}

@@ -15,7 +15,7 @@ from streamconform.causes.difference_kinds import Difference, classify_check
 from streamconform.causes.raised import describe_error
 from streamconform.causes.table import FOLDS, HARMS, ROWS, find_roots, find_row
 from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
-from streamconform.judge.partial import MAY_BE_CUT
+from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports.causes import (
@@ -200,6 +200,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one(f"{CALL}.arguments", None, {"a": 1}, f"{MAY_BE_CUT}; a call that had not ended …"),
     ),
     ("Loses parts of a call's arguments", one(f"{CALL}.arguments", {"a": 1, "b": 2}, {"a": 1})),
+    (
+        "Reports the blocks in a different order",
+        one("content.length", 3, 2, f"{MOVED_BLOCKS}text", delivery="cut-after-frame.6"),
+    ),
     ("Returns a call with wrong arguments", one(f"{CALL}.arguments", {"a": 1}, {"a": 2})),
     ("Does not expose the text of a call's arguments", one(f"{CALL}.arguments_text", "{}", None)),
     ("Changes the text of a call's arguments", one(f"{CALL}.arguments_text", "{}", "{ }")),

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
-from streamconform.judge.partial import MAY_BE_CUT, SPLIT_BLOCKS, UNKNOWN_BLOCKS
+from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS, SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 
@@ -28,7 +28,9 @@ _ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """Matches the message of `content.length`, with the types of the expected and received blocks."""
-_UNPAIRED_BLOCKS: Final = re.compile(rf"(?:{re.escape(UNKNOWN_BLOCKS)}|{re.escape(SPLIT_BLOCKS)})(.*)")
+_UNPAIRED_BLOCKS: Final = re.compile(
+    rf"(?:{'|'.join(map(re.escape, (UNKNOWN_BLOCKS, SPLIT_BLOCKS, MOVED_BLOCKS)))})(.*)"
+)
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
 """Block types by precedence: if several are missing, the first one names the difference."""
 BUCKET_NAMES: Final[Mapping[str, str]] = {
@@ -172,6 +174,8 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
         if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
             return Difference(f"content.*.{type_}", "as-other", {"block": type_, "other": extra[0]})
     elif extra:
+        if any((other.message or "").startswith(MOVED_BLOCKS) for other in (check, *result.checks)):
+            return Difference(f"content.*.{extra[0]}", "elsewhere", {"block": extra[0]})
         counts = Counter(extra)
         whole = [name for name, count in counts.items() if not _is_split(name, count, result)]
         type_, kind = (whole[0], "extra") if whole else (extra[0], "split")

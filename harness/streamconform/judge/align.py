@@ -293,11 +293,12 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     rows, columns = len(expected), len(got)
     # Larger than the total similarity of all pairs, so that the number of pairs takes precedence.
     weight = 2 * min(rows, columns)
+    ids = frozenset(id_ for id_ in map(_get_id, expected) if id_ is not None)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     # Filled from the end, so that the pairs can then be read off from the beginning.
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
-            score = _score_pair(expected[i], got[j], weight)
+            score = _score_pair(expected[i], got[j], weight, ids)
             paired = best[i + 1][j + 1] + score if score else 0
             best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
     pairs: list[int | None] = []
@@ -306,7 +307,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
         # Skip received blocks that the best alignment leaves out.
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
-        score = _score_pair(expected[i], got[j], weight) if j < columns else 0
+        score = _score_pair(expected[i], got[j], weight, ids) if j < columns else 0
         if score and best[i][j] == best[i + 1][j + 1] + score:
             pairs.append(j)
             j += 1
@@ -441,13 +442,18 @@ def _join_citations(
     return joined
 
 
-def _score_pair(expected: ExpectedBlock, got: Block, weight: int) -> int:
-    """Return 0 for different types, and otherwise `weight` plus 1 to 3, depending on the similarity."""
+def _score_pair(expected: ExpectedBlock, got: Block, weight: int, ids: frozenset[str]) -> int:
+    """Return 0 for blocks that cannot match, and otherwise `weight` plus 1 to 3, by similarity.
+
+    Blocks of different types cannot match, nor can calls if one has the id of another in `ids`.
+    """
     if expected.type != got.type:
         return 0
-    ids = _get_id(expected), getattr(got, "id", None)
-    if None not in ids:
-        return weight + (3 if ids[0] == ids[1] else 1)
+    expected_id, got_id = _get_id(expected), getattr(got, "id", None)
+    if expected_id is not None and got_id is not None:
+        if expected_id == got_id:
+            return weight + 3
+        return 0 if got_id in ids else weight + 1
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):

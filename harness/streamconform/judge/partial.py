@@ -24,6 +24,7 @@ from streamconform.model.verdict import Check
 
 UNKNOWN_BLOCKS: Final = "blocks that are not in the complete stream: "
 SPLIT_BLOCKS: Final = "blocks that are only parts of one in the complete stream: "
+MOVED_BLOCKS: Final = "blocks that are at another place in the complete stream: "
 """The beginnings of the messages about blocks without a counterpart, before their types."""
 MAY_BE_CUT: Final = "the arguments may have been cut"
 """The beginning of the message about arguments whose end nobody can know."""
@@ -67,10 +68,11 @@ def compare_partial(
     pairs = align.pair_blocks(expected, got)
     paired = frozenset(pairs)
     unpaired = [block for position, block in enumerate(got) if position not in paired]
+    missing = [block for block, position in zip(expected, pairs, strict=True) if position is None]
     yield check_rule(
         "content.length",
         level,
-        _explain_unpaired(unpaired, expected, got),
+        _explain_unpaired(unpaired, missing, expected, got),
         expected=len(expected),
         got=len(got),
     )
@@ -105,15 +107,35 @@ def compare_partial(
 
 
 def _explain_unpaired(
-    unpaired: Sequence[Block], expected: Sequence[ExpectedBlock], got: Sequence[Block]
+    unpaired: Sequence[Block],
+    missing: Sequence[ExpectedBlock],
+    expected: Sequence[ExpectedBlock],
+    got: Sequence[Block],
 ) -> str | None:
-    """Return a message about the received blocks without a counterpart, or None if there are none."""
+    """Return a message about the received blocks without a counterpart, or None if there are none.
+
+    `missing` are the expected blocks without a counterpart.
+    """
     types = [block.type for block in unpaired]
     split = {type_ for type_ in dict.fromkeys(types) if _is_split(type_, expected, got)}
-    added = [type_ for type_ in types if type_ not in split]
+    added = [block for block in unpaired if block.type not in split]
+    if added and all(_is_elsewhere(block, missing) for block in added):
+        return f"{MOVED_BLOCKS}{', '.join(block.type for block in added[:_MAX_TYPES])}"
     if added:
-        return f"{UNKNOWN_BLOCKS}{', '.join(added[:_MAX_TYPES])}"
+        return f"{UNKNOWN_BLOCKS}{', '.join(block.type for block in added[:_MAX_TYPES])}"
     return f"{SPLIT_BLOCKS}{', '.join(types[:_MAX_TYPES])}" if types else None
+
+
+def _is_elsewhere(block: Block, missing: Sequence[ExpectedBlock]) -> bool:
+    """Return whether one of the `missing` blocks of the complete stream is this block, or more of it."""
+    names = [name for name in ("id", "text") if getattr(block, name, None)]
+    return bool(names) and any(
+        isinstance(leaf := other.fields.get(names[0]), Literally)
+        and isinstance(leaf.value, str)
+        and leaf.value.startswith(getattr(block, names[0]))
+        for other in missing
+        if other.type == block.type
+    )
 
 
 def _is_split(type_: BlockType, expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> bool:
@@ -122,8 +144,8 @@ def _is_split(type_: BlockType, expected: Sequence[ExpectedBlock], got: Sequence
     texts = [leaf.value for leaf in leaves if isinstance(leaf, Literally) and isinstance(leaf.value, str)]
     if not texts or len(texts) < len(leaves):
         return False
-    received = (block.text for block in got if isinstance(block, Text | Thinking) and block.type == type_)
-    return "".join(texts).startswith("".join(received))
+    received = [block.text for block in got if isinstance(block, Text | Thinking) and block.type == type_]
+    return len(received) > 1 and "".join(texts).startswith("".join(received))
 
 
 def _explain_executable(calls: Sequence[ToolCall], ended: int) -> str:
