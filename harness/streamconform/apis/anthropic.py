@@ -6,9 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streamconform.apis.api import Json, Reducing, require
+from streamconform.apis.api import Json, OptIn, Reducing, require
 from streamconform.apis.payloads import Payload, as_object
-from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
+from streamconform.apis.request_forms import (
+    as_parts,
+    declares_tool,
+    drop_nulls,
+    has_member,
+    map_messages,
+)
 
 OBJECTS: Final = (
     (),
@@ -39,6 +45,13 @@ ANSWER: Final = (
     *require("text or null", "stop_sequence"),
     *require("count", "usage.input_tokens", "usage.output_tokens"),
     *require("object", "usage"),
+)
+
+# https://docs.claude.com/en/docs/agents-and-tools/tool-use/memory-tool
+# The test for `fallbacks` is needed because a client must not run a call before a fallback block.
+OPT_INS: Final = (
+    OptIn("the memory tool (`memory_…` in `tools`)", declares_tool("memory")),
+    OptIn("a fallback to another model (`fallbacks`)", has_member("fallbacks")),
 )
 
 REDUCING: Final = Reducing(

@@ -66,6 +66,7 @@ API: Final = Api(
         canonical=anthropic.canonical,
         call_ids=anthropic.CALL_IDS,
     ),
+    opt_ins=anthropic.OPT_INS,
     key=Key(header="x-api-key", variable="ANTHROPIC_API_KEY", addresses={"ANTHROPIC_BASE_URL": ""}),
     recording=Recording(headers={"anthropic-version": "2023-06-01"}, host="api.anthropic.com"),
     importing=Importing(

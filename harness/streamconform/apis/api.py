@@ -193,6 +193,21 @@ class RequestForm:
         return isinstance(after, list) and len(after) > count
 
 
+@dataclass(frozen=True, slots=True)
+class OptIn:
+    """A feature that the provider uses only in answers to requests for it.
+
+    Over HTTP, a client that does not request it is not judged on a stream that has it, because no provider
+    sends that client such a stream. A feature belongs here if no capability stands for it, and a client that
+    ignores everything it does not know would still misread the answer.
+    """
+
+    name: str
+    """The feature, with the field that requests it, for messages."""
+    is_requested: Callable[[Payload], bool]
+    """Returns whether a body in canonical form requests the feature."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """How a request carries the API key."""
@@ -361,6 +376,8 @@ class Api:
     canned_replies: tuple[CannedReply, ...]
     """The canned replies; the first one that matches the target is sent."""
     requests: RequestForm
+    opt_ins: tuple[OptIn, ...] = ()
+    """The features that clients must request, and that change how an answer must be read."""
     key: Key
     recording: Recording | None = None
     importing: Importing
@@ -405,6 +422,16 @@ class Api:
             document = self.importing.document
             return document is None or document.search(request.path.partition("?")[0]) is None
         return bool(request.body.get("stream", self.endpoints.streams_by_default))
+
+    def find_missing_opt_in(self, recorded: Any, received: Any) -> str | None:
+        """Return the feature that the body `recorded` requests and the body `received` does not, or None."""
+        if not self.opt_ins or not isinstance(recorded, Mapping):
+            return None
+        asked = self.requests.canonical(dict(recorded))
+        needed = [feature for feature in self.opt_ins if feature.is_requested(asked)]
+        # Most recordings need nothing, so the received body is read only for the others.
+        body = self.requests.canonical(dict(received)) if needed and isinstance(received, Mapping) else {}
+        return next((feature.name for feature in needed if not feature.is_requested(body)), None)
 
     def write_document_body(self, body: Mapping[str, Any]) -> Json:
         """Return the body for the non-streaming version of the request."""

@@ -78,6 +78,7 @@ API: Final = Api(
         ),
     ),
     requests=RequestForm(canonical=anthropic.canonical, call_ids=anthropic.CALL_IDS),
+    opt_ins=anthropic.OPT_INS,
     key=Key(
         header="authorization",
         prefix="Bearer ",

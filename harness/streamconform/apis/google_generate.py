@@ -15,6 +15,7 @@ from streamconform.apis.api import (
     Importing,
     Json,
     Key,
+    OptIn,
     Probing,
     Reducing,
     RequestForm,
@@ -119,6 +120,11 @@ def _canonical_member(key: str, value: Any) -> Any:
         # These stand-ins are not base64, so their underscores must stay.
         return value if value in _NO_SIGNATURE else value.translate(_STANDARD_ALPHABET)
     return _camel_case(value)
+
+
+def _streams_arguments(body: Payload) -> bool:
+    config = as_object(as_object(body.get("toolConfig")).get("functionCallingConfig"))
+    return config.get("streamFunctionCallArguments") is True
 
 
 def _lower_types(schema: Any) -> Any:
@@ -238,6 +244,8 @@ API: Final = Api(
         previous=("continuationToken",),
         call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
     ),
+    # https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling
+    opt_ins=(OptIn("the streaming of arguments (`streamFunctionCallArguments`)", _streams_arguments),),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY", addresses={"GOOGLE_GEMINI_BASE_URL": ""}),
     importing=Importing(
         stream=re.compile(r":streamGenerateContent$"),

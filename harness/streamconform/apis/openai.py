@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamconform.apis.api import Key, Recording, require
+from streamconform.apis.api import Key, OptIn, Recording, require
+from streamconform.apis.request_forms import declares_tool
 
 KEY: Final = Key(
     header="authorization",
@@ -17,3 +18,6 @@ RECORDING: Final = Recording(streaming_only=("stream_options",), host="api.opena
 
 # https://platform.openai.com/docs/guides/error-codes
 ERROR: Final = (*require("object", "error"), *require("name", "error.message", "error.type"))
+
+# https://platform.openai.com/docs/guides/function-calling#custom-tools
+CUSTOM_TOOLS: Final = OptIn("custom tools (`type: custom`)", declares_tool("custom"))

@@ -145,6 +145,7 @@ API: Final = Api(
         canonical=_canonical,
         call_ids=(("messages", "*", "tool_calls", "*", "id"),),
     ),
+    opt_ins=(openai.CUSTOM_TOOLS,),
     key=openai.KEY,
     recording=openai.RECORDING,
     importing=Importing(

@@ -16,6 +16,7 @@ from streamconform.apis.api import (
     Extensions,
     Importing,
     Json,
+    OptIn,
     Probing,
     Reducing,
     RepeatedText,
@@ -24,7 +25,7 @@ from streamconform.apis.api import (
     require,
 )
 from streamconform.apis.payloads import Payload, as_object
-from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
+from streamconform.apis.request_forms import as_parts, declares_tool, drop_nulls, map_messages
 from streamconform.wire import sse
 from streamconform.wire.reframe import write_named_events
 
@@ -191,6 +192,7 @@ API: Final = Api(
             ("input", "*", "custom_tool_call", "call_id"),
         ),
     ),
+    opt_ins=(openai.CUSTOM_TOOLS, OptIn("the computer tool (`type: computer`)", declares_tool("computer"))),
     key=openai.KEY,
     recording=openai.RECORDING,
     importing=Importing(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from streamconform.apis.payloads import Payload, as_objects
+
 Json = dict[str, Any]
 
 
@@ -28,3 +30,18 @@ def map_messages(messages: Any, change: Callable[[Json], Json]) -> Any:
 def with_content_parts(message: Json) -> Json:
     """Return `message` with text in `content` converted to a list of one text part."""
     return {**message, "content": as_parts(message["content"], "text")} if "content" in message else message
+
+
+def declares_tool(prefix: str) -> Callable[[Payload], bool]:
+    """Return the test whether a body has a tool whose `type` is `prefix`, or begins with it and a date."""
+
+    def test(body: Payload) -> bool:
+        types = (str(tool.get("type")) for tool in as_objects(body.get("tools")))
+        return any(type_ == prefix or type_.startswith(f"{prefix}_") for type_ in types)
+
+    return test
+
+
+def has_member(name: str) -> Callable[[Payload], bool]:
+    """Return the test whether a body has the member `name` with a value."""
+    return lambda body: bool(body.get(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qs, unquote
 
 from streamconform.apis import APIS
@@ -58,6 +58,14 @@ def match_request(
             return RequestMatch("document")
         return RequestMatch("stream", "the request has no `stream: true`, so the provider would not stream")
     return RequestMatch("stream")
+
+
+def require_opt_ins(match: RequestMatch, cassette: Cassette, body: Any) -> RequestMatch:
+    """Return `match`, or a mismatch if the body requests no feature that the recording has."""
+    if match.kind is None:
+        return match
+    missing = APIS[cassette.api].find_missing_opt_in(cassette.request.body, body)
+    return match if missing is None else RequestMatch(None, mismatch=f"the client does not request {missing}")
 
 
 def describe_endpoint(api: str, *, document: bool = False) -> str:

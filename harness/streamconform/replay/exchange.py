@@ -11,7 +11,7 @@ from streamconform.adapters.interface import ServerRecord
 from streamconform.apis import APIS
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
-from streamconform.replay.endpoints import describe_endpoint, match_request
+from streamconform.replay.endpoints import describe_endpoint, match_request, require_opt_ins
 from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
 from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
@@ -64,6 +64,9 @@ class TrialExchange:
         trial = self._choose_trial(received, target)
         cassette = trial.case.cassette
         match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
+        # A conversation of a round trip is given to the client without the options of the recorded request.
+        if isinstance(self.trial, Trial):
+            match = require_opt_ins(match, cassette, received.json)
         reply = make_reply(trial, match, received.header("accept-encoding"), self.time_scale)
         self.sent = 0
         # Stored without `rest`, which belongs to the next request and would otherwise be kept for the whole
