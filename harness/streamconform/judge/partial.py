@@ -15,6 +15,7 @@ from streamconform.judge.compare import (
     format_block_path,
     format_call,
 )
+from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Claims
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import Literally, PrefixOf
@@ -173,7 +174,8 @@ def _hide_unknown_arguments(check: Check) -> Check:
 
 def _compare_block(i: int, expected: ExpectedBlock, got: Block, level: Level) -> Iterator[Check]:
     got_executable = isinstance(got, ToolCall) and got.is_executable
-    expects_complete = expected.fields.get("complete") == Literally(value=True)
+    complete = expected.fields.get("complete")
+    expects_complete = complete is not None and matches_leaf(complete, got=True)
     for name, leaf in expected.fields.items():
         value = getattr(got, name)
         path = f"content.{i}.{format_block_path(expected.type, name)}"
