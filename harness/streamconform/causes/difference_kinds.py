@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import combinations
 from typing import Any, Final
 
-from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
+from streamconform.judge.compare import BLOCK_MISSING, INCLUDES, SIGNATURE_AS_THINKING, UNCACHED
 from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS, SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -31,6 +31,8 @@ _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*
 _UNPAIRED_BLOCKS: Final = re.compile(
     rf"(?:{'|'.join(map(re.escape, (UNKNOWN_BLOCKS, SPLIT_BLOCKS, MOVED_BLOCKS)))})(.*)"
 )
+_INCLUDED: Final = re.compile(re.escape(INCLUDES).replace(r"\{\}", "(.+)"))
+"""Matches the message about an input count that includes a bucket, and the names of that bucket."""
 _TYPES: Final = ("tool_call", "text", "refusal", "thinking")
 """Block types by precedence: if several are missing, the first one names the difference."""
 BUCKET_NAMES: Final[Mapping[str, str]] = {
@@ -74,6 +76,8 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
         return Difference(f"output.{_get_topic(result)}", _classify_value(check.expected, check.got))
     if (check.message or "").endswith("which JSON cannot represent"):
         return Difference(path, "not-json")
+    if check.message == SIGNATURE_AS_THINKING:
+        return Difference("content.*.thinking", "signature")
     if check.message == BLOCK_MISSING or path == "content.length":
         return _classify_blocks(check, result)
     match path.split("."):
@@ -81,6 +85,8 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
             return Difference(path, _classify_status(check.expected, check.got))
         case ["stop", "reason"]:
             return _classify_stop(path, check)
+        case ["usage", "input"] if hidden := _INCLUDED.search(check.message or ""):
+            return Difference(path, "with-hidden", {"hidden": hidden[1]})
         case ["usage", bucket]:
             return Difference(
                 path, _classify_bucket(bucket, check, result), {"bucket": BUCKET_NAMES.get(bucket, bucket)}

@@ -236,6 +236,13 @@ ROWS: Final[tuple[Row, ...]] = (
         "Confuses redacted with unredacted thinking",
         MISLEADS,
     ),
+    Row(
+        CONTENT,
+        "signature",
+        "signature-as-thinking",
+        "Reports another block's signature as thinking",
+        MISLEADS,
+    ),
     Row(CONTENT, "missing", "{block}-lost", "Loses {block}", LOSES),
     Row(CONTENT, "merged", "{block}-merged", "Merges several blocks of {block} into one", LOSES),
     Row(CONTENT, "as-other", "{block}-as-{other}", "Reports {block} as {other}", LOSES),
@@ -260,6 +267,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "Reports only the uncached part of the prompt",
         BILLS,
     ),
+    Row(r"usage\.input", "with-hidden", "{hidden}-hidden", "Does not expose {hidden}", HIDES),
     Row(r"usage\.input", "with-cache", "cached-tokens-twice", "Counts cached tokens again as input", BILLS),
     Row(r"usage\.output", "with-reasoning", "reasoning-tokens-twice", "Counts reasoning tokens twice", BILLS),
     Row(

@@ -167,17 +167,50 @@ def join_split_thoughts(expected: Sequence[ExpectedBlock], received: Sequence[Bl
     return joined
 
 
-def _begins_with(thought: ExpectedBlock, text: str) -> bool:
-    leaf = thought.fields.get("text")
-    return isinstance(leaf, Literally) and isinstance(leaf.value, str) and leaf.value.startswith(text)
-
-
 FindId = Callable[[str], int | None]
-"""Returns the position of the first mention of an id in the stream, or None if there is none."""
+"""Returns the position of the first mention of an id or a signature in the stream, or None."""
 
 
 def find_no_id(_: str) -> None:
     """Return None: the stream is unknown."""
+
+
+def return_signatures(
+    expected: Sequence[ExpectedBlock], received: Sequence[Block], find_id: FindId
+) -> tuple[list[Block], int]:
+    """Return `received` with the signatures of calls and texts on their blocks, and the number of moves.
+
+    Some libraries report such a signature as a thinking block without text before the block.
+    """
+    thoughts = [block.fields.get("signature") for block in expected if block.type == "thinking"]
+    others = [block.fields.get("signature") for block in expected if block.type != "thinking"]
+
+    def is_moved(block: Block) -> bool:
+        if not isinstance(block, Thinking) or block.text or block.redacted or not block.signature:
+            return False
+        if any(leaf is not None and matches_leaf(leaf, block.signature) for leaf in others):
+            return True
+        # A case need not name the signature, but the stream has it. It may belong to any thought.
+        return not thoughts and find_id(block.signature) is not None
+
+    returned: list[Block] = []
+    moved: str | None = None
+    count = 0
+    for block in received:
+        if is_moved(block):
+            moved = getattr(block, "signature", None)
+            count += 1
+            continue
+        if moved and isinstance(block, ToolCall | Text) and not block.signature:
+            block = replace(block, signature=moved, absent=block.absent - {"signature"})  # noqa: PLW2901
+        moved = None
+        returned.append(block)
+    return returned, count
+
+
+def _begins_with(thought: ExpectedBlock, text: str) -> bool:
+    leaf = thought.fields.get("text")
+    return isinstance(leaf, Literally) and isinstance(leaf.value, str) and leaf.value.startswith(text)
 
 
 def order_calls_by_id(

@@ -14,6 +14,7 @@ from streamconform.judge.compare import (
     check_rule,
     format_block_path,
     format_call,
+    warn_of_signatures,
 )
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Claims
@@ -63,6 +64,7 @@ def compare_partial(
     expected = align.normalize_expected(whole, claims, ordered=ordered, hidden=hidden)
     calls = [block for block in expect.content if block.type == "tool_call"]
     got = align.normalize_received(content, claims, calls, ordered=ordered)
+    got, moved = align.return_signatures(expected, got, find_id)
     got = align.join_split_thoughts(expected, got)
     got, former = align.order_calls_by_id(expected, got, find_id)
     yield from check_call_order(expected, former, level)
@@ -70,13 +72,14 @@ def compare_partial(
     paired = frozenset(pairs)
     unpaired = [block for position, block in enumerate(got) if position not in paired]
     missing = [block for block, position in zip(expected, pairs, strict=True) if position is None]
-    yield check_rule(
+    length_check = check_rule(
         "content.length",
         level,
         _explain_unpaired(unpaired, missing, expected, got),
         expected=len(expected),
         got=len(got),
     )
+    yield warn_of_signatures(length_check, moved)
     # Only the numbers are compared: `Ending` counts the calls that had ended, but cannot identify them
     # without a parser.
     executable = [block for block in got if isinstance(block, ToolCall) and block.is_executable]
