@@ -265,14 +265,3 @@ def _raise_on_malformed(facts: TrialFacts, answer: Answer) -> None:
     is_whole = outcome["status"] == "complete" and not is_limited
     if facts.api == "anthropic-messages" and is_whole and malformed:
         keep_beside_exception(answer, "the arguments are not valid JSON")
-
-
-@innocents.register(
-    "raises-on-blocked-prompts", grants.BLOCKED_PROMPT, apis=("google-generate",), may_warn=True
-)
-def _raise_on_blocked(facts: TrialFacts, answer: Answer) -> None:
-    """Raises if a prompt without streaming was blocked."""
-    outcome = answer["outcome"]
-    blocked = outcome["stop"]["reason"] == "content_filter" and not outcome["content"]
-    if facts.api == "google-generate" and not facts.stream and blocked:
-        keep_beside_exception(answer, "the prompt was blocked")

@@ -103,13 +103,6 @@ def _make_up_ids(facts: TrialFacts, answer: Answer) -> None:
 _DOCUMENTS_WITH_OBJECTS: Final = ("anthropic-messages", "bedrock-converse", "bedrock-invoke", "ollama-chat")
 
 
-@innocents.register("limited-calls-cut", grants.LIMITED_CALL, apis=("openai-chat",), may_warn=True)
-def _cut_limited_calls(facts: TrialFacts, answer: Answer) -> None:
-    """Reports the last call before a limit or a filter as cut, because only the stop reason ends a call."""
-    if facts.api == "openai-chat" and facts.stream:
-        _cut_last_call(answer)
-
-
 @innocents.register("limited-calls-of-documents-cut", grants.LIMITED_DOCUMENT, apis=_DOCUMENTS_WITH_OBJECTS)
 def _cut_calls_of_documents(facts: TrialFacts, answer: Answer) -> None:
     """Reports the last call of a non-streaming answer that a limit ended as cut."""

@@ -193,7 +193,7 @@ THINK_TAGS: Final = Grant(_POLICY, "Both behaviors pass; the bundled parser leav
 FAILED_STATUS: Final = Grant(_POLICY, "For cancelled and failed, a client may also raise.")
 LIMITED_CALL: Final = Grant(
     _POLICY,
-    "In openai-chat only the stop reason ends a call, so a client that reports the call as cut passes with a warning.",
+    "A client that reports such a call as cut passes with a warning.",
 )
 LIMITED_DOCUMENT: Final = Grant(
     _POLICY,
@@ -211,9 +211,41 @@ RAISED_ARGUMENTS: Final = Grant(
     _POLICY,
     "For Anthropic, raising is only a warning, because the official library has done so on purpose since version 0.122.",
 )
-BLOCKED_PROMPT: Final = Grant(
+BLOCKED_ANSWER: Final = Grant(
     _POLICY,
-    "Without streaming, an error passes with a warning, because some clients raise one on purpose (langchain-ai/langchainjs#11400).",
+    "A client may raise instead, with or without the content so far, and passes with a warning.",
+)
+RAISED_REFUSAL: Final = Grant(
+    _POLICY,
+    "A client may raise on a refusal, and passes with a warning; the exception's message should contain the refusal.",
+)
+RAISED_LIMIT: Final = Grant(
+    _POLICY,
+    "A client may also raise if a limit or a filter ended an answer with calls, and passes with a warning.",
+)
+HIDDEN_BUCKET: Final = Grant(
+    _POLICY,
+    "If the outcome leaves out `usage.cache_read` or `usage.cache_write`, `usage.input` may include the tokens of that bucket, and passes with a warning.",
+)
+SIGNATURE_AS_THINKING: Final = Grant(
+    _POLICY,
+    "A client that reports the signature of a call or of text as a thinking block without text, directly before it, passes with a warning.",
+)
+REFUSABLE: Final = Grant(
+    _OUTCOME,
+    "A client may raise on an answer or a prompt that a filter blocked, on a refusal, and on an answer with tool calls that a limit or a filter ended; each is a warning.",
+)
+CALL_AT_LIMIT: Final = Grant(
+    _OUTCOME,
+    "A finished call in an answer that a limit or a filter ended may have `complete: false`, with a warning.",
+)
+INCLUDED_BUCKET: Final = Grant(
+    _OUTCOME,
+    "If a library exposes only one of cache reads and cache writes, its `input` may include the other, with a warning.",
+)
+MOVED_SIGNATURE: Final = Grant(
+    _OUTCOME,
+    "A signature of a call or of text that is reported as a thinking block without text, directly before the block, is a warning.",
 )
 FREE_TEXT: Final = Grant(
     _POLICY, "The form of `arguments` is not judged; `arguments_text` must be the joined text."

@@ -121,6 +121,27 @@ def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
     yield answer | {"raised": raised}
 
 
+@mutants.stream("call-ended-at-the-limit", issues=(), fails=(*STATUS, *COMPLETE, "**:invariant.ended-calls"))
+def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
+    """Hands out a call that the token limit cut as finished, and then raises."""
+    *events, answer = messages
+    outcome = answer["outcome"]
+    calls = [*enumerate(outcome["content"])]
+    cut = {index: block for index, block in calls if block["type"] == "tool_call" and not block["complete"]}
+    if not cut or outcome["status"] != "complete" or outcome["stop"]["reason"] != "length":
+        yield from messages
+        return
+    yield from events[:-1]
+    for index, block in cut.items():
+        block |= {"arguments": {}, "arguments_text": None, "complete": True}
+        yield {"type": "toolcall_end", "content_index": index, "tool_call": block}
+    error = {"type": "protocol", "message": "the answer was truncated", "status": None}
+    yield {"type": "error", "status": "error", "error": error}
+    raised = {"type": "TruncatedError", "message": "the answer was truncated", "where": "agent.py:40 in run"}
+    kept = {"status": "error", "stop": {"reason": "error"}, "error": error}
+    yield {"outcome": outcome | kept, "raised": raised}
+
+
 @mutants.replace(
     "citations-lost",
     "handlers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -104,6 +104,42 @@ class FailedCallAsStop(GoogleGenerateDecoder):
     def read_finish(self, finish: Any, finish_message: Any) -> None:
         failed = isinstance(finish, str) and STOP_REASONS.get(finish) == "error"
         super().read_finish("STOP" if failed else finish, finish_message)
+
+
+@mutants.decoder("blocked-answer-as-stop", issues=(), fails=STOP_REASON)
+class BlockedAnswerAsStop(GoogleGenerateDecoder):
+    """Treats an answer that a filter ended as a normal end."""
+
+    def read_finish(self, finish: Any, finish_message: Any) -> None:
+        super().read_finish(finish, finish_message)
+        if STOP_REASONS.get(self.finish or "") == "content_filter":
+            self.message.stop("stop", self.finish)
+
+
+@mutants.stream("blocked-text-lost", issues=(), fails=(*CONTENT, "**:invariant.streaming"))
+def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
+    """Returns an empty answer if a filter ended it, although text had arrived."""
+    outcome = messages[-1]["outcome"]
+    blocked = outcome["status"] == "complete" and outcome["stop"]["reason"] == "content_filter"
+    if blocked:
+        outcome["content"] = []
+    yield from (message for message in messages if not (blocked and "content_index" in message))
+
+
+@mutants.decoder(
+    "call-signature-cut",
+    issues=(),
+    fails=(*CONTENT, "**:invariant.streaming"),
+)
+class CallSignatureCut(GoogleGenerateDecoder):
+    """Reports a call's signature as a thought without text, and loses its first character."""
+
+    def read_part(self, part: Payload) -> None:
+        signature = part.get("thoughtSignature")
+        if "functionCall" in part and isinstance(signature, str) and signature:
+            super().read_part({"text": "", "thought": True, "thoughtSignature": signature[1:]})
+            part = {key: value for key, value in part.items() if key != "thoughtSignature"}
+        super().read_part(part)
 
 
 @mutants.output(

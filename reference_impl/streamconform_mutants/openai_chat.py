@@ -331,6 +331,40 @@ class ReusedIndexMerged(ToolCalls):
         return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
+@mutants.replace("refusal-lost", "fields", "refusal", issues=(), fails=CONTENT)
+def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
+    """Does not read refusals, so they look like empty answers."""
+    del answer, refusal
+
+
+@mutants.output(
+    "cached-tokens-twice-without-writes",
+    issues=(),
+    fails=("**:usage.input",),
+)
+def cached_tokens_twice_without_writes(message: Json) -> None:
+    """Counts cached tokens as input too, although it exposes the reads; the writes it does not expose."""
+    usage = object_at(message.get("outcome", message), "usage")
+    if usage.get("input") is not None:
+        usage["input"] += (usage.get("cache_read") or 0) + (usage.pop("cache_write", None) or 0)
+
+
+@mutants.stream("limited-calls-lost", issues=(), fails=(*CONTENT, "**:invariant.streaming"))
+def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
+    """Returns no calls if the token limit ended the answer, not even the finished ones."""
+    outcome = messages[-1]["outcome"]
+    if outcome["status"] != "complete" or outcome["stop"]["reason"] != "length":
+        yield from messages
+        return
+    kept = [index for index, block in enumerate(outcome["content"]) if block["type"] != "tool_call"]
+    outcome["content"] = [outcome["content"][index] for index in kept]
+    for message in messages:
+        if "content_index" not in message:
+            yield message
+        elif message["content_index"] in kept:
+            yield message | {"content_index": kept.index(message["content_index"])}
+
+
 @mutants.output(
     "stop-hides-calls",
     issues=("sgl-project/sglang#2877", "vercel/workflow#1387", "strands-agents/harness-sdk#3206"),

@@ -55,8 +55,9 @@ def find_library_exception(
 
     The library raised it if a frame after the last one in the adapter's file lies outside the standard
     library. An exception without such a frame is the library's if the library defines its class, as extension
-    modules do, or if it is one of the standard library's network errors and the adapter is an HTTP client. An
-    exception that the adapter raised `from` another one is the library's if the other one is.
+    modules do. If the adapter is an HTTP client, so are the standard library's network errors, and
+    `NotImplementedError`. An exception that the adapter raised `from` another one is the library's if the
+    other one is.
     """
     current: BaseException | None = _unwrap_group(error)
     own_file = find_own_file(adapter)
@@ -66,6 +67,9 @@ def find_library_exception(
         if any(_is_library(frame) for frame, _ in frames) or _is_class_of_library(current, adapter):
             return current
         if over_http and isinstance(current, _list_network_errors()) and not isinstance(current, FILE_ERRORS):
+            return current
+        # An adapter says with it that the library cannot send the request (docs/adapters.md).
+        if over_http and isinstance(current, NotImplementedError):
             return current
         # Only an explicit `from` counts: `__context__` is also set if an adapter fails while it handles an
         # exception.
@@ -82,7 +86,9 @@ def describe_raised(error: BaseException, adapter: Callable[..., Any]) -> dict[s
     library = [frame for frame in frames if _is_library(frame[0])]
     # The innermost frame would be in httpx or httpcore for most clients, and would not locate the bug.
     client = [frame for frame in library if _get_package(frame[0]) not in TRANSPORTS]
-    innermost = next((group[-1] for group in (client, library, frames) if group), None)
+    # The adapter's own frame, if it reports what the library cannot do.
+    stated = [*walk_tb(error.__traceback__)] if isinstance(error, NotImplementedError) else []
+    innermost = next((group[-1] for group in (client, library, frames, stated) if group), None)
     return {
         "type": _format_type(type(error)),
         "message": _get_message(error)[: MAX_MESSAGE - len(source)] + source,
