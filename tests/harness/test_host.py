@@ -331,8 +331,11 @@ def test_over_http_a_network_error_of_the_standard_library_is_the_client_s():
     def read_file(_):
         Path("no such file").read_bytes()
 
-    for adapter, found in ((fetch, True), (read_file, False)):
-        with pytest.raises((ConnectionResetError, FileNotFoundError)) as caught:
+    def decline(_):
+        raise NotImplementedError("the library has no custom tools")
+
+    for adapter, found in ((fetch, True), (read_file, False), (decline, True)):
+        with pytest.raises((ConnectionResetError, FileNotFoundError, NotImplementedError)) as caught:
             adapter(None)
         assert (find_library_exception(caught.value, adapter, over_http=True) is not None) == found
         assert find_library_exception(caught.value, adapter, over_http=False) is None

@@ -10,6 +10,7 @@ from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Partial
 
+from .. import bundled_suite
 from . import builders
 
 ALL = CAPABILITIES
@@ -46,17 +47,24 @@ UNSIGNED = [{"thinking": "First this."}, {"text": "Yes."}]
 YES = {"type": "text", "text": "Yes."}
 
 
+SIGNED = [{"tool_call": {"name": "get_weather", "id": "a", "signature": "c2lnbmF0dXJl"}}]
+UNNAMED = [{"tool_call": {"name": "get_weather", "id": "a"}}]
+STREAM_WITH_SIGNATURE = b'data: {"thoughtSignature":"c2lnbmF0dXJl"}\n\n'
+
+
 def judge_content(expected, got, **options):
     """Return the failed checks of an answer, by path, with their verdicts."""
     return {check.path: check.verdict for check in judge_checks(expected, got, **options)}
 
 
 def judge_checks(
-    expected, got, *, claims=ALL - {"events"}, partial=None, raised=None, status="complete", **more
+    expected, got, *, claims=ALL - {"events"}, partial=None, raised=None, status="complete", body=None, **more
 ):
     """Return the failed checks of an answer."""
     case = builders.case({"status": "complete", "stop": "tool_use", "content": expected})
     trial = builders.trial(case)
+    if body is not None:
+        trial = replace(trial, chunks=(body,))
     if partial is not None:
         derived = replace(case.expect, fields={}, partial=partial)
         trial = replace(trial, derived=derived)
@@ -207,3 +215,80 @@ def test_an_event_that_hands_out_an_unfinished_call_fails_beside_an_exception_to
         events=events,
     )
     assert (found.get("invariant.ended-calls") == "fail") == failed
+
+
+@pytest.mark.parametrize(
+    ("case", "signature", "failed"),
+    [
+        (SIGNED, "c2lnbmF0dXJl", {"content.length": "warn"}),
+        (UNNAMED, "c2lnbmF0dXJl", {"content.length": "warn"}),
+        (SIGNED, "b3RoZXI=", {"content.length": "fail", "content.0.tool_call.signature": "fail"}),
+        (UNNAMED, "b3RoZXI=", {"content.length": "fail"}),
+    ],
+    ids=["named", "in-the-stream", "another", "made-up"],
+)
+@pytest.mark.parametrize("partial", [None, Partial(calls_ended=1)], ids=["whole", "cut"])
+def test_a_call_s_signature_as_thinking_is_a_warning_and_a_wrong_one_is_not(case, signature, failed, partial):
+    got = [thought("", signature), {**PARIS, "signature": None}]
+    status = "complete" if partial is None else "incomplete"
+    found = judge_content(case, got, body=STREAM_WITH_SIGNATURE, partial=partial, status=status)
+    if partial is not None:  # the signatures of a broken answer are not judged
+        failed = {path: verdict for path, verdict in failed.items() if path == "content.length"}
+    assert found == failed
+
+
+USAGE = {"input": 5, "cache_read": 7, "cache_write": 11}
+
+
+@pytest.mark.parametrize(
+    ("usage", "failed"),
+    [
+        ({"input": 5, "cache_read": 7}, {}),
+        ({"input": 16, "cache_read": 7}, {"usage.input": "warn"}),
+        ({"input": 12, "cache_write": 11}, {"usage.input": "warn"}),
+        ({"input": 23, "cache_read": 7}, {"usage.input": "fail"}),
+        ({"input": 12, "cache_read": 7}, {"usage.input": "fail"}),
+        ({"input": 16, "cache_read": 7, "cache_write": 11}, {"usage.input": "fail"}),
+        (
+            {"input": 16, "cache_read": 7, "cache_write": None},
+            {"usage.input": "fail", "usage.cache_write": "fail"},
+        ),
+    ],
+)
+def test_input_may_include_only_the_cached_tokens_that_are_not_exposed(usage, failed):
+    assert judge_usage(usage) == failed
+
+
+def judge_usage(usage):
+    case = builders.case({"status": "complete", "stop": "stop", "content": [], "usage": USAGE})
+    answer = Observation({"status": "complete", "stop": {"reason": "stop"}, "content": [], "usage": usage})
+    checks = judge(builders.trial(case), answer, ALL - {"events"}, lambda _: None).checks
+    return {check.path: check.verdict for check in checks}
+
+
+REFUSABLE = {
+    "blocked": ("google-generate/stop-reasons/safety-after-text", "content_filter"),
+    "blocked-prompt": ("google-generate/safety/prompt-blocked-safety", "content_filter"),
+    "refusal": ("openai-responses/refusal/refusal-part", "stop"),
+    "cut-call": ("openai-responses/terminal/max-output-tokens-in-call", "length"),
+    "whole-call": ("anthropic-messages/llama-cpp/length-after-calls", "length"),
+}
+
+
+@pytest.mark.parametrize(("id_", "reason"), REFUSABLE.values(), ids=REFUSABLE)
+def test_a_client_may_raise_on_an_answer_that_it_may_refuse_but_not_call_it_a_normal_end(id_, reason):
+    case = next(case for case in bundled_suite.streams() if case.id == id_)
+    empty = {"status": "error", "content": [], "stop": {"reason": "error"}}
+    assert judge_case(case, empty, raised=RAISED) == "warn"
+    # Without the content, only a `stop` that the API itself sends could pass.
+    assert judge_case(case, {"status": "complete", "content": [], "stop": {"reason": "tool_use"}}) == "fail"
+    if case.expect.content:
+        assert judge_case(case, {"status": "complete", "content": [], "stop": {"reason": reason}}) in (
+            # An unfinished call may be left out.
+            ("pass",) if id_.endswith("in-call") else ("fail",)
+        )
+
+
+def judge_case(case, outcome, **more):
+    claims = ALL - {"events", "usage", "cost", "cache_usage", "usage_details"}
+    return judge(builders.trial(case), Observation(outcome, **more), claims, lambda _: None).verdict

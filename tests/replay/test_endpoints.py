@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.cassette import Request
-from streamconform.replay.endpoints import match_request
+from streamconform.replay.endpoints import RequestMatch, match_request, require_opt_ins
 
 from .. import bundled_suite
 from ..harness import builders
@@ -126,3 +126,50 @@ def test_a_client_that_asks_for_the_other_form_is_not_judged_by_this_one(api, na
     assert given.kind is None
     assert given.note is None
     assert says in given.mismatch
+
+
+def tool(type_):
+    return {"tools": [{"type": type_, "name": "t"}]}
+
+
+STREAMED = {"functionCallingConfig": {"streamFunctionCallArguments": True}}
+ON_REQUEST = [
+    (GOOGLE, {"toolConfig": STREAMED}, {"toolConfig": STREAMED}, True),
+    (
+        GOOGLE,
+        {"toolConfig": STREAMED},
+        {"tool_config": {"function_calling_config": {"stream_function_call_arguments": True}}},
+        True,
+    ),
+    (GOOGLE, {"toolConfig": STREAMED}, {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, False),
+    (GOOGLE, {"toolConfig": STREAMED}, None, False),
+    (GOOGLE, {}, {}, True),
+    (ANTHROPIC, tool("memory_20250818"), tool("memory_20260101"), True),
+    (ANTHROPIC, tool("memory_20250818"), tool("custom"), False),
+    (ANTHROPIC, tool("web_search_20250305"), {}, True),
+    (INVOKE, tool("memory_20250818"), {}, False),
+    (CHAT, tool("custom"), tool("custom"), True),
+    (CHAT, tool("custom"), tool("function"), False),
+    (RESPONSES, tool("custom"), {}, False),
+    (RESPONSES, tool("computer"), {"tools": "no list"}, False),
+]
+
+
+@pytest.mark.parametrize(("api", "recorded", "sent", "fits"), ON_REQUEST)
+def test_a_stream_with_a_feature_on_request_fits_a_request_for_it(api, recorded, sent, fits):
+    made = cassette(api)
+    made = replace(made, request=replace(made.request, body=recorded))
+    match = require_opt_ins(RequestMatch(STREAM), made, sent)
+    assert (match.mismatch is None) == fits
+    assert (match.kind == STREAM) == fits
+
+
+def test_each_feature_on_request_is_in_some_case_and_is_requested_by_its_recording():
+    needed = {
+        (case.api, missing)
+        for case in (*bundled_suite.streams(), *bundled_suite.documents())
+        if (missing := APIS[case.api].find_missing_opt_in(case.cassette.request.body, {}))
+    }
+    assert needed == {(api.name, feature.name) for api in APIS.values() for feature in api.opt_ins} - {
+        (INVOKE, "a fallback to another model (`fallbacks`)")
+    }

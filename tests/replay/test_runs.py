@@ -246,6 +246,30 @@ def test_gzip_is_not_judged_where_it_is_not_accepted(tmp_path):
     assert ran.reason(f"{small().id}@gzip") == "the client does not accept gzip"
 
 
+@pytest.mark.parametrize(
+    ("sends", "answer", "verdict"),
+    [
+        ({"fallbacks": [{"model": "n"}]}, "GOOD", "pass"),
+        ({"fallbacks": [{"model": "n"}]}, "GOOD | {'content': []}", "fail"),
+        ({"fallbacks": []}, "GOOD | {'content': []}", "skipped"),
+        ({}, "GOOD | {'content': []}", "skipped"),
+    ],
+    ids=["requested", "requested-and-misread", "requested-without-value", "not-requested"],
+)
+def test_a_feature_on_request_is_judged_only_if_the_client_requests_it(tmp_path, sends, answer, verdict):
+    case = small("on-request", fallbacks=[{"model": "n"}])
+    adapter = hosted(
+        tmp_path, f"run.request.pop('fallbacks'); run.request.update({sends}); read(run); return {answer}"
+    )
+    ran = run(tmp_path, delivered(case, "whole"), adapter)
+    (id_,) = ran.verdicts
+    assert ran.verdicts == {id_: verdict}
+    if verdict == "skipped":
+        reason = "the client does not request a fallback to another model (`fallbacks`)"
+        assert ran.reason(id_) == reason
+        assert describe_skipped(ran.finished.results) == [f"1 trial skipped: {reason}"]
+
+
 LIVE = """
     for n, chunk in enumerate(stream(run)):
         if n == 0: yield from events()
@@ -313,7 +337,9 @@ while (message := read())["op"] != "stop":
 
 REFUSING = """
     import lib
-    if run.request.get("refuse"): lib.refuse(run.request["refuse"])
+    refused = run.request.get("refuse")
+    if refused == "adapter": raise NotImplementedError("the library has no custom tools")
+    if refused: lib.refuse(refused)
     read(run)
     return GOOD
 """
@@ -335,16 +361,18 @@ def run_refusing(folder, names, *, sent=1):
 
 
 def test_a_client_that_refuses_on_purpose_is_not_judged_and_one_that_crashes_is(tmp_path):
-    ran = run_refusing(tmp_path, ("own", "value", "type", "network"))
+    ran = run_refusing(tmp_path, ("own", "value", "adapter", "type", "network"))
     verdicts = {id_.rpartition("/")[2].partition("-")[0]: verdict for id_, verdict in ran.verdicts.items()}
     assert verdicts == {
         "own": "skipped",
         "value": "skipped",
+        "adapter": "skipped",
         "type": "fail",
         "network": "fail",
         "sent": "pass",
     }
     assert [line[:51] for line in describe_skipped(ran.finished.results)] == [
+        "2 trials skipped: refused to send: NotImplementedEr",
         "2 trials skipped: refused to send: ValueError: Unkn",
         "2 trials skipped: refused to send: lib.UnknownModel",
     ]

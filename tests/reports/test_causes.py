@@ -14,7 +14,7 @@ from streamconform.causes import roots
 from streamconform.causes.difference_kinds import Difference, classify_check
 from streamconform.causes.raised import describe_error
 from streamconform.causes.table import FOLDS, HARMS, ROWS, find_roots, find_row
-from streamconform.judge.compare import BLOCK_MISSING, UNCACHED
+from streamconform.judge.compare import BLOCK_MISSING, INCLUDES, SIGNATURE_AS_THINKING, UNCACHED
 from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -267,6 +267,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
             observation=outcome(thinking("Two cities."), thinking("", signature="c2ln")),
         ),
     ),
+    ("Reports another block's signature as thinking", one(LENGTH, 1, 1, SIGNATURE_AS_THINKING)),
     (
         "Splits thinking into several blocks",
         one(LENGTH, 2, 3, "blocks that are only parts of one in the complete stream: thinking"),
@@ -294,6 +295,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     (
         "Reports only the uncached part of the prompt",
         one("usage.input", 11264, 256, f"expected 11264, got 256; {UNCACHED}"),
+    ),
+    (
+        "Does not expose cache writes",
+        one("usage.input", 48, 60, f"expected 48, got 60; {INCLUDES.format('cache writes')}"),
     ),
     (
         "Counts cached tokens again as input",
