@@ -108,11 +108,16 @@ def _cut_document(case: Case) -> Iterator[BrokenDelivery]:
     """Yield a non-streaming answer truncated in the middle; yield nothing if it is not complete JSON."""
     kind, body = "cut-inside-json", case.cassette.body.strip()
     is_skipped = case.skip is not None and kind in case.skip.faults
-    if is_skipped or not body.startswith(b"{") or case.expect.fields["status"] != Literally("complete"):
+    if is_skipped or not body.startswith(b"{") or not _is_complete(case):
         return
     fields = _BROKEN | _expect_usage(case, has_usage=False) | _expect_names(case)
     expect = Expectation(case.expect.content, fields, Partial(calls_ended=0))
     yield BrokenDelivery(f"{kind}.0", (body[: len(body) // 2],), expect)
+
+
+def _is_complete(case: Case) -> bool:
+    """Return whether the answer is complete, even if a client may also raise on it."""
+    return list_preferred(case.expect.fields.get("status")) == ("complete",)
 
 
 def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
@@ -188,7 +193,7 @@ def _find_before_terminal(stream: _ParsedStream) -> list[int]:
 def _find_error_places(stream: _ParsedStream) -> list[int]:
     """Return the positions for an error frame: before the end of an otherwise complete stream."""
     known = stream.framed in stream.ending.error_frame
-    whole = known and stream.case.expect.fields.get("status") == Literally("complete")
+    whole = known and _is_complete(stream.case)
     return _find_before_terminal(stream) if whole else []
 
 
