@@ -32,6 +32,7 @@ CASES = (
     "anthropic-messages/stop-reasons/unknown-stop-reason",
     "google-generate/documents/prompt-blocked",
     "google-generate/documents/text-then-calls",
+    "google-generate/signatures/on-a-call",
     "google-interactions/cost/cost-requires-action",
     "google-interactions/documents/requires-continuation",
     "google-interactions/server-tools/search-after-the-answer",

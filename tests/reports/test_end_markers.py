@@ -79,4 +79,5 @@ def test_a_cut_stream_that_a_client_may_refuse_is_still_named_by_its_break():
     assert set(titles.values()) == {
         "Does not notice that the end marker is missing",
         "Reports a cut stream as complete",
+        "Reports an error as a complete answer",
     }
