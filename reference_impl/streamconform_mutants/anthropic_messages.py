@@ -121,7 +121,11 @@ def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
     yield answer | {"raised": raised}
 
 
-@mutants.stream("call-ended-at-the-limit", issues=(), fails=(*STATUS, *COMPLETE, "**:invariant.ended-calls"))
+@mutants.stream(
+    "call-ended-at-the-limit",
+    issues=("ahwurm/localharness#77",),
+    fails=(*STATUS, *COMPLETE, "**:invariant.ended-calls"),
+)
 def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
     """Hands out a call that the token limit cut as finished, and then raises."""
     *events, answer = messages

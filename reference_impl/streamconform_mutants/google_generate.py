@@ -106,7 +106,11 @@ class FailedCallAsStop(GoogleGenerateDecoder):
         super().read_finish("STOP" if failed else finish, finish_message)
 
 
-@mutants.decoder("blocked-answer-as-stop", issues=(), fails=STOP_REASON)
+@mutants.decoder(
+    "blocked-answer-as-stop",
+    issues=("Pasta-Devs/Marinara-Engine#2667", "BerriAI/litellm#6104"),
+    fails=STOP_REASON,
+)
 class BlockedAnswerAsStop(GoogleGenerateDecoder):
     """Treats an answer that a filter ended as a normal end."""
 
@@ -116,7 +120,11 @@ class BlockedAnswerAsStop(GoogleGenerateDecoder):
             self.message.stop("stop", self.finish)
 
 
-@mutants.stream("blocked-text-lost", issues=(), fails=(*CONTENT, "**:invariant.streaming"))
+@mutants.stream(
+    "blocked-text-lost",
+    issues=("Pasta-Devs/Marinara-Engine#2667",),
+    fails=(*CONTENT, "**:invariant.streaming"),
+)
 def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
     """Returns an empty answer if a filter ended it, although text had arrived."""
     outcome = messages[-1]["outcome"]
@@ -128,7 +136,7 @@ def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
 
 @mutants.decoder(
     "call-signature-cut",
-    issues=(),
+    issues=("BerriAI/litellm#16893",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 class CallSignatureCut(GoogleGenerateDecoder):

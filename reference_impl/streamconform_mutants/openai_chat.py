@@ -331,7 +331,7 @@ class ReusedIndexMerged(ToolCalls):
         return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
-@mutants.replace("refusal-lost", "fields", "refusal", issues=(), fails=CONTENT)
+@mutants.replace("refusal-lost", "fields", "refusal", issues=("MacPaw/OpenAI#249",), fails=CONTENT)
 def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
     """Does not read refusals, so they look like empty answers."""
     del answer, refusal
@@ -339,7 +339,7 @@ def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
 
 @mutants.output(
     "cached-tokens-twice-without-writes",
-    issues=(),
+    issues=("BerriAI/litellm#6215",),
     fails=("**:usage.input",),
 )
 def cached_tokens_twice_without_writes(message: Json) -> None:
@@ -349,7 +349,9 @@ def cached_tokens_twice_without_writes(message: Json) -> None:
         usage["input"] += (usage.get("cache_read") or 0) + (usage.pop("cache_write", None) or 0)
 
 
-@mutants.stream("limited-calls-lost", issues=(), fails=(*CONTENT, "**:invariant.streaming"))
+@mutants.stream(
+    "limited-calls-lost", issues=("XpressAI/xaibo#33",), fails=(*CONTENT, "**:invariant.streaming")
+)
 def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
     """Returns no calls if the token limit ended the answer, not even the finished ones."""
     outcome = messages[-1]["outcome"]
