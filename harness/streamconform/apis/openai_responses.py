@@ -28,6 +28,15 @@ from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
 from streamconform.wire import sse
 from streamconform.wire.reframe import write_named_events
 
+HOSTED_CALLS: Final = (
+    "mcp_call",
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+)
+"""The types of calls that OpenAI always runs itself."""
+
 
 def _is_terminal(payload: Payload) -> bool:
     ends = ("response.completed", "response.incomplete", "response.failed", "error")
@@ -35,12 +44,17 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return the number of items ended by a `…_call_….done` or by their `response.output_item.done`."""
+    """Return the number of items ended by a `…_call_….done` or by their `response.output_item.done`.
+
+    Calls of hosted tools do not count, as far as their type alone says so.
+    """
     # A set, because most calls have both events.
     ended = set()
     for payload in payloads:
         type_ = str(payload.get("type"))
         item = as_object(payload.get("item"))
+        if any(name in type_ or item.get("type") == name for name in HOSTED_CALLS):
+            continue
         is_call = str(item.get("type")).endswith("_call")
         if (type_ == "response.output_item.done" and is_call) or (
             "_call" in type_ and type_.endswith((".done", ".completed"))
