@@ -185,6 +185,20 @@ def test_a_call_of_the_provider_may_be_reported_before_it_ends():
     assert judge_content([SEARCHED, BOTH[1]], [SEARCH], partial=CUT, status="incomplete") == {}
 
 
+def test_texts_around_a_call_that_is_lost_with_an_exception_are_one_text():
+    case = [{"text": "First "}, BOTH[0], {"text": "then"}]
+    got = [{"type": "text", "text": "First then"}]
+    assert judge_content(case, got, partial=CUT, raised=RAISED, status="error").keys() <= {"status"}
+    assert "content.0.text" in judge_content(case, [{**YES}], partial=CUT, raised=RAISED, status="error")
+
+
+def test_a_call_of_the_provider_that_is_reported_as_the_clients_is_named():
+    told = {key: value for key, value in SEARCH.items() if key != "executor"}
+    (failed,) = judge_checks([SEARCHED], [told], claims=ALL - {"events", "provider_tools"})
+    assert (failed.path, failed.verdict) == ("content.length", "fail")
+    assert 'reported as the client\'s: web_search({"city": "Rome"})' in failed.message
+
+
 def test_a_cut_call_behind_a_text_that_came_later_is_not_compared_with_another_call():
     case = [BOTH[0], {"text": "And then:"}, BOTH[1]]
     got = [{"type": "text", "text": "And"}, PARIS]

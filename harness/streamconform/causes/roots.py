@@ -41,6 +41,8 @@ GIVEN_UP: Final = re.compile(
 )
 EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
 """Matches the reasons of trials whose program exited, and of trials not run afterwards."""
+GENERAL_ERRORS: Final = frozenset({"Error", "TypeError", "SyntaxError", "RangeError", "ReferenceError"})
+"""The errors of JavaScript itself, which say nothing about where in a library they were raised."""
 _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
@@ -124,7 +126,7 @@ def format_exception(raised: ExceptionRecord) -> str:
     if match is not None:
         file, function = match["of"] or match["file"] or "", match["caller"] or match["function"]
     place = [file, function]
-    if not function and (not file or _BUNDLE.fullmatch(file)):
+    if not function and (not file or (_BUNDLE.fullmatch(file) and raised.type in GENERAL_ERRORS)):
         place.append(slugify(collapse_variables(raised.message)[:MAX_MESSAGE]))
     return escape_line(":".join(part for part in (raised.type, *place) if part), 160).replace(" ", "-")
 
@@ -152,7 +154,9 @@ def _find_root(result: TrialResult) -> Root:
     exception = format_exception(raised) if raised and difference.kind in RAISED_KINDS else None
     if raised and exception is not None:
         id_ = f"{id_}:{exception}"
-        title += f" ({escape_line(raised.where, 120)})" if raised.where else ""
+        # Without a place, only the message tells two exceptions of one type apart.
+        place = f" ({escape_line(raised.where, 120)})" if raised.where else ""
+        title += place or f": {escape_line(collapse_variables(raised.message), MAX_EXIT_ERROR)}"
     culprit = result.culprit or "implementation"
     harm = row.harm if culprit == "implementation" else None
     return Root(id_, title, harm, culprit, check, difference.path, exception)
