@@ -187,7 +187,7 @@ def test_explain_shows_the_exception_of_the_library_under_the_first_failed_check
 def test_explain_shows_the_last_lines_of_a_program_that_ended(project):
     code = "import sys, json; input(); print(json.dumps({'op': 'hello', 'protocol': 1, 'implementation': "
     code += "{'name': 'x'}}), flush=True); input(); sys.exit('one\\ntwo')\n"
-    words = ("-i", f"cmd:{sys.executable} -S mine.py")
+    words = ("--", sys.executable, "-S", "mine.py")
     ran = project.with_file("mine.py", code).run(
         "explain", "anthropic-messages/text/single-text-block", *words
     )

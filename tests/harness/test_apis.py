@@ -156,6 +156,7 @@ ENDED_CALLS = {
     "openai-responses": [
         {"type": "response.web_search_call.completed", "output_index": 0},
         {"type": "response.output_item.done", "output_index": 0, "item": {"type": "web_search_call"}},
+        {"type": "response.output_item.done", "output_index": 2, "item": {"type": "new_call"}},
         {"type": "response.function_call_arguments.done", "output_index": 1},
         {"type": "response.output_item.done", "output_index": 1, "item": {"type": "function_call"}},
     ],
