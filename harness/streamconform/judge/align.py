@@ -269,13 +269,10 @@ def find_told_as_own(
     ]
     own = [block for block in expected if block.type == "tool_call" and block not in runs]
     for block in received:
-        if (
-            isinstance(block, ToolCall)
-            and block.executor == "client"
-            and any(_names(run, block) for run in runs)
-        ):
-            if not any(_names(call, block) for call in own):
-                yield block
+        if not isinstance(block, ToolCall) or block.executor == "provider":
+            continue
+        if any(_names(run, block) for run in runs) and not any(_names(call, block) for call in own):
+            yield block
 
 
 def _names(call: ExpectedBlock, block: ToolCall) -> bool:
