@@ -145,7 +145,7 @@ def test_the_command_that_a_failure_names_explains_that_very_trial(project):
     ran = made.run(
         "run", "-i", "python:mine:adapter", "-k", "anthropic-messages/text/unicode-scripts@bytewise"
     )
-    (command,) = re.findall(r"next: conform (explain .+)", ran.out)
+    (command,) = re.findall(r"reproduce: conform (explain .+)", ran.out)
     assert command == "explain anthropic-messages/text/unicode-scripts@bytewise -i python:mine:adapter"
     assert "verdict: fail" in made.run(*command.split()).out
 
