@@ -36,6 +36,7 @@ FILTERS: Final = {
     "shard": "--shard",
     "exitfirst": "-x",
     "maxfail": "--maxfail",
+    "budget": "--budget",
 }
 """Options that exclude trials; a run that uses one cannot check the entries for those trials."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
