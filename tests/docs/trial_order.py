@@ -17,11 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from streamconform.cli import options
-from streamconform.cli.selftest import SECONDS_PER_TRIAL, group_mutants
-from streamconform.model.result import TrialResult
-from streamconform.model.trial import AS_IS
-from streamconform.reports.cause_table import (
+from streamconform.causes.table import (
     BILLS,
     CRASHES,
     HIDES,
@@ -31,6 +27,10 @@ from streamconform.reports.cause_table import (
     SUCCEEDS,
     Harm,
 )
+from streamconform.cli import options
+from streamconform.cli.selftest import SECONDS_PER_TRIAL, group_mutants
+from streamconform.model.result import TrialResult
+from streamconform.model.trial import AS_IS
 from streamconform.reports.causes import group_by_cause
 from streamconform.run.reading import read
 from streamconform.run.resume import unsettle
