@@ -111,6 +111,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one("status", "incomplete", "error", observation={"raised": RAISED}),
     ),
     ("Does not answer before the timeout", result(verdict="hang", reason="no answer in 10 s")),
+    (
+        "Does not answer after an HTTP error, as if it waits to retry",
+        result(verdict="hang", reason="no answer in 10 s", observation={"requests": [{"status": 429}]}),
+    ),
     ("Does not answer after the stream breaks", result(verdict="hang", delivery="stall.3")),
     ("Reports a cut stream as complete", one("status", {"any_of": ["incomplete", "error"]}, "complete")),
     ("Reports an error as a complete answer", one("status", "error", "complete")),
@@ -411,7 +415,7 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     # Exceptions and timeouts do not appear in checks.
     assert {row.kinds for row in unreached} == {
         *("raised", "raised-before-sending", "raised-on-broken", "raised-on-refusable"),
-        *("timeout", "timeout-on-broken"),
+        *("timeout", "timeout-on-broken", "timeout-on-error"),
     }
 
 

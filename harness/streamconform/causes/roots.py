@@ -200,7 +200,8 @@ def _add_exception(
 def _explain_missing_answer(result: TrialResult) -> Root:
     if result.culprit == "implementation" or result.verdict == "hang":
         broken = (result.delivery or "").partition(".")[0] in FAULTS
-        difference = Difference("status", "timeout-on-broken" if broken else "timeout")
+        kind = "timeout-on-broken" if broken else "timeout"
+        difference = Difference("status", "timeout-on-error" if _got_http_error(result) else kind)
         row = find_row(difference)
         title = format_row(row, difference)
         return Root(format_id(row, difference), title, row.harm, "implementation")
@@ -220,6 +221,14 @@ def _explain_missing_answer(result: TrialResult) -> Root:
     where = slugify(re.sub(r":[0-9]+ ", " ", place)) if place else None
     id_ = ":".join(text for text in (kind, slugify(error), where) if text)
     return Root(id_, title, None, culprit)
+
+
+def _got_http_error(result: TrialResult) -> bool:
+    """Return whether the server answered the trial's last request with an HTTP error."""
+    requests = (result.observation or {}).get("requests")
+    last = requests[-1] if isinstance(requests, list) and requests else None
+    status = last.get("status") if isinstance(last, dict) else None
+    return isinstance(status, int) and status >= 400
 
 
 def _locate_error(traceback: object) -> str | None:

@@ -75,6 +75,13 @@ ROWS: Final[tuple[Row, ...]] = (
         "Raises {exception} on a broken stream",
         MISLEADS,
     ),
+    Row(
+        "status",
+        "timeout-on-error",
+        "no-answer-after-http-error",
+        "Does not answer after an HTTP error, as if it waits to retry",
+        MISLEADS,
+    ),
     Row("status", "timeout", "no-answer", "Does not answer before the timeout", CRASHES),
     Row(
         "status",
