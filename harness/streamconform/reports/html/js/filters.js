@@ -97,8 +97,7 @@ function applyFilters() {
   const tests = makeTests(terms);
   const tag = filter.tag ? run.tags.indexOf(filter.tag) : null;
   const impls = listImpls();
-  unexpected = new Set(run.causes.filter((cause) => cause.kind === "unexpected").flatMap((cause) => cause.f)
-    .map((n) => run.failures[n]).filter((failure) => impls.includes(failure.i)).map((failure) => failure.c));
+  unexpected = new Set(run.failures.filter((failure) => failsRun(failure) && impls.includes(failure.i)).map((failure) => failure.c));
   selected = cases.map((testCase) => (!filter.api || testCase.api === filter.api)
     && (tag === null || testCase.tags.includes(tag))
     && tests.every((matches) => matches(testCase, impls))
@@ -115,7 +114,7 @@ function matchesFilters(failure) {
 }
 
 function failedWith(failure, verdict) {
-  return verdict === "unexpected" ? failure.cause?.kind === "unexpected" : failure.count[AT[LETTER[verdict]]] > 0;
+  return verdict === "unexpected" ? failsRun(failure) : failure.count[AT[LETTER[verdict]]] > 0;
 }
 
 let timer = 0;
