@@ -33,6 +33,7 @@ from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.describe import format_count
+from streamconform.reports.style import StyledLine, print_lines
 from streamconform.reports.terminal import Terminal
 from streamconform.run.budget import Budget
 from streamconform.run.exits import Exit
@@ -279,7 +280,7 @@ def _find_earlier(
 def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
     """Print how to run the `rest` of the suite, and how to get any selected recordings that are missing."""
     if rest is not None and not quiet:
-        click.echo(rest)
+        print_lines([StyledLine(rest)])
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
     missing = sum(isinstance(case, Case) and case.unavailable is not None for case in cases)
     if missing and quiet < 2:
