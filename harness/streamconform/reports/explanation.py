@@ -29,6 +29,7 @@ from streamconform.reports.describe import (
 from streamconform.reports.divergence import place_events
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.dispatch import apply_http_checks
 from streamconform.suite.evidence import Fact
@@ -36,8 +37,6 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 WIDTH: Final = 110
-TRACEBACK_LINES: Final = 6
-"""The maximum number of lines to show of an adapter's traceback."""
 UNLIMITED: Final = 10**6
 """The width up to which `-v` shows a text in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -262,13 +261,7 @@ def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
     raised = parse_raised((seen or {}).get("raised"))
     if raised is not None:
         yield f"raised {format_raised(raised)}"
-    match seen:
-        case {"stderr": list(lines)}:
-            yield from (f"| {line}" for line in lines)
-        case {"traceback": str(traceback)}:
-            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
-        case _:
-            pass
+    yield from (f"| {line}" for line in read_traceback(seen))
 
 
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:

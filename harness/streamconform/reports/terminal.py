@@ -48,6 +48,7 @@ from streamconform.reports.summary import (
     list_problems,
     needs_attention,
 )
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.results import Results
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ MAX_ROWS: Final = 15
 """The maximum number of lines of the table of causes."""
 TITLE_WIDTH: Final = 40
 MAX_FRAME_RANGES: Final = 8
-MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
 """Paths whose values depend on the end of the stream if no frame changed them."""
 STYLES: Final = {
@@ -271,8 +271,8 @@ class Terminal:
                 self._print("      relevant: the end of the stream", "dim")
         if first.reason:
             self._print(f"      {escape_line(first.reason, 300)}")
-        for line in _read_traceback(first):
-            self._print(f"      | {escape_line(line, 160)}", "dim")
+        for line in read_traceback(first.observation):
+            self._print(f"      | {line}", "dim")
         if first.guards and self._verbose:
             self._print(f"      guards against {', '.join(first.guards)}", "cyan")
 
@@ -369,14 +369,3 @@ def _name_other_cases(cause: Cause) -> Iterator[str]:
     """Yield each case of `cause` once, except the first one."""
     first = cause.failures[0].first.case
     yield from dict.fromkeys(failure.first.case for failure in cause.failures if failure.first.case != first)
-
-
-def _read_traceback(result: TrialResult) -> list[str]:
-    """Return the last lines of the adapter's own traceback, or of the stderr of a program that exited."""
-    match result.observation:
-        case {"traceback": str(text)}:
-            return text.strip().splitlines()[-MAX_TRACEBACK_LINES:]
-        case {"stderr": list(lines)}:
-            return [str(line) for line in lines[-MAX_TRACEBACK_LINES:]]
-        case _:
-            return []

@@ -11,12 +11,12 @@ from streamconform.adapters.protocol import VERSION, quote_line
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.printable import escape_unprintable
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
 from streamconform.tools.smoke.transcript import Message, StepRecord, Transcript, filter_texts, find_input
 
 MAX_TEXT: Final = 500
 """The maximum number of characters that a message quotes from the adapter's own text."""
-TRACEBACK_LINES: Final = 6
 STEPS_WITH_OWN_CHECK: Final = frozenset({"unknown op", "unknown api"})
 VALID_PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "events": None}
 
@@ -254,10 +254,9 @@ def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe_error(errored: Mapping[str, Any]) -> str:
     """Return the error's message with the end of its traceback."""
-    traceback = errored.get("traceback")
-    lines = traceback.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(traceback, str) else []
+    lines = read_traceback({"traceback": errored.get("traceback")})
     headline = f"the adapter failed: {_escape(str(errored.get('message')))}"
-    return "\n".join([headline, *(f"  | {_escape(line)}" for line in lines)])
+    return "\n".join([headline, *(f"  | {line}" for line in lines)])
 
 
 def _escape(text: str) -> str:
