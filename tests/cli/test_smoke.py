@@ -16,7 +16,7 @@ from streamconform.model.case import Literally
 from streamconform.tools.smoke import claim_checks, conversation
 from streamconform.tools.smoke.checks import CHECKS, run_checks
 from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
-from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
+from streamconform.tools.smoke.schema_messages import find_mismatches
 from streamconform.tools.smoke.streams import PRICING, load_document, load_streams
 from streamconform_reference import DECODERS, decode_document
 
@@ -532,18 +532,6 @@ session = Session()
 def handle(message):
     for reply in session.reply_to(message): write(reply)
 """
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "closest"),
-    [
-        ("toolCalls", ("tool_calls", "cost"), "tool_calls"),
-        ("anthropic", ("anthropic-messages",), "anthropic-messages"),
-        ("qq", ("cost",), None),
-    ],
-)
-def test_an_unknown_name_gets_the_closest_known_name(word, known, closest):
-    assert find_closest(word, known) == closest
 
 
 def test_a_mismatch_names_path_value_and_expected_type():

@@ -12,7 +12,8 @@ from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.printable import escape_unprintable
 from streamconform.reports.tracebacks import read_traceback
-from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
+from streamconform.suggestions import suggest
+from streamconform.tools.smoke.schema_messages import find_mismatches
 from streamconform.tools.smoke.transcript import Message, StepRecord, Transcript, filter_texts, find_input
 
 MAX_TEXT: Final = 500
@@ -239,10 +240,8 @@ def check_stop(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
-    closest = find_closest(name, known)
-    if closest is not None:
-        return f"; did you mean `{closest}`?"
-    return f"; known: {', '.join(f'`{known_name}`' for known_name in sorted(known))}"
+    listed = ", ".join(f"`{known_name}`" for known_name in sorted(known))
+    return suggest(name, sorted(known)) or f"; known: {listed}"
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
