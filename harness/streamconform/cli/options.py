@@ -86,6 +86,16 @@ def baseline_option(command: F) -> F:
     )(command)
 
 
+def durations_option(command: F) -> F:
+    """Add `--durations`."""
+    return click.option(
+        "--durations",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="List the N slowest trials at the end; 0 lists all.",
+    )(command)
+
+
 def cache_option(contents: str) -> Callable[[F], F]:
     """Return the option `--cache`, passed as `where`; `contents` says what the folder contains."""
     return click.option(

@@ -82,7 +82,7 @@ SECTIONS: Final = {
     ),
     "How to run": ("workers", "timeout", "start_timeout", "budget", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
-    "Output": ("report", "answers", "baseline", "quiet", "verbose"),
+    "Output": ("report", "answers", "baseline", "durations", "quiet", "verbose"),
 }
 """The sections of `--help`, with the names of their options."""
 
@@ -150,6 +150,7 @@ SECTIONS: Final = {
     help="Also save every answer to FILE (compressed if it ends in .gz): `conform report --judge FILE` "
     "judges them again, without the implementation.",
 )
+@options.durations_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -231,7 +232,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
-            quiet=min(quiet, 1), verbose=settings.get("verbose", 0), strict=run_settings.strict
+            quiet=min(quiet, 1),
+            verbose=settings.get("verbose", 0),
+            strict=run_settings.strict,
+            durations=arguments["durations"],
         ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):

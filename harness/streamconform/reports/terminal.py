@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -79,10 +80,22 @@ STYLES: Final = {
 class Terminal:
     """Prints a run to a stream, with a progress bar if the stream is a terminal."""
 
-    def __init__(self, *, quiet: int, verbose: int, strict: bool, stream: TextIO | None = None) -> None:
-        """Print to `stream` (default: stdout); `quiet` and `verbose` count the `-q` and `-v` options."""
+    def __init__(
+        self,
+        *,
+        quiet: int,
+        verbose: int,
+        strict: bool,
+        durations: int | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        """Print to `stream` (default: stdout); `quiet` and `verbose` count the `-q` and `-v` options.
+
+        `durations` is the number of slowest trials to list; 0 lists all, None lists none.
+        """
         self.console = make_console(stream or sys.stdout)
         self._quiet, self._verbose, self._strict = quiet, verbose, strict
+        self._durations = durations
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._failures = 0
@@ -145,10 +158,27 @@ class Terminal:
             self._print_claims(claims, after_causes=has_causes)
             self._print_problems(problems, after_causes=has_causes or bool(claims))
             self._print_not_judged(results)
+            self._print_durations(results)
         style = "bold red" if unexpected or problems or claims else "bold green"
         if style == "bold green" and needs_attention(results):
             style = "bold yellow"
         self._print(_format_last_line(results, seconds), style)
+        if not self._quiet:
+            for command in list_smoke_commands(results, strict=self._strict):
+                self._print(f"next: {command}", "dim")
+
+    def _print_durations(self, results: Results) -> None:
+        if self._durations is None:
+            return
+        slowest = list_slowest(results.trials, self._durations)
+        infos = results.header.implementations
+        self._print("")
+        self._print(f"Slowest {format_count(len(slowest), 'trial')}", "bold underline")
+        self._print("")
+        for trial in slowest:
+            impl = f"  [{escape_line(infos[trial.implementation].impl, 200)}]" if len(infos) > 1 else ""
+            self._print(f"{trial.ms / 1000:>9.3f} s  {escape_line(trial.id, 300)}{impl}")
+        self._print("")
 
     def _print_not_judged(self, results: Results) -> None:
         """Print what a green headline does not cover: warnings, skipped trials, and values left out."""
@@ -316,6 +346,26 @@ def _format_reproduction(info: ImplementationInfo, result: TrialResult, results:
     if "probe" in results.header.selection:
         return format_run_command(info, result, results.header)
     return format_explain_command(info, result, results.header)
+
+
+def list_slowest(trials: Sequence[TrialResult], count: int) -> list[TrialResult]:
+    """Return the `count` trials that took longest, slowest first; 0 means all trials that ran."""
+    ran = [trial for trial in trials if trial.verdict != "skipped"]
+    slowest = sorted(ran, key=lambda trial: (-trial.ms, trial.id))
+    return slowest[: count or None]
+
+
+def list_smoke_commands(results: Results, *, strict: bool) -> list[str]:
+    """Return the command that checks the adapter of each implementation with an adapter error."""
+    if "probe" in results.header.selection:  # a server has no adapter
+        return []
+    faulty = {
+        trial.implementation
+        for trial in results.trials
+        if trial.culprit == "adapter" and (trial.verdict == "warn" or is_unexpected(trial, strict=strict))
+    }
+    infos = results.header.implementations
+    return [f"conform smoke {shlex.quote(infos[number].impl)}" for number in sorted(faulty)]
 
 
 def describe_implementation(info: ImplementationInfo) -> str:
