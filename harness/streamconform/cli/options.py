@@ -431,8 +431,8 @@ def find_results_path(settings: dict[str, Any]) -> Path | None:
 
 def find_last_results_path(settings: dict[str, Any]) -> Path | None:
     """Return the path of the last run's results; None if there was no run."""
-    path = find_results_path(settings) or find_latest_results()
-    return path if path is not None and path.is_file() else None
+    path = find_results_path(settings)
+    return path if path is not None and path.is_file() else find_latest_results()
 
 
 def find_last_failures(settings: dict[str, Any]) -> frozenset[str]:

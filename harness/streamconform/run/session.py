@@ -91,6 +91,8 @@ class RunRequest:
     """The file in which to save all answers."""
     budget: Budget | None = None
     """The time for the trials, and which of them to run first; None means all trials, in suite order."""
+    copy: Path | None = None
+    """A second file for the results, in which later commands look for the last run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,7 @@ class _Runner:
         assert self.header is not None, "`_plan` made it"
         assert self.path is not None, "only `judge_saved` writes no file"
         if request.resumed is None:
-            self._writer = ResultsWriter(self.path)
+            self._writer = ResultsWriter(self.path, copy=request.copy)
             self._writer.write(self.header)
             self.progress.on_start(self.header)
         else:
@@ -369,7 +371,7 @@ class _Runner:
         # The known-failures files may have changed since, so the verdicts are settled again.
         settled = [self._settlers[result.implementation](result) for result in restored]
         assert self.path is not None, "only `judge_saved` writes no file"
-        self._writer = ResultsWriter(self.path, (self.header, *settled))
+        self._writer = ResultsWriter(self.path, (self.header, *settled), self.request.copy)
         self.progress.on_start(self.header)
         for result, final in zip(restored, settled, strict=True):
             self._tally.restore(result)
