@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
-from streamconform.reports.terminal import Terminal
+from streamconform.reports.terminal import Terminal, list_smoke_commands
 from streamconform.run.results import Results
 
 MINE = ImplementationInfo(
@@ -86,3 +86,18 @@ def test_a_run_with_adapter_errors_ends_with_the_command_that_checks_the_adapter
 )
 def test_other_runs_and_quiet_ones_end_with_the_headline(result, quiet):
     assert "next: conform smoke" not in print_run(result, trial("b"), quiet=quiet)[-1]
+
+
+def test_a_run_that_was_stopped_with_this_advice_does_not_repeat_it():
+    trials = (trial("a", verdict="faulted", culprit="adapter"),)
+    header = Header(version="0.1.0", cases=1, trials=9, implementations=(OTHER,), selection={}, seed=0)
+    footer = Footer(counts={}, exit=1, complete=False, stopped="all fail; next: conform smoke other")
+    assert list_smoke_commands(Results(header, trials, footer), strict=False) == []
+
+
+def test_a_probe_and_a_proxy_have_no_adapter_to_check():
+    trials = (trial("a", verdict="faulted", culprit="adapter"),)
+    header = Header(version="0.1.0", cases=1, trials=1, implementations=(MINE,), selection={}, seed=0)
+    proxy = replace(header, implementations=(replace(MINE, impl="proxy:http://localhost:1"),))
+    for each in (proxy, replace(header, selection={"probe": "conform probe"})):
+        assert list_smoke_commands(Results(each, trials, None), strict=False) == []

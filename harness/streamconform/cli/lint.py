@@ -10,7 +10,7 @@ import click
 
 from streamconform.cli import options
 from streamconform.errors import Problem, UsageError
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths

@@ -11,7 +11,7 @@ import click
 from streamconform.cli import commands, options
 from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.suite.provenance import KINDS, count_streams
 

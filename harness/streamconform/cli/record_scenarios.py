@@ -13,8 +13,8 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
 from streamconform.errors import ConformError, UsageError
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
-from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suggestions import suggest
 from streamconform.suite.scenarios import Scenario, load_bundled

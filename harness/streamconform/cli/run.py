@@ -32,7 +32,7 @@ from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.errors import ReportError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.reports.terminal import Terminal
 from streamconform.run.budget import Budget

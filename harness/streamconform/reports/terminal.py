@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self, TextIO
 from streamconform.causes.raised import describe_error
 from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult, is_unexpected
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     CULPRITS,
@@ -33,7 +34,6 @@ from streamconform.reports.describe import (
     UPDATE_HINT,
     WARNINGS_TITLE,
     describe_difference,
-    format_count,
 )
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
@@ -364,8 +364,11 @@ def list_smoke_commands(results: Results, *, strict: bool) -> list[str]:
         for trial in results.trials
         if trial.culprit == "adapter" and (trial.verdict == "warn" or is_unexpected(trial, strict=strict))
     }
-    infos = results.header.implementations
-    return [f"conform smoke {shlex.quote(infos[number].impl)}" for number in sorted(faulty)]
+    impls = [results.header.implementations[number].impl for number in sorted(faulty)]
+    # A run that was stopped early says so with its reason.
+    stopped = (results.footer and results.footer.stopped) or ""
+    commands = (f"conform smoke {shlex.quote(impl)}" for impl in impls if not impl.startswith("proxy:"))
+    return [command for command in commands if command not in stopped]
 
 
 def describe_implementation(info: ImplementationInfo) -> str:

@@ -32,6 +32,7 @@ from streamconform.model.result import (
 )
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
+from streamconform.plural import format_count
 from streamconform.run.answers import AnswersWriter, SavedAnswers, compute_input_digest
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.budget import Budget, Stopwatch
@@ -299,8 +300,8 @@ class _Runner:
             self._emit(result)
         if pending:
             self._stopped_early = True
-            changed = "trials have changed since the answers were saved, or have no answer"
-            self._stopped_because = f"{len(pending):,} {changed}"
+            count = format_count(len(pending), "trial")
+            self._stopped_because = f"{count} changed since the answers were saved, or without an answer"
 
     async def _run_with_forks(self, greetings: Sequence[Greeting], programs: Sequence[Program]) -> None:
         if any(greeting.through is not None for greeting in greetings):
