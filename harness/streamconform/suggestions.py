@@ -28,6 +28,10 @@ def find_similar(name: str, known: Iterable[str], limit: int = MAX_SUGGESTIONS) 
     `inter-frag`. Then come names with a few typing errors, and names that contain such words.
     """
     names = list(dict.fromkeys(known))
+    words = _split_words(name)
+    same = [other for other in names if words and _split_words(other) == words]
+    if same:  # only its spelling differs, such as `toolCalls`
+        return same[:limit]
     ranked = (
         *sorted(_rank_by_words(name, names, str.startswith)),
         *sorted(_rank_by_edits(name, names)),

@@ -63,7 +63,7 @@ def test_a_name_like_no_other_gets_no_suggestion(project):
         # Beginnings of words, those with the fewest other words first.
         ("inter", ("interleaved-a-b", "interleaved-a"), ["interleaved-a", "interleaved-a-b"]),
         ("call-spl", ("a-call-split", "call-split-b", "split-call"), ["call-split-b", "a-call-split"]),
-        ("toolCalls", ("cost", "tool_calls"), ["tool_calls"]),
+        ("toolCalls", ("parallel_tool_calls", "tool_calls"), ["tool_calls"]),
         # Even before a name that differs by one letter only.
         ("core", ("cores-2", "cope"), ["cores-2", "cope"]),
         # Typing errors: a letter too many, too few, another one, and two that are swapped.

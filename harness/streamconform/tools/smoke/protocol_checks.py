@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from streamconform.adapters.protocol import VERSION, quote_line
 from streamconform.apis import APIS
+from streamconform.causes.raised import format_raised, parse_raised
 from streamconform.model.capability import CAPABILITIES
 from streamconform.printable import escape_unprintable
+from streamconform.replay.exchange import NO_REQUEST
 from streamconform.reports.tracebacks import read_traceback
 from streamconform.suggestions import suggest
 from streamconform.tools.smoke.schema_messages import find_mismatches
@@ -198,7 +200,9 @@ def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield the server's complaints about requests."""
     for record in transcript.steps:
         for complaint in record.complaints:
-            yield SmokeProblem(complaint, record.step)
+            error = _find_error(record) if complaint.startswith(NO_REQUEST) else None
+            # A client that fails before it sends may well use the base URL.
+            yield SmokeProblem(f"{NO_REQUEST}: {error}" if error else complaint, record.step)
     # A mismatch only skips a trial, so it is reported only if no request at all got a stream.
     checked = any(stream is not None for record in transcript.steps for stream in record.streams.values())
     for record in () if checked else transcript.steps:
@@ -256,6 +260,17 @@ def _describe_error(errored: Mapping[str, Any]) -> str:
     lines = read_traceback({"traceback": errored.get("traceback")})
     headline = f"the adapter failed: {_escape(str(errored.get('message')))}"
     return "\n".join([headline, *(f"  | {line}" for line in lines)])
+
+
+def _find_error(record: StepRecord) -> str | None:
+    """Return the first exception of a step, which the library or the adapter raised."""
+    for result in record.results.values():
+        raised = parse_raised(result.get("raised"))
+        if raised is not None:
+            return f"the library raised {format_raised(raised)}"
+        if isinstance(result.get("errored"), Mapping):
+            return f"the adapter failed: {_escape(str(result['errored'].get('message')))}"
+    return None
 
 
 def _escape(text: str) -> str:
