@@ -271,7 +271,9 @@ def find_told_as_own(
     for block in received:
         if not isinstance(block, ToolCall) or block.executor == "provider":
             continue
-        if any(_names(run, block) for run in runs) and not any(_names(call, block) for call in own):
+        # A tool of the provider and one of the client may have the same name; then the id decides.
+        owners = [call for call in own if _names(call, block) and _get_id(call) in (None, block.id)]
+        if any(_names(run, block) for run in runs) and not owners:
             yield block
 
 
