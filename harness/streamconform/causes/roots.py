@@ -25,7 +25,7 @@ from streamconform.causes.table import (
     slugify,
 )
 from streamconform.model.result import CRASHED, REFUSED, TrialResult
-from streamconform.model.trial import FAULTS
+from streamconform.model.trial import is_fault
 from streamconform.model.verdict import Check, Culprit
 from streamconform.printable import collapse_variables, escape_line
 
@@ -199,8 +199,7 @@ def _add_exception(
 
 def _explain_missing_answer(result: TrialResult) -> Root:
     if result.culprit == "implementation" or result.verdict == "hang":
-        broken = (result.delivery or "").partition(".")[0] in FAULTS
-        kind = "timeout-on-broken" if broken else "timeout"
+        kind = "timeout-on-broken" if is_fault(result.delivery) else "timeout"
         difference = Difference("status", "timeout-on-error" if _got_http_error(result) else kind)
         row = find_row(difference)
         title = format_row(row, difference)
