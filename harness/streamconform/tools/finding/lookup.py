@@ -109,7 +109,8 @@ def find_findings(
         verb = "does not mention" if slug else "mentions"
         wanted = f"{case_id}@{delivery}" if delivery else case_id
         raise SelectionError(
-            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in docs/matrix/known"
+            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in docs/matrix/known,"
+            " where a cause names only one of its trials: choose its finding with `--finding`"
         )
     return trials
 
