@@ -284,6 +284,7 @@ def test_an_update_that_changes_nothing_leaves_every_byte(own, by_case):
         (("--shard", "1/2"), "`--shard`"),
         (("-x",), "`-x`"),
         (("--maxfail", "3"), "`--maxfail`"),
+        (("--budget", "60"), "`--budget`"),
         (("-i", "reference"), f"`{KNOWN}` does not name its implementation"),
         (("-i", "mutant:usage-summed"), "if an implementation is given twice"),
     ],

@@ -46,6 +46,8 @@ GIVEN_UP: Final = re.compile(
 )
 EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
 """Matches the reasons of trials whose program exited, and of trials not run afterwards."""
+GENERAL_ERRORS: Final = frozenset({"Error", "TypeError", "SyntaxError", "RangeError", "ReferenceError"})
+"""The errors of JavaScript itself, which say nothing about where in a library they were raised."""
 _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
@@ -143,7 +145,7 @@ def format_exception(raised: ExceptionRecord) -> str:
     if match is not None:
         file, function = match["of"] or match["file"] or "", match["caller"] or match["function"]
     place = [file, function]
-    if not function and (not file or _BUNDLE.fullmatch(file)):
+    if not function and (not file or (_BUNDLE.fullmatch(file) and raised.type in GENERAL_ERRORS)):
         place.append(slugify(collapse_variables(raised.message)[:MAX_MESSAGE]))
     return escape_line(":".join(part for part in (raised.type, *place) if part), 160).replace(" ", "-")
 
@@ -171,7 +173,9 @@ def _find_root(result: TrialResult) -> Root:
     exception = format_exception(raised) if raised and difference.kind in RAISED_KINDS else None
     if raised and exception is not None:
         id_ = f"{id_}:{exception}"
-        title += f" ({escape_line(raised.where, 120)})" if raised.where else ""
+        # Without a place, only the message tells two exceptions of one type apart.
+        place = f" ({escape_line(raised.where, 120)})" if raised.where else ""
+        title += place or f": {escape_line(collapse_variables(raised.message), MAX_EXIT_ERROR)}"
     culprit = result.culprit or "implementation"
     harm = row.harm if culprit == "implementation" else None
     return Root(id_, title, harm, culprit, check, difference.path, exception)
@@ -215,7 +219,8 @@ def _add_exception(
 def _explain_missing_answer(result: TrialResult) -> Root:
     if result.culprit == "implementation" or result.verdict == "hang":
         broken = (result.delivery or "").partition(".")[0] in FAULTS
-        difference = Difference("status", "timeout-on-broken" if broken else "timeout")
+        kind = "timeout-on-broken" if broken else "timeout"
+        difference = Difference("status", "timeout-on-error" if _got_http_error(result) else kind)
         row = find_row(difference)
         title = format_row(row, difference)
         return Root(format_id(row, difference), title, row.harm, "implementation")
@@ -235,6 +240,14 @@ def _explain_missing_answer(result: TrialResult) -> Root:
     where = slugify(re.sub(r":[0-9]+ ", " ", place)) if place else None
     id_ = ":".join(text for text in (kind, slugify(error), where) if text)
     return Root(id_, title, None, culprit)
+
+
+def _got_http_error(result: TrialResult) -> bool:
+    """Return whether the server answered the trial's last request with an HTTP error."""
+    requests = (result.observation or {}).get("requests")
+    last = requests[-1] if isinstance(requests, list) and requests else None
+    status = last.get("status") if isinstance(last, dict) else None
+    return isinstance(status, int) and status >= 400
 
 
 def _locate_error(traceback: object) -> str | None:

@@ -38,6 +38,7 @@ FILTERS: Final = {
     "shard": "--shard",
     "exitfirst": "-x",
     "maxfail": "--maxfail",
+    "budget": "--budget",
 }
 """Options that exclude trials; a run that uses one cannot check the entries for those trials.
 

@@ -6,7 +6,7 @@ import gc
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from streamconform.cli.known_failures import (
     read_known_failures,
     update_known_failures,
 )
+from streamconform.cli.not_run import describe_not_run
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
@@ -33,12 +34,14 @@ from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
 from streamconform.reports.describe import format_count
 from streamconform.reports.terminal import Terminal
+from streamconform.run.budget import Budget
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import RunFolder, create_run_folder, lock_run
 from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.suite.order import read_order
 from streamconform.suite.pulled import NOT_PULLED
 
 RECORDED_SETTINGS: Final = (
@@ -76,7 +79,7 @@ SECTIONS: Final = {
         "specs",
         "cassettes",
     ),
-    "How to run": ("workers", "timeout", "start_timeout", "resume", "exitfirst", "maxfail"),
+    "How to run": ("workers", "timeout", "start_timeout", "budget", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
     "Output": ("report", "answers", "baseline", "quiet", "verbose"),
 }
@@ -121,6 +124,13 @@ SECTIONS: Final = {
     is_flag=True,
     help="Continue the last run, which was interrupted: the same selection, only trials without a result.",
 )
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Start no trial later than this many seconds after the first one. The trials that find the most "
+    "bugs run first; --resume runs the rest.",
+)
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
 @click.option(
@@ -158,7 +168,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform run -i mypkg --input http             your real client, against a local replay server
     conform run --report html=r.html              a page with every difference and its bytes
     conform run --last-failed                     only trials that failed in the last run
-    conform run --resume                          the rest of a run that was interrupted
+    conform run -i mypkg --budget 60              a minute of trials: first those that find the most bugs
+    conform run --resume                          the rest of a run that was interrupted or out of time
 
     Without --impl or a config file, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
     failures, 2 usage or input error, 3 implementation unusable, 4 bug in streamconform, 5 nothing ran,
@@ -208,6 +219,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
         resumed=earlier,
         answers=arguments["answers"],
+        budget=_make_budget(arguments["budget"], selection.catalog.sources.specs),
     )
     folder: RunFolder | None = None
     path = interrupted or options.find_results_path(settings)
@@ -243,6 +255,8 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             reversed_steps.callback(_write_report, kind, target, finished.results, selection, baseline)
         rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
         reversed_steps.callback(_print_unjudged, selection, rest, quiet)
+        if not quiet:
+            reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     if settings.get("update"):
@@ -274,6 +288,15 @@ def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) 
     if missing and quiet < 2:
         words = f"{format_count(missing, 'case')} skipped: {NOT_PULLED} (to {options.find_corpus()})"
         click.echo(words, err=True)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _make_budget(seconds: float | None, specs: Path) -> Budget | None:
+    return None if seconds is None else Budget(seconds, read_order(specs))
 
 
 def _write_report(

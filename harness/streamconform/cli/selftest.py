@@ -89,7 +89,7 @@ def command(
     settings = options.merge_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
     selected = options.select(settings).trials
-    groups = tuple(_group_mutants(tuple(mutants), selected))
+    groups = tuple(group_mutants(tuple(mutants), selected))
     workers = settings.get("workers") or options.count_default_workers()
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
     rows = tuple(
@@ -127,7 +127,7 @@ class _GroupKey(NamedTuple):
     """Whether the mutants read non-streaming answers."""
 
 
-def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
+def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
     """Yield groups of mutants that have the same APIs and functions, each with its trials."""
     from streamconform_mutants import MUTANTS
 

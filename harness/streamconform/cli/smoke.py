@@ -23,19 +23,7 @@ MAX_LINE: Final = 2000
 """Maximum characters to print per line."""
 
 
-class SmokeCommand(click.Command):
-    """A command that treats everything after `--` as a program instead of parsing it as click does."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the words after `--` and parse the others."""
-        if "--" in args:
-            position = args.index("--")
-            ctx.meta[__name__] = tuple(args[position + 1 :])
-            args = args[:position]
-        return super().parse_args(ctx, args)
-
-
-@click.command("smoke", cls=SmokeCommand)
+@click.command("smoke", cls=commands.ProgramCommand)
 @click.argument("impl", required=False, shell_complete=completion.complete_impls)
 @click.option(
     "--timeout",
@@ -64,7 +52,7 @@ def command(
     conform smoke -- ./my-parser --flag
     """
     settings = options.merge_settings({"timeout": timeout, "start_timeout": start_timeout})
-    connection = _make_connection(impl, ctx.meta.get(__name__, ()), settings)
+    connection = _make_connection(impl, commands.get_program(ctx), settings)
     transcript = hold_conversation(
         connection,
         float(settings.get("timeout", DEFAULT_TIMEOUT)),

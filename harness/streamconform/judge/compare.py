@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from streamconform.judge import align
@@ -45,6 +46,8 @@ _INFERABLE_REASONS: Final = frozenset({"stop", "tool_use", "error", None})
 _LOST_WITH_CONTENT: Final = frozenset({"usage", "cost", "model", "response_id", "continuation"})
 """The fields that a client that raises may drop with the content. `stop` and `error` describe the failure."""
 
+TOLD_AS_OWN: Final = "; calls that the provider ran are reported as the client's: "
+"""A part of the message of `content.length`, before the calls."""
 BLOCK_MISSING: Final = "content block missing"
 """The message for checks on a block that is absent from the outcome."""
 UNCACHED: Final = (
@@ -97,7 +100,8 @@ def compare_outcome(
         blocks = align.join_split_thoughts(expected, blocks)
         blocks, former = align.order_calls_by_id(expected, blocks, find_id)
         yield from check_call_order(expected, former, level)
-        yield from _compare_content(expected, blocks, claims, level, tolerant=tolerant)
+        told = align.find_told_as_own(expect.content, expected, blocks)
+        yield from _compare_content(expected, blocks, claims, level, tolerant=tolerant, told_as_own=told)
 
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
@@ -197,6 +201,7 @@ def _compare_content(
     level: Level,
     *,
     tolerant: bool,
+    told_as_own: Iterable[ToolCall],
 ) -> Iterator[Check]:
     pairs = align.pair_blocks(expected, got)
     # Leaving out a call that must not be executed is as safe as marking it.
@@ -212,7 +217,7 @@ def _compare_content(
     yield check_rule(
         "content.length",
         loss_level if is_only_less else level,
-        None if length == len(got) else message,
+        add_told_as_own(None if length == len(got) else message, told_as_own),
         expected=len(expected),
         got=len(got),
     )
@@ -231,6 +236,12 @@ def _compare_content(
                     yield check_leaf(path, leaf, None, loss_level, absent=True)
         else:
             yield from _compare_block(i, block, got[position], claims, level, tolerant=tolerant)
+
+
+def add_told_as_own(message: str | None, calls: Iterable[ToolCall]) -> str | None:
+    """Return a message about wrong blocks with the provider's `calls` that are reported as the client's."""
+    named = ", ".join(map(format_call, islice(calls, _MAX_TYPES)))
+    return message if message is None or not named else f"{message}{TOLD_AS_OWN}{named}"
 
 
 def _compare_block(

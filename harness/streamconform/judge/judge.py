@@ -201,7 +201,11 @@ def _check_ended_calls(trial: Trial, events: Sequence[Event] | None, claims: Cla
     expect = trial.expect
     if events is None or expect.content is None or "tool_calls" not in claims:
         return
-    calls = [block for block in expect.content if block.type == "tool_call"]
+    calls = [
+        block
+        for block in expect.content
+        if block.type == "tool_call" and block.fields.get("executor") != Literally("provider")
+    ]
     unfinished = sum(map(must_not_run, calls))
     if expect.partial is None and not unfinished:
         return

@@ -145,7 +145,10 @@ class TrialExchange:
         """Return a message about how much of the last reply has been sent."""
         count = len(self.requests[-1][1].chunks) if self.requests else 0
         part = "the whole answer" if self.sent == count else f"{self.sent} of {count} chunks"
-        return f"the server has sent {part}"
+        status = self.requests[-1][1].status if self.requests else 200
+        # Clients wait before they retry, often longer than any timeout; the retry would get the same answer.
+        hint = f"; it answered HTTP {status}, so turn the client's retries off" if status >= 400 else ""
+        return f"the server has sent {part}{hint}"
 
     def note_sent(self, chunks: int) -> None:
         """Record that `chunks` chunks of the last reply have been sent."""

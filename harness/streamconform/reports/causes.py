@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.causes.difference_kinds import classify_check, generalize_path
+from streamconform.causes.raised import read_raised
 from streamconform.causes.roots import Root, fold_crashes, get_api
 from streamconform.causes.table import CRASHES, HARMS, Harm
 from streamconform.judge.compare import BLOCK_MISSING
@@ -136,6 +137,9 @@ def describe_size(cause: Cause) -> str:
 def describe_harm(cause: Cause) -> str:
     """Return how a cause harms a user, and who is at fault."""
     culprit = f"at fault: {CULPRITS[cause.culprit]}"
+    raised = read_raised(cause.failures[0].first)
+    if cause.id.startswith("raises-") and raised is not None and not raised.where:
+        culprit += ", unless the adapter itself raised this: no frame of the library is known"
     return f"harm: {cause.harm}; {culprit}" if cause.harm else culprit
 
 

@@ -209,9 +209,9 @@ def find_warnings(results: Results) -> list[TrialResult]:
 
 
 def needs_attention(results: Results) -> bool:
-    """Return whether a run without new failures is not green, because of known failures or warnings."""
+    """Return whether a run without new failures is not green: known failures, warnings, or trials not run."""
     summary = summarize(results)
-    return bool(summary.known or summary.warnings)
+    return bool(summary.known or summary.warnings) or describe_incomplete(results) is not None
 
 
 def describe_not_exposed(results: Results) -> str | None:
