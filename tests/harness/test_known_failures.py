@@ -273,6 +273,13 @@ def test_unmatched_entries_are_found_in_the_full_suite_whatever_is_selected(matc
     assert bool(find_unmatched([entry(match)], builders.catalog(SUITE), (), 0)) is missing
 
 
+def test_an_entry_about_pulled_recordings_is_checked_only_if_the_suite_has_some():
+    listed = [entry("anthropic-messages/recorded-x/gone")]
+    pulled = builders.case(id="anthropic-messages/recorded-x/one")
+    assert find_unmatched(listed, builders.catalog(SUITE), (), 0) == frozenset()
+    assert find_unmatched(listed, builders.catalog((*SUITE, pulled)), (), 0) == {0}
+
+
 def test_the_checks_of_a_trial_are_known_before_it_runs():
     trial = builders.trial()
     assert {"status", "content.0.text", "usage.input"} <= get_checked_paths(trial, CAPABILITIES).certain
@@ -517,6 +524,12 @@ def test_the_trials_of_a_cause_are_counted(about, listed, results, more, kinds):
     assert [kind for _, kind in untrue([known_cause(trials=listed)], results, **more)] == kinds, about
 
 
+def test_a_run_that_stopped_early_has_a_part_of_the_trials():
+    apis = frozenset({"openai-chat"})
+    assert Coverage("all", apis).cut_short() == Coverage("part", apis)
+    assert [each.cut_short() for each in (PART, OTHER_SCOPE)] == [PART, OTHER_SCOPE]
+
+
 def test_trials_that_a_pattern_also_lists_are_counted():
     assert untrue([known_cause(trials=2), entry(f"{CASE}@whole")], [FAILED, USAGE_AGAIN]) == []
 
@@ -540,6 +553,15 @@ def test_trials_that_a_pattern_also_lists_are_counted():
             ),
         ),
         (
+            known_cause(),
+            [FAILED, USAGE_AGAIN, result("cr", "fail", "usage.input")],
+            (
+                "`usage-wrong` of anthropic-messages fails in 3 trials, but lists 1: find the new ones"
+                f" (see `{CASE}@whole`, `{CASE}@crlf`, `{CASE}@cr`) with `conform diff` and an earlier run,"
+                " or set `trials: 3`"
+            ),
+        ),
+        (
             known_cause(CRASH, trials=3),
             [*(crashed(name) for name in ("whole", "crlf", "cr")), IN_A_FAULT],
             (
@@ -556,7 +578,7 @@ def test_trials_that_a_pattern_also_lists_are_counted():
             ),
         ),
     ],
-    ids=["fewer", "none", "few more", "more of a crash", "more"],
+    ids=["fewer", "none", "two", "three", "more of a crash", "more"],
 )
 def test_a_wrong_number_of_trials_is_explained(listed, results, message):
     known = KnownFailures("known.yaml", (replace(listed, line=3),))
@@ -586,8 +608,10 @@ def test_a_cause_of_an_api_without_cases_matches_nothing():
     entries = [known_cause(), known_cause(api="openai-chat")]
     for selected in (tuple(expand(SUITE[1:], ["whole"], "bytes", 0)), ()):
         assert find_unmatched(entries, builders.catalog(SUITE), selected, 0) == {1}
-    found = untrue([known_cause(api="openai-chat")], [FAILED], missing=[0])
-    assert found == [(0, "unmatched")]
+    known = KnownFailures("known.yaml", (known_cause(api="openai-chat"),))
+    (found,) = find_outdated(known, [FAILED], every_path, unmatched=[0], today=TODAY)
+    message = "is of an API without cases in the suite: fix `api` or remove the entry"
+    assert (found.kind, found.message) == ("unmatched", message)
 
 
 def test_the_first_part_of_the_id_of_a_question_is_not_its_api():
@@ -655,6 +679,20 @@ def test_an_update_of_some_apis_leaves_the_entries_of_others():
     assert change.empty
 
 
+def test_a_file_that_is_not_the_home_of_new_failures_gets_none():
+    known = KnownFailures("known.yaml", (known_cause("usage-null", trials=2),))
+    change = plan_update(known, [FAILED], (), every_path, strict=False, beside=None)
+    assert (change.added, change.removed) == ((), {0})
+
+
+def test_a_pattern_of_another_file_whose_check_passes_lists_no_failure():
+    other = KnownFailures("other.yaml", (entry("**:status"),))
+    change = plan_update(
+        KnownFailures("known.yaml", ()), [FAILED], (), every_path, strict=False, beside=[other]
+    )
+    assert [each.cause for each in change.added] == ["usage-wrong"]
+
+
 def test_failures_that_patterns_list_get_no_entry_for_their_cause():
     assert amendment([entry(f"{CASE}@whole")], [FAILED]) == (entry(f"{CASE}@whole"),)
     both = amendment([entry(f"{CASE}@whole")], [FAILED, USAGE_AGAIN])
@@ -692,9 +730,41 @@ def test_a_narrowed_entry_lists_a_topic_where_every_case_of_it_fails():
         for delivery in ("cut.1", "cut.2")
     ]
     passing = result("cut.1", case="anthropic-messages/tools/b")
-    made = amendment([entry("anthropic-messages/**@cut.*")], [*failing, passing])
+    made = amendment([entry("anthropic-messages/**@cut.*", line=5)], [*failing, passing])
     assert [each.match for each in made] == ["anthropic-messages/text/*@**", "anthropic-messages/tools/a@**"]
+    assert {each.line for each in made} == {0}
     assert untrue(made, [*failing, passing]) == []
+
+
+def test_a_narrowed_entry_lists_what_fails_in_every_case_of_a_topic_or_api():
+    def narrow(delivery, *cases, wide="**"):
+        passing = result("whole", case="openai-chat/text/x")
+        failing = [result(delivery, "fail", "status", case=case) for case in cases]
+        whole = [result("whole", case=case) for case in cases]
+        made = amendment([entry(wide)], [passing, *whole, *failing])
+        return [each.match for each in made if isinstance(each, KnownFailure)]
+
+    texts = ("anthropic-messages/text/a", "anthropic-messages/text/b")
+    assert narrow("cut.1", *texts) == ["anthropic-messages/**@cut.*"]
+    assert narrow("bom", *texts) == ["anthropic-messages/**@bom"]
+    assert narrow("cut.1", texts[0], "anthropic-messages/tools/a") == ["anthropic-messages/**@cut.*"]
+    assert narrow("cut.1", texts[0]) == [f"{texts[0]}@cut.1"]
+
+
+def test_a_narrowed_entry_lists_functions_of_a_topic_and_single_trials():
+    calls = [
+        replace(result("x", verdict, *paths, case=f"common/{case}"), id=f"common/{case}", delivery=None)
+        for case, verdict, paths in (
+            ("heal/a", "fail", ["output"]),
+            ("heal/b", "fail", ["output"]),
+            ("tokens/a", "pass", []),
+        )
+    ]
+    assert [each.match for each in amendment([entry("common/**")], calls)] == ["common/heal/*"]
+    alone = amendment(
+        [entry("anthropic-messages/**")], [FAILED, result("whole", case="anthropic-messages/b/c")]
+    )
+    assert [each.match for each in alone] == [FAILED.id]
 
 
 def test_an_update_keeps_valid_entries_and_removes_outdated_ones():
@@ -802,7 +872,7 @@ entries:
     reason: "in trials: 3"
     trials: 4  # four
     issue: a#1
-  - {cause: lost, api: openai-responses, "trials": 5, reason: old, issue: a#1}
+  - {cause: lost, api: openai-responses, "trials": 5, reason: "of trials: 5", issue: a#1}
 """
 
 
@@ -958,5 +1028,7 @@ def test_an_edit_that_would_break_the_file_is_refused():
 def test_text_that_yaml_cannot_hold_is_reported_with_its_place():
     with pytest.raises(SourceError, match=r"^implementation: "):
         create_empty("\ud800")
+    with pytest.raises(SourceError, match=r"^scope: "):
+        amend(EMPTY, added=[NEW], scope={"select": ["\ud800"]})
     with pytest.raises(SourceError, match=r"^entries: "):
         amend(FILE, added=[replace(NEW, reason="\ud800")])

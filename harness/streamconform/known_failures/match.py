@@ -285,19 +285,14 @@ def _check_count(
         names = ", ".join(f"`{result.id}`" for result in named[:MAX_NAMED])
         new = f"the new ones (see {names})" if names else "the new ones"
         message = (
-            f"fails in {_format_trials(count)}, but lists {listed:,}: find {new} with `conform diff` and an"
+            f"fails in {count:,} trials, but lists {listed:,}: find {new} with `conform diff` and an"
             f" earlier run, or set `trials: {count}`"
         )
         yield "grown", message
     elif coverage.counted == "all" and not count:
         yield "stale", "is fixed: remove the entry"
     elif coverage.counted == "all" and count < listed:
-        yield "stale", f"fails in only {count:,} of {_format_trials(listed)}: set `trials: {count}`"
-
-
-def _format_trials(count: int) -> str:
-    """Return `1 trial` or `2 trials`."""
-    return f"{count:,} trial{'' if count == 1 else 's'}"
+        yield "stale", f"fails in only {count:,} of {listed:,} trials: set `trials: {count}`"
 
 
 def _explain_unmatched(entry: Entry) -> str:

@@ -89,6 +89,11 @@ class KnownFailures:
         return self.implementation in (None, impl)
 
     @property
+    def patterns(self) -> dict[int, KnownFailure]:
+        """Return the entries about patterns by their index."""
+        return {n: entry for n, entry in enumerate(self.entries) if isinstance(entry, KnownFailure)}
+
+    @property
     def causes(self) -> dict[int, KnownCause]:
         """Return the entries about causes by their index."""
         return {n: entry for n, entry in enumerate(self.entries) if isinstance(entry, KnownCause)}

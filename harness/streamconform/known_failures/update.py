@@ -89,7 +89,7 @@ def plan_update(
     cases: dict[str, list[TrialResult]] = {}
     for result in results:
         cases.setdefault(result.case, []).append(result)
-    narrowed = {n: tuple(_narrow(entry, cases, paths)) for n in wide if (entry := _get_pattern(known, n))}
+    narrowed = {n: tuple(_narrow(known.patterns[n], cases, paths)) for n in wide}
     change = Amendment(frozenset(removed), narrowed)
     added: tuple[KnownCause, ...] = ()
     if beside is not None:
@@ -112,11 +112,6 @@ def plan_update(
     )
 
 
-def _get_pattern(known: KnownFailures, index: int) -> KnownFailure | None:
-    entry = known.entries[index]
-    return entry if isinstance(entry, KnownFailure) else None
-
-
 def _create_entries(
     files: Sequence[KnownFailures], results: Sequence[TrialResult], paths: GetPaths, *, strict: bool
 ) -> tuple[KnownCause, ...]:
@@ -124,10 +119,7 @@ def _create_entries(
 
     Its example is the first trial. The number of trials is not known yet, because new entries divide them.
     """
-    patterns = [
-        replace(file, entries=tuple(entry for entry in file.entries if isinstance(entry, KnownFailure)))
-        for file in files
-    ]
+    patterns = [replace(file, entries=tuple(file.patterns.values())) for file in files]
     settle = Settler(patterns, paths, strict=strict)
     listed = {entry.key for file in files for entry in file.causes.values()}
     failed = [result for result in results if is_failure(result, strict=strict)]
