@@ -229,6 +229,21 @@ def test_a_run_of_a_profile_ends_by_saying_what_the_full_suite_adds(profiled):
     )
 
 
+def test_a_resumed_run_of_a_profile_ends_like_the_one_that_was_interrupted(project):
+    made = project.with_file(
+        "mine.py", "def adapter(run):\n    return {}\n\n\nadapter.apis = ['ollama-chat']\n"
+    )
+    words = ("-i", "python:mine:adapter", "--profile", "core", "-n", "1")
+    first = made.run("run", *words, "-x").last
+    assert first.endswith(": conform run -i python:mine:adapter")
+    for more in ((), words):
+        assert made.run("run", "--resume", "-x", *more).last == first
+    configured = made.with_file("conform.toml", 'profile = "core"\n')
+    assert configured.run("run", "--resume", "-x").last.endswith(
+        "To run the full suite, remove `profile` from the config file."
+    )
+
+
 def test_the_share_of_a_profile_counts_the_claimed_apis_only(project):
     made = project.with_file(
         "mine.py", "def adapter(run):\n    return {}\n\n\nadapter.apis = ['ollama-chat']\n"

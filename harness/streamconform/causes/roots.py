@@ -51,7 +51,7 @@ GENERAL_ERRORS: Final = frozenset({"Error", "TypeError", "SyntaxError", "RangeEr
 _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
-_STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
+STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
 _PLACE: Final = re.compile(
     r"(?:at )?"
     r"(?:(?P<caller>[^()]+) \((?P<of>[^()]*?)(?::\d+)*\)|(?P<file>.*?)(?::\d+)*(?: in (?P<function>.*))?)",
@@ -254,7 +254,7 @@ def _locate_error(traceback: object) -> str | None:
     """Return the innermost traceback line that is outside the standard library: `adapter.py:19 in read`."""
     if not isinstance(traceback, str):
         return None
-    frames = [frame for frame in _FRAME.finditer(traceback) if not _STANDARD_LIBRARY.search(frame["file"])]
+    frames = [frame for frame in _FRAME.finditer(traceback) if not STANDARD_LIBRARY.search(frame["file"])]
     if not frames:
         return None
     last = frames[-1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from streamconform.cli import options
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.run.session import FinishedRun
 
 MAX_PLACES: Final = 10

@@ -12,7 +12,7 @@ from streamconform.cli import commands, completion, options
 from streamconform.peers import environments, node_runtime
 from streamconform.peers.environments import Environment
 from streamconform.peers.table import PEERS, Peer
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 
 cache_option: Final = options.cache_option("environments")
 """`--cache`, for all commands in this module; `--impl peer:NAME` uses the environment variable or default."""

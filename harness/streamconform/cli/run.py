@@ -27,19 +27,20 @@ from streamconform.cli.not_run import describe_not_run
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
-from streamconform.cli.resume import apply_interrupted, find_interrupted
+from streamconform.cli.resume import add_interrupted, apply_interrupted, find_interrupted
 from streamconform.cli.server import add_proxy_headers, hide_header_values
-from streamconform.errors import UsageError
+from streamconform.errors import ReportError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
+from streamconform.reports.style import StyledLine, print_lines
 from streamconform.reports.terminal import Terminal
 from streamconform.run.budget import Budget
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read
 from streamconform.run.results import Results
-from streamconform.run.run_folders import RunFolder, create_run_folder, lock_run
+from streamconform.run.run_folders import RunFolder, create_run_folder, is_in_run_folder, lock_run
 from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.suite.order import read_order
 from streamconform.suite.pulled import NOT_PULLED
@@ -81,7 +82,7 @@ SECTIONS: Final = {
     ),
     "How to run": ("workers", "timeout", "start_timeout", "budget", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
-    "Output": ("report", "answers", "baseline", "quiet", "verbose"),
+    "Output": ("report", "answers", "baseline", "durations", "quiet", "verbose"),
 }
 """The sections of `--help`, with the names of their options."""
 
@@ -138,8 +139,8 @@ SECTIONS: Final = {
     multiple=True,
     metavar="KIND=PATH",
     help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITE_REPORTS))} or jsonl; a PATH "
-    "of - means stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl, or to PATH with "
-    "jsonl=PATH.",
+    "of - means stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl and, with "
+    "jsonl=PATH, also to PATH.",
 )
 @options.baseline_option
 @click.option(
@@ -149,6 +150,7 @@ SECTIONS: Final = {
     help="Also save every answer to FILE (compressed if it ends in .gz): `conform report --judge FILE` "
     "judges them again, without the implementation.",
 )
+@options.durations_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -184,8 +186,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     started = time.perf_counter()
     settings = options.merge_settings(arguments)
     interrupted, earlier = _find_earlier(settings, arguments, stack)
+    given = arguments
     if interrupted is not None and earlier is not None:
-        settings = apply_interrupted(interrupted, earlier, settings, arguments)
+        resumed = apply_interrupted(interrupted, earlier, settings, arguments)
+        given, settings = add_interrupted(arguments, settings, resumed), resumed
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
     connections = add_proxy_headers(
@@ -209,6 +213,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     recorded = settings | {"strict": run_settings.strict}
     if selection.profile is not None:
         recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
+    path, copy, folder = _choose_results_files(settings, interrupted, stack)
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
@@ -220,12 +225,8 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         resumed=earlier,
         answers=arguments["answers"],
         budget=_make_budget(arguments["budget"], selection.catalog.sources.specs),
+        copy=copy,
     )
-    folder: RunFolder | None = None
-    path = interrupted or options.find_results_path(settings)
-    if path is None:
-        folder = stack.enter_context(create_run_folder())
-        path = folder.results
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else settings.get("quiet", 0)
@@ -233,7 +234,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
-            quiet=min(quiet, 1), verbose=settings.get("verbose", 0), strict=run_settings.strict
+            quiet=min(quiet, 1),
+            verbose=settings.get("verbose", 0),
+            strict=run_settings.strict,
+            durations=arguments["durations"],
         ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
@@ -253,7 +257,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     with ExitStack() as reversed_steps:
         for kind, target in reversed(report_targets):
             reversed_steps.callback(_write_report, kind, target, finished.results, selection, baseline)
-        rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
+        rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
         reversed_steps.callback(_print_unjudged, selection, rest, quiet)
         if not quiet:
             reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
@@ -279,10 +283,33 @@ def _find_earlier(
     return path, read(path)
 
 
+def _choose_results_files(
+    settings: dict[str, Any], interrupted: Path | None, stack: ExitStack
+) -> tuple[Path, Path | None, RunFolder | None]:
+    """Return the file for the results, the file for a copy, and the new folder that contains one of them.
+
+    The results are always in `.conform/runs`, where other commands look for the last run; `stack` unlocks the
+    folder. If `--report jsonl=PATH` is given, they are also at PATH, even if `.conform` cannot be written.
+    """
+    path = options.find_results_path(settings)
+    if path is None:
+        if interrupted is not None:
+            return interrupted, None, None
+        folder = stack.enter_context(create_run_folder())
+        return folder.results, None, folder
+    if interrupted is not None and is_in_run_folder(interrupted):
+        return path, interrupted, None
+    try:
+        folder = stack.enter_context(create_run_folder())
+    except ReportError:
+        return path, None, None
+    return path, folder.results, folder
+
+
 def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
     """Print how to run the `rest` of the suite, and how to get any selected recordings that are missing."""
     if rest is not None and not quiet:
-        click.echo(rest)
+        print_lines([StyledLine(rest)])
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
     missing = sum(isinstance(case, Case) and case.unavailable is not None for case in cases)
     if missing and quiet < 2:

@@ -11,6 +11,7 @@ from streamconform.cli import completion, options
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, CallCase, Case, Function
 from streamconform.model.trial import AnyTrial
+from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.suggestions import suggest
@@ -114,7 +115,8 @@ def command(
         write_text(arguments["table"], format_table(rows, bugs, idle_cases).rstrip("\n"))
     caught = sum(row.killed for row in rows)
     cases = len({trial.case.id for trial in selected})
-    click.echo(f"{caught} of {len(rows)} mutants caught by {cases - len(idle_cases)} of {cases} cases")
+    catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
+    click.echo(f"{caught} of {len(rows)} mutants caught by {catching}")
     ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
 
 
@@ -159,11 +161,11 @@ def _print_row(row: MutantResult, *, verbose: bool) -> None:
     label = (
         "caught" if row.killed else "SURVIVES" if not row.cases else "ASTRAY" if row.guarded else "UNNAMED"
     )
-    click.echo(f"{label:<9} {row.name:<36} by {len(row.cases)} cases")
+    click.echo(f"{label:<9} {row.name:<36} by {format_count(len(row.cases), 'case')}")
     for id_ in row.unexpected[:5]:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
     if row.faulted:
-        click.echo(f"          {row.faulted} trials without an answer")
+        click.echo(f"          {format_count(row.faulted, 'trial')} without an answer")
     if verbose:
         for case in row.cases:
             click.echo(f"          {case}")

@@ -271,7 +271,11 @@ def find_told_as_own(
     for block in received:
         if not isinstance(block, ToolCall) or block.executor == "provider":
             continue
-        if any(_names(run, block) for run in runs) and not any(_names(call, block) for call in own):
+        has_id = block.id is not None and block.id in map(_get_id, runs)
+        # A tool of the provider and one of the client may have the same name.
+        if has_id or (
+            any(_names(run, block) for run in runs) and not any(_names(call, block) for call in own)
+        ):
             yield block
 
 

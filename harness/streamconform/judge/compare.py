@@ -16,6 +16,7 @@ from streamconform.model.leaf import AnyOf, Leaf, Literally, list_preferred, lis
 from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.suite.expectation import serialize_leaf
 
@@ -211,7 +212,7 @@ def _compare_content(
     loss_level = lower_level(level, "should") if tolerant else level
     length = len(expected) - len(left_out)
     message = (
-        f"expected {len(expected)} block{'' if len(expected) == 1 else 's'} {_format_types(expected)},"
+        f"expected {format_count(len(expected), 'block')} {_format_types(expected)},"
         f" got {len(got)} {_format_types(got)}"
     )
     yield check_rule(

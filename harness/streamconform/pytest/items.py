@@ -14,9 +14,9 @@ from streamconform.known_failures.context import KnownFailuresContext
 from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
 from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
+from streamconform.plural import format_count
 from streamconform.pytest import ROOT
 from streamconform.pytest.session import KNOWN, ImplementationJudge, TrialSession
-from streamconform.reports.describe import format_count
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"

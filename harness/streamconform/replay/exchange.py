@@ -17,6 +17,7 @@ from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
 _MAX_REQUESTS: Final = 16
 """Maximum requests to answer per trial; the limit stops clients that retry endlessly."""
+NO_REQUEST: Final = "no request arrived"
 _TOO_MANY_REQUESTS: Final = (
     f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
     " disable the client's retries"
@@ -138,7 +139,7 @@ class TrialExchange:
         expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
-        return f"no request arrived; {expected}; check that the client uses the base URL"
+        return f"{NO_REQUEST}; {expected}; check that the client uses the base URL"
 
     @property
     def progress(self) -> str:

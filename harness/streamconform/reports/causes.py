@@ -16,8 +16,8 @@ from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import DELIVERY_SETS, FAULTS
 from streamconform.model.verdict import UNEXPECTED, Check, Culprit
+from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_unprintable
-from streamconform.reports.describe import format_count
 from streamconform.run.results import Results
 
 UNFINISHED_CALL: Final = ("content.complete_calls", ".tool_call.complete")

@@ -14,9 +14,9 @@ from streamconform.causes.difference_kinds import generalize_path
 from streamconform.errors import Problem
 from streamconform.judge.unknown_keys import suggest_key
 from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
+from streamconform.plural import format_count
 from streamconform.printable import collapse_variables, escape_line
 from streamconform.reports.causes import list_causes
-from streamconform.reports.describe import format_count
 from streamconform.run.results import Results
 
 STOP_REASON: Final = "stop.reason"

@@ -32,6 +32,7 @@ from streamconform.model.result import (
 )
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
+from streamconform.plural import format_count
 from streamconform.run.answers import AnswersWriter, SavedAnswers, compute_input_digest
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.budget import Budget, Stopwatch
@@ -91,6 +92,8 @@ class RunRequest:
     """The file in which to save all answers."""
     budget: Budget | None = None
     """The time for the trials, and which of them to run first; None means all trials, in suite order."""
+    copy: Path | None = None
+    """A second file for the results, in which later commands look for the last run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +243,7 @@ class _Runner:
         assert self.header is not None, "`_plan` made it"
         assert self.path is not None, "only `judge_saved` writes no file"
         if request.resumed is None:
-            self._writer = ResultsWriter(self.path)
+            self._writer = ResultsWriter(self.path, copy=request.copy)
             self._writer.write(self.header)
             self.progress.on_start(self.header)
         else:
@@ -297,8 +300,8 @@ class _Runner:
             self._emit(result)
         if pending:
             self._stopped_early = True
-            changed = "trials have changed since the answers were saved, or have no answer"
-            self._stopped_because = f"{len(pending):,} {changed}"
+            count = format_count(len(pending), "trial")
+            self._stopped_because = f"{count} changed since the answers were saved, or without an answer"
 
     async def _run_with_forks(self, greetings: Sequence[Greeting], programs: Sequence[Program]) -> None:
         if any(greeting.through is not None for greeting in greetings):
@@ -369,7 +372,7 @@ class _Runner:
         # The known-failures files may have changed since, so the verdicts are settled again.
         settled = [self._settlers[result.implementation](result) for result in restored]
         assert self.path is not None, "only `judge_saved` writes no file"
-        self._writer = ResultsWriter(self.path, (self.header, *settled))
+        self._writer = ResultsWriter(self.path, (self.header, *settled), self.request.copy)
         self.progress.on_start(self.header)
         for result, final in zip(restored, settled, strict=True):
             self._tally.restore(result)

@@ -18,6 +18,7 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Failure,
@@ -25,11 +26,12 @@ from streamconform.reports.causes import (
     format_run_command,
     format_source_options,
 )
-from streamconform.reports.describe import describe_failure, format_count, format_value
+from streamconform.reports.describe import describe_failure, format_value
 from streamconform.reports.divergence import Placement, place_events
 from streamconform.reports.html.bill import bill_to_json
 from streamconform.reports.html.source import Suite
 from streamconform.reports.html.wires import body_to_json, case_to_json, limit_text, wire_to_json
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
@@ -164,8 +166,7 @@ class FailureRows:
         if isinstance(requests, list):
             document["requests"] = [_describe_request(request) for request in requests]
         if isinstance(observation.get("traceback"), str):
-            # The end of a traceback names the exception.
-            document["traceback"] = observation["traceback"][-4000:]
+            document["traceback"] = "\n".join(read_traceback(observation))
         left_out = observation.get("left_out")
         if isinstance(left_out, dict):
             # `type`, because `True` is an `int`, and results files may contain anything.

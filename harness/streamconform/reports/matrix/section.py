@@ -11,13 +11,9 @@ from streamconform.apis import APIS
 from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import AS_IS
+from streamconform.plural import format_count
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
-from streamconform.reports.describe import (
-    WARNINGS_TITLE,
-    describe_failure,
-    format_count,
-    name_implementations,
-)
+from streamconform.reports.describe import WARNINGS_TITLE, describe_failure, name_implementations
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
 from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns, is_fault

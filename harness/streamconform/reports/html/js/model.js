@@ -67,7 +67,8 @@ function addCounts(into, count) {
 }
 
 function describeCounts(count) {
-  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => `${formatNumber(count[AT[letter]])} ${LABELS[letter]}`).join(", ") || "no trial";
+  const describe = (number, letter) => letter === "e" ? formatCount(number, LABELS.e) : `${formatNumber(number)} ${LABELS[letter]}`;
+  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => describe(count[AT[letter]], letter)).join(", ") || "no trial";
 }
 
 function findWorst(count) {
