@@ -16,6 +16,7 @@ from streamconform.causes.table import (
     RAISED_BEFORE_SENDING,
     RAISED_ON_BROKEN,
     RAISED_ON_REFUSABLE,
+    ROWS,
     Harm,
     Row,
     find_roots,
@@ -30,6 +31,10 @@ from streamconform.model.verdict import Check, Culprit
 from streamconform.printable import collapse_variables, escape_line
 
 RAISED_KINDS: Final = (RAISED, RAISED_BEFORE_SENDING, RAISED_ON_BROKEN, RAISED_ON_REFUSABLE)
+CRASH_IDS: Final = tuple(row.id for row in ROWS if row.harm == CRASHES and row.kinds in RAISED_KINDS)
+"""The ids, up to the exception, of causes that are an exception on a valid stream."""
+PROBE: Final = "probe"
+"""The first part of the ids of a probe's questions."""
 MAX_REASON: Final = 200
 """The number of leading characters of a reason that distinguish one adapter error from another."""
 MAX_EXIT_ERROR: Final = 80
@@ -109,14 +114,28 @@ def fold_crashes(results: Sequence[TrialResult]) -> list[Root]:
     return folded
 
 
+def list_ids(result: TrialResult) -> tuple[str, ...]:
+    """Return the ids of the causes that may explain one trial, its own first.
+
+    The others are those of the crashes that `fold_crashes` may find to be its cause, which depends on the
+    other trials of its case.
+    """
+    root, raised = find_root(result), read_raised(result)
+    if raised is None or not _may_follow_crash(root):
+        return (root.id,)
+    exception = format_exception(raised)
+    return tuple(dict.fromkeys((root.id, *(f"{id_}:{exception}" for id_ in CRASH_IDS))))
+
+
 def _may_follow_crash(root: Root) -> bool:
     """Return whether an exception explains `root`: it does not, if the harm is worse than a crash."""
     return root.harm is not None and HARMS.index(root.harm) >= HARMS.index(CRASHES)
 
 
 def get_api(result: TrialResult) -> str:
-    """Return the API of a result: the first part of its case's id."""
-    return result.case.partition("/")[0]
+    """Return the API of a result: the first part of its case's id, or the second one in a probe."""
+    first, _, rest = result.case.partition("/")
+    return rest.partition("/")[0] if first == PROBE else first
 
 
 def format_exception(raised: ExceptionRecord) -> str:

@@ -204,7 +204,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         settings,
         [connection.impl for connection in connections],
         make_unmatched_finder(selection, settings.get("seed", 0)),
+        narrowed=bool(arguments["select"]),
     )
+    for note in filter(None, (file.describe_other_scope() for file in files)):
+        options.print_note(note)
     run_settings = _make_run_settings(settings, connections)
     # The effective value: mutants are always judged strictly, and reports read it from the results.
     recorded = settings | {"strict": run_settings.strict}

@@ -207,7 +207,8 @@ class TrialItem(pytest.Item):
 class KnownFailuresItem(pytest.Item):
     """A known-failures file: fails if entries match nothing, have expired or are duplicates.
 
-    If an entry's trial passes, the item of that trial fails.
+    If a trial that a pattern lists passes, the item of that trial fails. How many trials have a cause is not
+    checked, because every item may run in a different process.
     """
 
     def __init__(self, *, listed: KnownFailuresContext, **node: Any) -> None:

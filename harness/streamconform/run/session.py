@@ -499,6 +499,8 @@ class _Runner:
                 self._get_checked_paths,
                 unmatched=context.unmatched,
                 today=context.today,
+                coverage=context.coverage.cut_short() if self._stopped_early else context.coverage,
+                strict=self.request.settings.strict,
             )
             for context in self.request.known_failures
         )
