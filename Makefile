@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest innocents mutation bench matrix matrix-update site generators clean
+.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ matrix: $(VENV)/.dev ## Judge every peer, or those in PEERS="a b", and write doc
 matrix-update: ## Judge peers again, rewrite their known failures, and list what is fixed, new or changed
 	@$(MAKE) --no-print-directory matrix UPDATE=--update
 	@$(BIN)/python -m tests.docs.matrix_changes
+
+order: $(VENV)/.dev ## Choose the trials that `--budget` runs first, from the results of `make matrix` for all peers
+	@$(BIN)/python -m tests.docs.trial_order
 
 site: $(VENV)/.dev ## Build the website into dist/site; every page can be opened from disk
 	@$(BIN)/python -m tests.docs.site

@@ -158,7 +158,8 @@ def test_further_reports_are_written_and_results_can_go_elsewhere(act, tests):
     job = act(impl="good", reports="junit=out/junit.xml\n\n  jsonl=out/results.jsonl  ")
     assert (job.code, job.outputs["passed"]) == (0, "8")
     assert (tests.folder / "out/junit.xml").is_file()
-    assert not (tests.folder / ".conform").exists()
+    (copy,) = (tests.folder / ".conform/runs").glob("*/results.jsonl")
+    assert (tests.folder / "out/results.jsonl").read_bytes() == copy.read_bytes()
 
 
 def test_nothing_in_an_input_is_run(act, tests):

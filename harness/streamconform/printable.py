@@ -26,6 +26,8 @@ A quoted string also matches without its closing quote, because long messages ar
 
 def escape_unprintable(text: str) -> str:
     """Escape every character in `text` that Unicode does not classify as graphic, but keep spaces."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -124,7 +124,7 @@ def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
 @mutants.stream(
     "call-ended-at-the-limit",
     issues=("ahwurm/localharness#77",),
-    fails=(*STATUS, *COMPLETE, "**:invariant.ended-calls"),
+    fails=(*ERROR, *COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"),
 )
 def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
     """Hands out a call that the token limit cut as finished, and then raises."""
@@ -137,7 +137,7 @@ def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
         return
     yield from events[:-1]
     for index, block in cut.items():
-        block |= {"arguments": {}, "arguments_text": None, "complete": True}
+        block |= {"arguments": {}, "complete": True}
         yield {"type": "toolcall_end", "content_index": index, "tool_call": block}
     error = {"type": "protocol", "message": "the answer was truncated", "status": None}
     yield {"type": "error", "status": "error", "error": error}

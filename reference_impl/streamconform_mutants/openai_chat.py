@@ -331,7 +331,9 @@ class ReusedIndexMerged(ToolCalls):
         return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
-@mutants.replace("refusal-lost", "fields", "refusal", issues=("MacPaw/OpenAI#249",), fails=CONTENT)
+@mutants.replace(
+    "refusal-lost", "fields", "refusal", issues=("MacPaw/OpenAI#249",), fails=(*CONTENT, *STOP_REASON)
+)
 def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
     """Does not read refusals, so they look like empty answers."""
     del answer, refusal

@@ -40,7 +40,11 @@ THIN = """kept => {
 Elements are of one kind if their tags, classes, names of attributes and kinds of children are the same, and
 so are the tags, classes and names of attributes of their ancestors. No element loses all children of a kind.
 """
-LIGHT = {"preload": False, "resultTypes": ["violations"]}
+LIGHT = {
+    "preload": False,
+    "resultTypes": ["violations"],
+    "rules": {"label-content-name-mismatch": {"enabled": True}},  # experimental, so off by default
+}
 """Without `preload: false`, axe reads style sheets again, which a browser refuses for files."""
 DARK = {**LIGHT, "runOnly": ["color-contrast"]}
 RUN = "options => axe.run(options).then((results) => results.violations)"

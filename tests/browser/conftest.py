@@ -35,20 +35,30 @@ def chromium():
         browser.close()
 
 
+def wait_until_drawn(page):
+    """Wait for the script of a report, which unpacks its data first; other pages are drawn when loaded."""
+    page.wait_for_function(
+        "!document.getElementById('data') || document.querySelector('main[aria-busy=false]') !== null"
+    )
+
+
 @pytest.fixture
 def opened(chromium):
     """Return a function that opens a file at an address; the page must report no errors until the end."""
     contexts, wrong, asked = [], [], []
 
-    def open_(path, address="", **context):
+    def open_(path, address="", *, wait=True, init="", **context):
         made = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
         made.set_default_timeout(60_000)  # CI machines are shared
         contexts.append(made)
         page = made.new_page()
+        page.add_init_script(init)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"file://{path}{address}")
+        if wait:
+            wait_until_drawn(page)
         return page
 
     yield open_

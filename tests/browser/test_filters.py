@@ -27,7 +27,43 @@ def test_a_query_has_words_fields_and_exclusions(opened, report):
     assert count_cases(page, "tag:text") + count_cases(page, "-tag:text") == every
     assert count_cases(page, doubled) != count_cases(page, lost)
     assert count_cases(page, "no:such-field") == 0
-    assert count_cases(page, "-") == every
+    assert count_cases(page, "-") == count_cases(page, "!") == every
+
+
+def test_quotes_and_exclamation_marks_are_understood(opened, report):
+    page = opened(report)
+    every = count_cases(page, "")
+    assert 0 < count_cases(page, '"in separate lines"') < count_cases(page, "in lines")
+    assert count_cases(page, '"separate lines in"') == 0
+    assert count_cases(page, '"in separate') == count_cases(page, '"in separate"')  # still being typed
+    assert count_cases(page, '!"in separate lines"') + count_cases(page, '"in separate lines"') == every
+    assert count_cases(page, "!tag:text") == count_cases(page, "-tag:text")
+    assert count_cases(page, 'tag:"text"') == count_cases(page, "tag:text")
+    assert not page.locator("#f-note").is_visible()
+
+
+def test_unknown_keys_and_values_are_named_with_those_that_exist(opened, report):
+    page = opened(report)
+    note = page.locator("#f-note")
+    assert count_cases(page, "harm:bills") == 0
+    assert "Unknown key \u201charm\u201d. Keys: api, tag, verdict, impl." in note.inner_text()
+    assert 'quote it: "harm:bills"' in note.inner_text()
+    assert count_cases(page, "tag:nope") == 0
+    assert "Nothing in this run has tag:nope. Known: " in note.inner_text()
+    count_cases(page, "verdict:failed")
+    assert "Known: pass, fail, warn, known, stale, skipped, faulted, hang, unexpected." in note.inner_text()
+    count_cases(page, "api:openai impl:final")
+    assert "has api:openai. Known: cohere-chat." in note.inner_text()
+    assert "impl:final" not in note.inner_text()
+    count_cases(page, "api:cohere")
+    assert not note.is_visible()
+
+
+def test_the_help_explains_the_filter_and_the_marks(opened, report):
+    page = opened(report)
+    page.get_by_text("How to filter, and what the marks mean").click()
+    assert "without these cases" in page.locator(".help").inner_text()
+    assert "adapter error" in page.locator(".help .legend").inner_text()
 
 
 def test_a_filter_survives_the_way_to_a_case_and_back(opened, report):

@@ -103,7 +103,7 @@ def test_an_answer_to_other_bytes_is_not_judged(mine):
     ran = mine.run("report", "--judge", "answers.jsonl")
     assert ran.code == 0
     assert ran.last.endswith(
-        "incomplete, 1 trial not run: 1 trials have changed since the answers were saved, or have no answer"
+        "incomplete, 1 trial not run: 1 trial changed since the answers were saved, or without an answer"
     )
 
 

@@ -56,8 +56,7 @@ def test_an_adapter_is_judged_on_the_functions_it_has(project):
     assert by_verdict["common/heal/object"] == "pass"
     assert by_verdict["common/heal/json-text"] == "fail"
     assert {v for id_, v in by_verdict.items() if id_.startswith("common/partial/")} == {"skipped"}
-    assert "reproduce: conform run -i mine -k common/heal/apostrophe" in ran.out
-    assert "guards against NousResearch/atropos#478" in ran.out
+    assert "reproduce: conform explain common/heal/apostrophe -i mine" in ran.out
     assert " \n" not in ran.out
 
 

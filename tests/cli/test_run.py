@@ -72,25 +72,26 @@ def test_a_users_package_with_a_short_adapter_is_judged_by_its_name_alone(projec
 
 
 def test_a_wrong_answer_exits_with_1_and_says_what_where_and_how_to_see_it_again(project):
-    ran = (
-        project.with_file("mypkg/__init__.py", "")
-        .with_file("mypkg/conform.py", TEXT_ONLY)
-        .run("run", "--impl", "mypkg", "-k", ONE)
-    )
+    made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", TEXT_ONLY)
+    ran = made.run("run", "--impl", "mypkg", "-k", ONE)
     assert ran.code == 1
     assert 'stop.reason: expected "tool_use", got "stop"' in ran.out
-    assert f"conform run -i mypkg -k {ONE}@as-is" in ran.out
+    assert f"reproduce: conform explain {ONE}@as-is -i mypkg" in ran.out
     assert re.search(r"relevant frames?: \d+", ran.out)
-    assert "guards against bojieli/ai-agent-book#194" in ran.out
+    assert "guards against" not in ran.out
+    told = made.run("report", "terminal", "-v").out
+    assert "guards against bojieli/ai-agent-book#194" in told
+    assert "cause: stop-reason-wrong, api: anthropic-messages" in told
 
 
 def test_the_line_that_reproduces_a_failure_does(project):
     made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", TEXT_ONLY)
     first = made.run("run", "--impl", "mypkg", "-k", ONE)
-    words = re.search(r"reproduce: conform (run .*)", first.out)[1].split()
+    assert first.code == 1
+    words = re.search(r"reproduce: conform (run [^<]*)", made.run("report", "junit").out)[1].split()
     again = made.run(*words)
     assert again.code == 1
-    assert again.last.startswith("Failed: 1 cause, in 1 of 1 trial")
+    assert "\nFailed: 1 cause, in 1 of 1 trial" in again.out
 
 
 def test_results_are_written_line_by_line_in_the_published_form(project):
@@ -141,7 +142,7 @@ def test_a_warning_fails_the_run_only_under_strict(project):
 def test_the_run_stops_at_the_first_failure_when_asked(project):
     ran = project.run("run", "-i", "mutant:usage-summed", "-x", "-n", "1", "--api", "anthropic-messages")
     assert ran.code == 1
-    assert re.match(r"1 of \d+ trials? failed, ", ran.last)
+    assert re.search(r"^Failed: 1 cause, in 1 of \d+ trials?\b", ran.out, re.MULTILINE)
     assert re.search(r"; incomplete, [\d,]+ trials not run$", ran.last)
 
 
@@ -154,7 +155,7 @@ def adapter(run):
 """
     made = project.with_file("mypkg/__init__.py", "").with_file("mypkg/conform.py", counting)
     ran = made.run("run", "-i", "mypkg", "-x", "-n", "1", "-k", "anthropic-messages/vllm/text")
-    assert re.match(r"1 of \d+ trials? failed, ", ran.last)
+    assert re.search(r"^Failed: 1 cause, in 1 of \d+ trials?\b", ran.out, re.MULTILINE)
     assert (made.folder / "runs.txt").read_text("utf-8") == "run\n"
 
 

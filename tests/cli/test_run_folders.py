@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from contextlib import ExitStack
 
 import pytest
 from streamconform.errors import UsageError
+from streamconform.model.result import Footer
 from streamconform.run import run_folders
+from streamconform.run.results import ResultsWriter
 from streamconform.run.run_folders import (
     RUNS,
     RunFolder,
@@ -109,6 +112,52 @@ def test_a_partial_run_does_not_overwrite_a_full_one(project):
     assert first.read_bytes() == before
     assert "1 case" not in project.run("report", "terminal", str(first.parent)).out
     assert project.run("diff", str(first.parent)).code == 0
+
+
+def test_a_run_whose_results_go_to_a_path_is_the_last_run_all_the_same(project):
+    words = ("run", "-i", "mutant:usage-summed", "-k", "anthropic-messages/cost/*", "--deliver", "fast")
+    first = project.run(*words, "--report", "jsonl=mine.jsonl")
+    failed = int(re.search(r"in (\d+) of", first.last)[1])
+    assert project.results.read_bytes() == (project.folder / "mine.jsonl").read_bytes()
+    assert project.run("report").last == first.last.partition("; ran in")[0]
+    assert project.run("diff", "mine.jsonl").last == f"0 fixed, 0 new, 0 stale, {failed} still failing"
+    assert project.run("run", "--lf", "-i", "mutant:usage-summed").last.count(
+        f"in {failed} of {failed} trials"
+    )
+
+
+def test_the_file_that_diff_does_not_find_is_named_although_there_is_no_last_run_either(project):
+    ran = project.run("diff", "nope.jsonl")
+    assert (ran.code, ran.err.startswith("error: `nope.jsonl` cannot be read: No such file")) == (2, True)
+
+
+def test_an_interrupted_run_can_be_continued_at_another_path(slow, start):
+    running = start(slow, *WORDS)
+    path = wait_for_lines(slow, 5)
+    os.kill(running.pid, signal.SIGTERM)
+    running.communicate(timeout=60)
+    assert slow.run("run", "--resume", "--report", "jsonl=all.jsonl").code == 1
+    assert slow.results == path
+    assert path.read_bytes() == (slow.folder / "all.jsonl").read_bytes()
+    assert summarize(path)[2]["complete"]
+
+
+@pytest.mark.linux
+def test_a_copy_that_cannot_be_written_is_deleted_and_the_run_goes_on(tmp_path):
+    path, copy = tmp_path / "results.jsonl", tmp_path / "copy.jsonl"
+    copy.symlink_to("/dev/full")
+    with ResultsWriter(path, copy=copy) as writer:
+        for _ in range(2):
+            writer.write(Footer(counts={}, exit=0, complete=True))
+    assert path.read_text().count('"kind":"footer"') == 2
+    assert not copy.is_symlink()
+
+
+def test_results_go_to_a_path_even_if_there_can_be_no_copy(tmp_path):
+    (tmp_path / "file").touch()
+    with ResultsWriter(tmp_path / "results.jsonl", copy=tmp_path / "file" / "copy.jsonl") as writer:
+        writer.write(Footer(counts={}, exit=0, complete=True))
+    assert (tmp_path / "results.jsonl").read_text().count('"kind":"footer"') == 1
 
 
 def test_a_run_that_does_not_begin_leaves_no_folder_and_the_latest_as_it_was(project):

@@ -113,7 +113,8 @@ def test_a_pattern_that_names_a_trial_which_is_not_asked_for_says_how_to_ask(pro
 )
 def test_the_line_that_reproduces_a_fault_or_a_rare_delivery_does(project, trial, asked):
     first = project.run("run", *BROKEN, "--strict", "-k", trial, "--deliver", "full")
-    line = re.search(r"reproduce: conform (run .*)", first.out)[1]
+    assert first.code == 1
+    line = re.search(r"reproduce: conform (run [^<]*)", project.run("report", "junit").out)[1]
     assert line == f"run -i mutant:usage-summed -k {trial} {asked}"
     again = project.run(*line.split())
     assert again.code == 1, again.err
@@ -122,7 +123,7 @@ def test_the_line_that_reproduces_a_fault_or_a_rare_delivery_does(project, trial
 
 def test_last_failed_runs_what_was_unexpected_whatever_else_is_asked_for(project):
     first = project.run("run", *BROKEN, "-k", ONE, "--deliver", "full")
-    count = int(re.match(r"(\d+) of ", first.last)[1])
+    count = int(re.match(r"Failed: 1 cause, in (\d+) of ", first.last)[1])
     again = project.run("run", *BROKEN, "--last-failed", "--deliver", "fast")
     assert again.code == 1
     assert again.last.startswith(f"Failed: 1 cause, in {count} of {count} trials")
@@ -224,6 +225,21 @@ def test_a_run_of_a_profile_ends_by_saying_what_the_full_suite_adds(profiled):
     assert "full suite" not in profiled.run("run", "--profile", "small-1", "-k", "cache-read").out
     configured = profiled.with_file("conform.toml", profiled.files["conform.toml"] + 'profile = "small-1"\n')
     assert configured.run("run").last.endswith(
+        "To run the full suite, remove `profile` from the config file."
+    )
+
+
+def test_a_resumed_run_of_a_profile_ends_like_the_one_that_was_interrupted(project):
+    made = project.with_file(
+        "mine.py", "def adapter(run):\n    return {}\n\n\nadapter.apis = ['ollama-chat']\n"
+    )
+    words = ("-i", "python:mine:adapter", "--profile", "core", "-n", "1")
+    first = made.run("run", *words, "-x").last
+    assert first.endswith(": conform run -i python:mine:adapter")
+    for more in ((), words):
+        assert made.run("run", "--resume", "-x", *more).last == first
+    configured = made.with_file("conform.toml", 'profile = "core"\n')
+    assert configured.run("run", "--resume", "-x").last.endswith(
         "To run the full suite, remove `profile` from the config file."
     )
 

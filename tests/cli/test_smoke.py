@@ -16,7 +16,7 @@ from streamconform.model.case import Literally
 from streamconform.tools.smoke import claim_checks, conversation
 from streamconform.tools.smoke.checks import CHECKS, run_checks
 from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
-from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
+from streamconform.tools.smoke.schema_messages import find_mismatches
 from streamconform.tools.smoke.streams import PRICING, load_document, load_streams
 from streamconform_reference import DECODERS, decode_document
 
@@ -521,6 +521,28 @@ def test_a_request_to_a_wrong_path_is_reported(project):
     assert line.endswith("the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`")
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (
+            "import mylib\n\ndef adapter(run):\n    return mylib.create(stream=True)\n",
+            "the library raised TypeError: no `stream` (mylib/__init__.py:2 in create)",
+        ),
+        ("def adapter(run):\n    return run.request['tools']\n", "the adapter failed: KeyError: 'tools'"),
+        ("def adapter(run):\n    return {}\n", "expected `POST BASE_URL/v1/messages`; check that the client"),
+    ],
+)
+def test_if_no_request_arrives_the_exception_is_the_reason_and_else_the_base_url(project, code, reason):
+    claims = "adapter.inputs = ['http']\nadapter.apis = ['anthropic-messages']\n"
+    made = project.with_file(
+        "mylib/__init__.py", "def create(**options):\n    raise TypeError('no `stream`')\n"
+    )
+    ran = made.with_file("mypkg.py", code + claims).run("smoke", "python:mypkg:adapter")
+    lines = [line for line in ran.out.splitlines() if line.startswith("FIX   requests")]
+    assert "no request arrived" in lines[0]
+    assert reason in lines[0]
+
+
 def test_a_program_in_push_mode_gets_chunks(tmp_path):
     results = run_smoke(tmp_path, change_greeting("{'inputs': ['push', 'bytes']}") + PUSHED)
     assert get_fixes(results) == {}
@@ -532,18 +554,6 @@ session = Session()
 def handle(message):
     for reply in session.reply_to(message): write(reply)
 """
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "closest"),
-    [
-        ("toolCalls", ("tool_calls", "cost"), "tool_calls"),
-        ("anthropic", ("anthropic-messages",), "anthropic-messages"),
-        ("qq", ("cost",), None),
-    ],
-)
-def test_an_unknown_name_gets_the_closest_known_name(word, known, closest):
-    assert find_closest(word, known) == closest
 
 
 def test_a_mismatch_names_path_value_and_expected_type():

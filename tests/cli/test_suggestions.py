@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamconform.cli.completion import complete_paths
 from streamconform.cli.run import SECTIONS, command
-from streamconform.suggestions import suggest
+from streamconform.suggestions import find_similar, suggest
 
 CONFORM = Path(sys.executable).with_name("conform")
 CASE = "anthropic-messages/tool-use/parallel-calls"
@@ -26,6 +26,14 @@ WRONG = {
     "delivery": (("explain", f"{CASE}@bytewis"), "bytewise"),
     "delivery of a pattern": (("run", "-k", f"{CASE}@bytewis"), "bytewise"),
     "fault of a pattern": (("run", "-k", f"{CASE}@cut-after-fram.1"), "cut-after-frame"),
+    "first words of a mutant": (
+        ("explain", CASE, "-i", "mutant:interleaved"),
+        "interleaved-arguments-joined",
+    ),
+    "first words of a case": (
+        ("explain", "interleaved"),
+        "anthropic-messages/tool-use/interleaved-fragments",
+    ),
     "case": (("explain", "anthropic-messages/tool-use/paralel-calls"), CASE),
     "profile": (("run", "--profile", "cor"), "core"),
     "report": (("report", "htm"), "html"),
@@ -41,8 +49,43 @@ def test_a_name_that_is_nearly_right_gets_the_right_one(project, words, right):
     assert f"did you mean `{right}`" in ran.err
 
 
-def test_a_name_like_no_other_gets_no_suggestion():
+def test_a_name_like_no_other_gets_no_suggestion(project):
     assert suggest("zzz", ("openai", "anthropic")) == ""
+    ran = project.run("explain", "nosuch")
+    assert ran.err == "error: no case `nosuch`; `conform list` shows the ids\n"
+    ran = project.run("explain", CASE, "-i", "mutant:nosuch")
+    assert "has no `nosuch`; `conform selftest --list` lists the mutants" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "similar"),
+    [
+        # Beginnings of words, those with the fewest other words first.
+        ("inter", ("interleaved-a-b", "interleaved-a"), ["interleaved-a", "interleaved-a-b"]),
+        ("call-spl", ("a-call-split", "call-split-b", "split-call"), ["call-split-b", "a-call-split"]),
+        ("toolCalls", ("parallel_tool_calls", "tool_calls"), ["tool_calls"]),
+        # Even before a name that differs by one letter only.
+        ("core", ("cores-2", "cope"), ["cores-2", "cope"]),
+        # Typing errors: a letter too many, too few, another one, and two that are swapped.
+        ("cosst", ("cost",), ["cost"]),
+        ("cst", ("cost",), ["cost"]),
+        ("cast", ("cost",), ["cost"]),
+        ("csot", ("cost",), ["cost"]),
+        ("paralel", ("some-parallel-calls",), ["some-parallel-calls"]),
+        # One per four letters, at least one.
+        ("nosuch", ("no-schema",), []),
+        ("text/helo", ("text/logprobs", "text/image-block"), []),
+        ("objects-begin-with-brace", ("objects-begin-with-a-brace",), ["objects-begin-with-a-brace"]),
+        ("x", ("y",), []),
+        ("", ("y",), []),
+    ],
+)
+def test_beginnings_of_words_come_before_typing_errors_and_little_else_is_similar(name, known, similar):
+    assert find_similar(name, known) == similar
+
+
+def test_at_most_three_names_are_suggested_each_once():
+    assert find_similar("a", ("a-1", "a-2", "a-1", "a-3", "a-4")) == ["a-1", "a-2", "a-3"]
 
 
 OFFERED = {

@@ -145,7 +145,7 @@ def test_the_command_that_a_failure_names_explains_that_very_trial(project):
     ran = made.run(
         "run", "-i", "python:mine:adapter", "-k", "anthropic-messages/text/unicode-scripts@bytewise"
     )
-    (command,) = re.findall(r"next: conform (explain .+)", ran.out)
+    (command,) = re.findall(r"reproduce: conform (explain .+)", ran.out)
     assert command == "explain anthropic-messages/text/unicode-scripts@bytewise -i python:mine:adapter"
     assert "verdict: fail" in made.run(*command.split()).out
 
@@ -187,7 +187,7 @@ def test_explain_shows_the_exception_of_the_library_under_the_first_failed_check
 def test_explain_shows_the_last_lines_of_a_program_that_ended(project):
     code = "import sys, json; input(); print(json.dumps({'op': 'hello', 'protocol': 1, 'implementation': "
     code += "{'name': 'x'}}), flush=True); input(); sys.exit('one\\ntwo')\n"
-    words = ("-i", f"cmd:{sys.executable} -S mine.py")
+    words = ("--", sys.executable, "-S", "mine.py")
     ran = project.with_file("mine.py", code).run(
         "explain", "anthropic-messages/text/single-text-block", *words
     )

@@ -129,3 +129,41 @@ class TestRecord:
     def test_its_smoke_recordings_are_bundled(self, api):
         for name in (api.smoke.text_cassette, api.smoke.call_cassette):
             assert (find_bundled("cassettes") / api.name / f"{name}.yaml").is_file()
+
+
+ENDED_CALLS = {
+    "anthropic-messages": [
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "server_tool_use"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use"}},
+        {"type": "content_block_stop", "index": 1},
+    ],
+    "bedrock-converse": [
+        {"contentBlockIndex": 0, "start": {"toolUse": {"type": "server_tool_use"}}},
+        {"contentBlockIndex": 0},
+        {"contentBlockIndex": 1, "start": {"toolUse": {"name": "f"}}},
+        {"contentBlockIndex": 1},
+    ],
+    "google-generate": [
+        {"candidates": [{"content": {"parts": [{"toolCall": {"toolType": "x"}}, {"functionCall": {}}]}}]}
+    ],
+    "google-interactions": [
+        {"event_type": "step.start", "index": 0, "step": {"type": "google_search_call"}},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "step.start", "index": 1, "step": {"type": "function_call"}},
+        {"event_type": "step.stop", "index": 1},
+    ],
+    "openai-responses": [
+        {"type": "response.web_search_call.completed", "output_index": 0},
+        {"type": "response.output_item.done", "output_index": 0, "item": {"type": "web_search_call"}},
+        {"type": "response.output_item.done", "output_index": 2, "item": {"type": "new_call"}},
+        {"type": "response.function_call_arguments.done", "output_index": 1},
+        {"type": "response.output_item.done", "output_index": 1, "item": {"type": "function_call"}},
+    ],
+}
+"""Streams with an ended call of the provider and one of the client."""
+
+
+@pytest.mark.parametrize("api", ENDED_CALLS)
+def test_only_the_clients_calls_count_as_ended(api):
+    assert APIS[api].ending.count_ended_calls(ENDED_CALLS[api]) == 1

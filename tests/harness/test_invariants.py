@@ -100,7 +100,7 @@ BROKEN = [
         "beyond",
         OUTCOME,
         [*EVENTS[:-1], START | {"content_index": 1}, END | {"content_index": 1}, DONE],
-        "content_index 1; the outcome has 1 blocks",
+        "content_index 1; the outcome has 1 block",
     ),
     ("delta-inside-block", "before-start", OUTCOME, [DELTA, START, DELTA2, END, DONE], "not open"),
     ("delta-inside-block", "after-end", OUTCOME, [START, DELTA, END, DELTA2, DONE], "not open"),
@@ -110,7 +110,7 @@ BROKEN = [
     ("deltas-sum", "one-twice", OUTCOME, [START, DELTA, DELTA, DELTA2, END, DONE], "the deltas of block 0"),
     ("deltas-sum", "order", OUTCOME, [START, DELTA2, DELTA, END, DONE], "the deltas of block 0"),
     ("deltas-sum", "no-deltas", OUTCOME, [START, END, DONE], "the deltas of block 0"),
-    ("deltas-sum", "thought", *streamed("thinking", "Hm.", "H"), "join to 'H' (1 characters)"),
+    ("deltas-sum", "thought", *streamed("thinking", "Hm.", "H"), "join to 'H' (1 character)"),
     ("deltas-sum", "text-in-full", *streamed("text", LONG[:60], "x"), f"'{LONG[:60]}' (60 characters)"),
     (
         "deltas-sum",

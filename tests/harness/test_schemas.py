@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from streamconform import schemas
 from streamconform.adapters.interface import Greeting, Raised
+from streamconform.cli.known_failures import SCOPE
 from streamconform.errors import Problem, SourceError
 from streamconform.known_failures import model
 from streamconform.model import cassette, event, outcome, result, verdict
@@ -149,8 +150,9 @@ def test_profiles_and_known_failures_agree_with_their_schemas():
     assert set(load_schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
     listed = load_schema("known-failures.v1")["properties"]
     assert set(listed) == names(model.KnownFailures, "path") | {"known-failures"}
-    entry = listed["entries"]["items"]
-    assert set(entry["properties"]) == names(model.KnownFailure, "line")
+    assert set(listed["scope"]["properties"]) == set(SCOPE)
+    for name, kind in (("pattern", model.KnownFailure), ("cause", model.KnownCause)):
+        assert set(definition("known-failures.v1", name)["properties"]) == names(kind, "line")
     problem = definition("results.v1", "footer")["properties"]["problems"]["items"]
     assert set(problem["properties"]) == names(Problem)
 
@@ -184,7 +186,7 @@ ENUMS = [
     (("profile.v1", "properties", "deliveries", "items"), (*DELIVERIES, *OLD_NAMES)),
     (("profile.v1", "properties", "faults"), get_args(FaultSet)),
     (
-        ("known-failures.v1", "properties", "entries", "items", "properties", "verdict"),
+        ("known-failures.v1", "$defs", "pattern", "properties", "verdict"),
         get_args(model.Failing),
     ),
 ]

@@ -156,33 +156,61 @@ def test_a_block_per_delta_of_a_thought_is_a_warning_in_events():
     assert found == {"invariant.one-block-per-thought": "warn"}
 
 
-CUT = Partial(calls_ended=1)
+ONE_ENDED = Partial(calls_ended=1)
+CUT = Partial(calls_ended=0)
 
 
 @pytest.mark.parametrize(
     ("raised", "verdict"), [(None, "fail"), (RAISED, "warn")], ids=["in-the-outcome", "beside-an-exception"]
 )
 def test_an_unfinished_call_beside_an_exception_is_a_warning(raised, verdict):
-    found = judge_content(BOTH, [PARIS, OSLO], partial=CUT, raised=raised, status="incomplete")
+    found = judge_content(BOTH, [PARIS, OSLO], partial=ONE_ENDED, raised=raised, status="incomplete")
     assert found == {"content.complete_calls": verdict}
     authored = [BOTH[0], expect_call("get_time", "b", "Oslo", complete=False)]
     found = judge_content(authored, [PARIS, OSLO], raised=raised, status="incomplete")
     assert found["content.1.tool_call.complete"] == verdict
 
 
-def test_nobody_has_to_know_the_arguments_of_a_cut_call_behind_a_call_that_is_not_exposed():
-    case = [{"tool_call": {"name": "web_search", "executor": "provider"}}, BOTH[1]]
-    cut = {**OSLO, "arguments": {}}
+SEARCHED = {"tool_call": {"name": "web_search", "executor": "provider"}}
+
+
+@pytest.mark.parametrize("arguments", [{}, OSLO["arguments"]], ids=["cut", "whole"])
+def test_an_ended_call_of_the_provider_does_not_excuse_an_unfinished_one_of_the_client(arguments):
     claims = ALL - {"events", "provider_tools"}
-    found = judge_checks(case, [cut], claims=claims, partial=CUT, status="incomplete")
-    assert {check.path: check.expected for check in found} == {"content.0.tool_call.arguments": None}
-    assert "a call that had not ended" in found[0].message
+    found = judge_checks(
+        [SEARCHED, BOTH[1]],
+        [{**OSLO, "arguments": arguments}],
+        claims=claims,
+        partial=CUT,
+        status="incomplete",
+    )
+    assert found[-1].path == "content.complete_calls"
+    # Nobody can know the arguments of a cut call.
+    assert [check.expected for check in found[:-1]] in ([], [None])
+
+
+def test_a_call_of_the_provider_may_be_reported_before_it_ends():
+    assert judge_content([SEARCHED, BOTH[1]], [SEARCH], partial=CUT, status="incomplete") == {}
+
+
+def test_texts_around_a_call_that_is_lost_with_an_exception_are_one_text():
+    case = [{"text": "First "}, BOTH[0], {"text": "then"}]
+    got = [{"type": "text", "text": "First then"}]
+    assert judge_content(case, got, partial=CUT, raised=RAISED, status="error").keys() <= {"status"}
+    assert "content.0.text" in judge_content(case, [{**YES}], partial=CUT, raised=RAISED, status="error")
+
+
+def test_a_call_of_the_provider_that_is_reported_as_the_clients_is_named():
+    told = {key: value for key, value in SEARCH.items() if key != "executor"}
+    (failed,) = judge_checks([SEARCHED], [told], claims=ALL - {"events", "provider_tools"})
+    assert (failed.path, failed.verdict) == ("content.length", "fail")
+    assert 'reported as the client\'s: web_search({"city": "Rome"})' in failed.message
 
 
 def test_a_cut_call_behind_a_text_that_came_later_is_not_compared_with_another_call():
     case = [BOTH[0], {"text": "And then:"}, BOTH[1]]
     got = [{"type": "text", "text": "And"}, PARIS]
-    (failed,) = judge_checks(case, got, partial=CUT, status="incomplete")
+    (failed,) = judge_checks(case, got, partial=ONE_ENDED, status="incomplete")
     assert (failed.path, failed.message) == (
         "content.length",
         "blocks that are at another place in the complete stream: text",
@@ -190,7 +218,7 @@ def test_a_cut_call_behind_a_text_that_came_later_is_not_compared_with_another_c
 
 
 def test_an_exception_does_not_excuse_an_answer_that_is_reported_as_complete():
-    found = judge_content(BOTH, [PARIS, OSLO], partial=CUT, raised=RAISED)
+    found = judge_content(BOTH, [PARIS, OSLO], partial=ONE_ENDED, raised=RAISED)
     assert found == {"content.complete_calls": "fail"}
 
 
@@ -209,7 +237,7 @@ def test_an_event_that_hands_out_an_unfinished_call_fails_beside_an_exception_to
         BOTH,
         [PARIS, {**OSLO, "complete": ended > 1}],
         claims=ALL,
-        partial=CUT,
+        partial=ONE_ENDED,
         raised=RAISED,
         status="incomplete",
         events=events,

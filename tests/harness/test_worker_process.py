@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from streamconform.errors import WorkerError
 from streamconform.run import worker_process
+from streamconform.run.budget import Stopwatch
 from streamconform.run.tickets import MAX_TICKETS, PendingTrials, Tickets, divide
 from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess
 
@@ -45,6 +46,13 @@ def test_each_ticket_is_taken_once_and_in_the_order_of_the_implementations():
         assert [tickets.take(2) for _ in range(2)] == [0, None]
 
 
+def test_the_tickets_of_an_implementation_whose_time_is_up_are_dropped():
+    with contextlib.closing(Tickets()) as tickets:
+        tickets.issue([3, 1])
+        assert tickets.take(0) == 0
+        assert [tickets.take(1) for _ in range(2)] == [0, None]
+
+
 def test_the_tickets_of_the_largest_run_do_not_wait_for_a_reader():
     with contextlib.closing(Tickets()) as tickets:
         tickets.issue([MAX_TICKETS])
@@ -55,7 +63,7 @@ def test_pending_trials_come_from_one_batch_after_the_other():
     batches = divide(make_trials(3, 2), 3)
     with contextlib.closing(Tickets()) as tickets:
         tickets.issue([len(batches)])
-        first, second = (PendingTrials(0, batches, tickets) for _ in range(2))
+        first, second = (PendingTrials(0, batches, tickets, Stopwatch(None, 1)) for _ in range(2))
         taken = []
         while any([first.refill(), second.refill()]):
             taken += [(name, each.take()) for name, each in (("a", first), ("b", second)) if each.refill()]

@@ -28,6 +28,7 @@ TESTS = {
         "tests/suite/test_evidence.py",
         "tests/suite/test_lint.py",
         "tests/suite/test_old_names.py",
+        "tests/suite/test_order.py",
         "tests/suite/test_provenance.py",
         "tests/suite/test_pulled.py",
         "tests/suite/test_scenarios.py",

@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -15,8 +16,8 @@ from click.testing import CliRunner
 from streamconform.cli import finding
 from streamconform.errors import SelectionError
 from streamconform.judge.request import compare_request
-from streamconform.known_failures.model import KnownFailure
-from streamconform.known_failures.of_peers import read_by_finding
+from streamconform.known_failures.model import KnownCause, KnownFailure
+from streamconform.known_failures.of_peers import list_patterns, read_by_finding
 from streamconform.model.leaf import Literally
 from streamconform.model.trial import AS_IS, Call, RoundTrip
 from streamconform.model.verdict import Check
@@ -74,7 +75,7 @@ def plain_cases(api):
 def plain_trial(name, api):
     """Return the trial of the smallest stream that a peer reads, without known failures."""
     peer = PEERS[name]
-    patterns = [entry.match for entries in read_by_finding(name).values() for entry in entries]
+    patterns = [entry.pattern for entries in read_by_finding(name).values() for entry in entries]
     case = next(
         case
         for case in plain_cases(api)
@@ -212,7 +213,7 @@ def test_a_finding_about_a_delay_has_a_program_with_times(name, slug):
 
 
 def test_a_case_with_several_findings_lists_them():
-    case = "openai-chat/truncation/usage-asked-but-lost"
+    case = "google-generate/stop-reasons/other-reason"
     slugs = find_findings(PEERS["litellm"], catalog(), case)
     assert len(slugs) > 1
     with pytest.raises(SelectionError) as raised:
@@ -264,6 +265,22 @@ def test_only_the_checks_of_the_finding_are_listed():
     assert select("general", general="@*", usage="@*:usage.*") == ["status"]
     assert select("usage", general="@*", usage="@*:usage.*") == ["usage.input"]
     assert select("usage", usage="@bytewise:usage.*") == []
+
+
+def test_an_entry_for_a_cause_claims_the_checks_that_no_other_finding_names():
+    (trial,) = find_findings(PEERS["openai"], catalog(), "openai-chat/tolerance/ids-and-comments").values()
+    checks = [Check(path=path, level="must", verdict="fail") for path in ("usage.input", "status")]
+    cause = KnownCause(cause="lost", api="openai-chat", trials=2, reason="", issue="", example=trial.id)
+    usage = KnownFailure(match="**:usage.*", verdict="fail", reason="", issue="")
+    selected = select_checks(checks, trial, "cause", {"cause": [cause], "usage": [usage]})
+    assert [check.path for check in selected] == ["status"]
+
+
+def test_the_trials_of_a_finding_are_those_of_its_entries_or_else_its_cases():
+    example = KnownCause(cause="lost", api="a", trials=2, reason="", issue="", example="a/b/c@as-is")
+    usage = KnownFailure(match="**:usage.*", verdict="fail", reason="", issue="")
+    assert list_patterns((example, usage), ("a/b/d",)) == ("a/b/c@as-is", "**:usage.*")
+    assert list_patterns((replace(example, example=None),), ("a/b/d",)) == ("a/b/d",)
 
 
 def test_the_issue_of_a_request_has_the_expected_part_of_it():

@@ -38,7 +38,7 @@ def test_a_finding_is_valid_and_says_what_is_documented_with_a_link(path, suite)
 
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
-def test_known_failures_of_a_peer_name_it_and_a_finding(path):
+def test_known_failures_of_a_peer_name_it_and_a_finding(path, suite):
     slugs = {each.stem for each in FINDINGS}
     document = yaml.safe_load(path.read_text("utf-8"))
     assert document["implementation"] == f"peer:{path.stem}"
@@ -46,7 +46,12 @@ def test_known_failures_of_a_peer_name_it_and_a_finding(path):
     for entry in document["entries"]:
         assert get_slug(entry["issue"]) in slugs, entry
         assert "TODO" not in entry["reason"], entry
-        assert split_pattern(entry["match"]), entry
+        if "cause" in entry:
+            # Issues and programs are made from this trial.
+            assert entry["example"].partition("@")[0] in suite, entry
+            assert entry["example"].startswith(f"{entry['api']}/"), entry
+        else:
+            assert split_pattern(entry["match"]), entry
 
 
 def test_every_finding_has_a_known_failure():

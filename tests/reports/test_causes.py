@@ -14,7 +14,13 @@ from streamconform.causes import roots
 from streamconform.causes.difference_kinds import Difference, classify_check
 from streamconform.causes.raised import describe_error
 from streamconform.causes.table import FOLDS, HARMS, ROWS, find_roots, find_row
-from streamconform.judge.compare import BLOCK_MISSING, INCLUDES, SIGNATURE_AS_THINKING, UNCACHED
+from streamconform.judge.compare import (
+    BLOCK_MISSING,
+    INCLUDES,
+    SIGNATURE_AS_THINKING,
+    TOLD_AS_OWN,
+    UNCACHED,
+)
 from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -111,6 +117,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
         one("status", "incomplete", "error", observation={"raised": RAISED}),
     ),
     ("Does not answer before the timeout", result(verdict="hang", reason="no answer in 10 s")),
+    (
+        "Does not answer after an HTTP error, as if it waits to retry",
+        result(verdict="hang", reason="no answer in 10 s", observation={"requests": [{"status": 429}]}),
+    ),
     ("Does not answer after the stream breaks", result(verdict="hang", delivery="stall.3")),
     ("Reports a cut stream as complete", one("status", {"any_of": ["incomplete", "error"]}, "complete")),
     ("Reports an error as a complete answer", one("status", "error", "complete")),
@@ -196,6 +206,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Returns arguments as unparsed text", one(f"{CALL}.arguments", {"a": 1}, '{"a":1}')),
     ("Repairs arguments that do not parse", one(f"{CALL}.arguments", None, {"a": 1})),
     (
+        "Confuses client calls with calls that the provider runs",
+        one(LENGTH, 0, 1, f"expected 0 blocks [], got 1 [tool_call]{TOLD_AS_OWN}web_search({{}})"),
+    ),
+    (
         "Reports an unfinished call as executable",
         one(f"{CALL}.arguments", None, {"a": 1}, f"{MAY_BE_CUT}; a call that had not ended …"),
     ),
@@ -210,7 +224,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Loses the name of a call", one(f"{CALL}.name", "f", "")),
     ("Returns a call with a wrong name", one(f"{CALL}.name", "f", "ff")),
     ("Loses the id of a call", one(f"{CALL}.id", "call_1", None)),
-    ("Changes the id of a call", one(f"{CALL}.id", "call_1", "x")),
+    ("Reports a different id for a call", one(f"{CALL}.id", "call_1", "x")),
     (
         "Confuses client calls with calls that the provider runs",
         one(f"{CALL}.executor", "provider", "client"),
@@ -285,6 +299,10 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Loses the beginning of thinking", one("content.0.thinking.text", "abc", "bc")),
     ("Loses parts of a refusal", one("content.0.refusal", "abcd", "abd")),
     ("Repeats text", one("content.0.text", "abc", "abcabc")),
+    (
+        "Repeats thinking",
+        one(LENGTH, 2, 3, SPLIT_THINKING, observation=outcome(thinking("Oslo."), thinking("Oslo.Oslo."))),
+    ),
     ("Repeats text", one("content.0.text", {"prefix_of": "abc"}, "abab")),
     ("Adds extra content to text", one("content.0.text", "abc", "abcd")),
     ("Garbles characters in text", one("content.0.text", "aéc", "a\ufffdc")),
@@ -408,7 +426,7 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     # Exceptions and timeouts do not appear in checks.
     assert {row.kinds for row in unreached} == {
         *("raised", "raised-before-sending", "raised-on-broken", "raised-on-refusable"),
-        *("timeout", "timeout-on-broken"),
+        *("timeout", "timeout-on-broken", "timeout-on-error"),
     }
 
 
@@ -598,6 +616,25 @@ def raising(case: str, **raised: Any) -> TrialResult:
     return one("status", "complete", "error", case=f"openai-chat/text/{case}", observation=observation)
 
 
+def test_an_error_of_javascript_itself_in_a_bundle_is_told_apart_by_its_message():
+    ids = []
+    for type_, message in (("TypeError", "no 'x' at 12"), ("TypeError", "null"), ("ax.Refusal", "unsafe")):
+        trial = raising("one", type=type_, where="at lib/index.mjs:47:40", message=message)
+        (cause,) = group_by_cause([trial])
+        ids.append(cause.id.removeprefix("raises-on-valid-stream:"))
+    assert ids == [
+        "TypeError:lib/index.mjs:no-at",
+        "TypeError:lib/index.mjs:null",
+        "ax.Refusal:lib/index.mjs",
+    ]
+
+
+def test_an_exception_without_a_place_may_be_the_adapters_own():
+    (cause,) = group_by_cause([raising("one", where=None, type="TypeError", message="null")])
+    assert cause.title == "Raises TypeError on a valid stream: null"
+    assert "unless the adapter itself raised this" in describe_harm(cause)
+
+
 @pytest.mark.parametrize(
     ("where", "place"),
     [
@@ -605,7 +642,6 @@ def raising(case: str, **raised: Any) -> TrialResult:
         ("lib/sse.py:987 in parse", "lib/sse.py:parse"),
         ("at parse (lib/sse.mjs:47:40)", "lib/sse.mjs:parse"),
         ("at lib/sse.mjs:47:40", "lib/sse.mjs"),
-        ("at lib/index.mjs:47:40", "lib/index.mjs:no-at"),
         (None, "no-at"),
     ],
 )

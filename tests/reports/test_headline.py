@@ -305,7 +305,7 @@ def test_unknown_keys_are_listed_once_if_they_are_near_misses(paths, lines):
 
 
 def test_a_long_list_of_unknown_keys_is_cut():
-    paths = tuple(f"usage.inpu{n:02}" for n in range(40))
+    paths = tuple(f"usage.reasoning{n:02}" for n in range(40))
     lines = describe_unknown_keys(results(replace(PASSED, unknown_keys=paths)))
     assert len(lines) == MAX_UNKNOWN_KEYS + 1
     assert lines[-1] == "and 28 other unknown keys"

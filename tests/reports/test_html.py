@@ -6,7 +6,11 @@ import base64
 import hashlib
 import json
 import re
+import tomllib
+import zlib
 from dataclasses import replace
+from html import unescape
+from pathlib import Path
 
 import pytest
 from streamconform.model.case import Case
@@ -17,9 +21,9 @@ from streamconform.reports.causes import group_by_cause
 from streamconform.reports.divergence import place_events
 from streamconform.reports.html.data import results_to_json
 from streamconform.reports.html.failures import Budget, FailureRows
-from streamconform.reports.html.page import escape_in_script
+from streamconform.reports.html.page import GUIDE, pack
 from streamconform.reports.html.source import read_suite
-from streamconform.reports.html.wires import MAX_BODY, case_to_json, wire_to_json
+from streamconform.reports.html.wires import MAX_BODY, body_to_json, case_to_json, wire_to_json
 from streamconform.reports.summary import format_headline
 from streamconform.run.merge import merge, sort_trials
 from streamconform.run.reading import read
@@ -32,7 +36,12 @@ from ..harness import builders
 from .golden import RESULTS, write_cut_results
 
 WHOLE = merge([("results.jsonl", read(RESULTS))])
-DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+ROOT = Path(__file__).parents[2]
+DATA = re.compile(r'<script type="text/plain" id="data">(.*?)</script>', re.DOTALL)
+
+
+def unpack(text):
+    return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +60,9 @@ def test_the_page_is_the_same_in_whatever_order_trials_ended(page):
 
 def test_the_page_holds_nothing_unseen_and_loads_nothing(page):
     assert {c for c in page if not c.isprintable()} <= {"\n"}
-    assert re.findall(r'(?:src|href)="(?!#)[^"]*"', DATA.sub("", page)) == []
+    # A link loads nothing before it is followed.
+    assert re.findall(r'(?:src|href)="(?!#)[^"]*"', DATA.sub("", page)) == [f'href="{GUIDE}"']
+    assert "<link" not in page
     assert not re.search(
         r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket|innerHTML|eval\(", DATA.sub("", page)
     )
@@ -70,10 +81,35 @@ def test_the_policy_allows_this_style_and_this_script_and_no_network(page):
     "text", ["</script><!--", "<![CDATA[", "a\u2028b\u2029c", "\ud800", "\u202e\x00&amp;"]
 )
 def test_text_comes_back_from_the_page_as_it_was(text):
-    held = escape_in_script({"key": text, text: 1})
-    assert held.isascii()
-    assert not set("<>&") & set(held)
-    assert json.loads(held) == {"key": text, text: 1}
+    held = pack({"key": text, text: 1})
+    assert re.fullmatch("[A-Za-z0-9+/=]+", held)
+    assert unpack(held) == {"key": text, text: 1}
+
+
+def test_the_link_how_to_read_a_report_leads_to_a_published_page():
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    folder = urls["Documentation"].removesuffix("index.html")
+    assert GUIDE.startswith(folder)
+    assert (ROOT / "docs" / GUIDE.removeprefix(folder)).with_suffix(".md").is_file()
+
+
+def test_every_cause_is_listed_without_a_script(page, suite):
+    static = DATA.sub("", page)
+    value = results_to_json(WHOLE, suite)
+    causes = value["causes"]
+    rows = re.findall(r'<tr id="cause/\d+">(.*?)</tr>', static, re.DOTALL)
+    assert len(rows) == len(causes) > 1
+    for row, cause in zip(rows, causes, strict=True):
+        cells = [to_text(cell) for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)]
+        name = value["impls"][cause["i"]]["name"]
+        assert cells[0] == str(cause["number"])
+        assert cells[1].endswith(cause["what"].replace("`", ""))
+        counts = [str(cause[key]) for key in ("cases", "failed", "warnings")]
+        assert cells[2:] == [cause["api"], cause["effect"] or "unknown", name, *counts]
+
+
+def to_text(text):
+    return unescape(re.sub(r"<[^>]*>", "", text)).strip()
 
 
 def test_every_trial_is_in_the_grid(suite):
@@ -88,7 +124,7 @@ def test_every_trial_is_in_the_grid(suite):
         r"my|client `x` @octocat <b>\u202e</b>",
         "zig parser",
     }
-    assert json.loads(json.dumps(value)) == json.loads(escape_in_script(value))
+    assert json.loads(json.dumps(value)) == unpack(pack(value))
 
 
 def test_what_is_missing_is_said(tmp_path):
@@ -115,7 +151,7 @@ def test_what_is_missing_is_said(tmp_path):
 )
 def test_an_answer_may_be_anything(suite, observation):
     trials = tuple(replace(each, observation=observation) for each in WHOLE.trials)
-    assert json.loads(escape_in_script(results_to_json(replace(WHOLE, trials=trials), suite)))["failures"]
+    assert unpack(pack(results_to_json(replace(WHOLE, trials=trials), suite)))["failures"]
 
 
 def test_what_the_results_do_not_keep_of_an_answer_is_named(suite):
@@ -167,12 +203,19 @@ def test_the_wire_is_what_was_delivered(suite):
         if not isinstance(case, Case):
             assert {"function", "input"} <= case_to_json(case).keys()
             continue
-        trial = make_trial(case, "as-is", 0)
-        drawn = wire_to_json(trial)
-        assert base64.b64decode(drawn["body"]) == trial.body[:MAX_BODY]
-        assert drawn["chunks"][0] == 0
-        assert drawn["reads"] == len(trial.chunks)
-        assert [each[0] for each in drawn["frames"]] == sorted(each[0] for each in drawn["frames"])
+        trial = make_trial(case, "random", 0)
+        body, wire = body_to_json(trial), wire_to_json(trial, 7)
+        data = base64.b64decode(body["base64"]) if "base64" in body else body["text"].encode()
+        assert data == trial.body[:MAX_BODY]
+        assert wire["body"] == 7
+        assert wire["chunks"] == [len(chunk) for chunk in trial.chunks]
+        assert wire["reads"] == len(trial.chunks)
+        assert sum(gap + size for gap, size, *_ in body["frames"]) <= body["shown"] == len(data)
+
+
+def test_bytes_that_are_no_text_are_in_base64():
+    case = replace(builders.case(), cassette=builders.cassette(b"data: \xff\n\n"))
+    assert base64.b64decode(body_to_json(make_trial(case, "whole", 0))["base64"]) == b"data: \xff\n\n"
 
 
 def test_a_payload_in_base64_is_decoded_for_the_page():
@@ -180,10 +223,11 @@ def test_a_payload_in_base64_is_decoded_for_the_page():
     case = replace(
         builders.case(), api="bedrock-invoke", cassette=builders.cassette(body, api="bedrock-invoke")
     )
-    encoded, raw = wire_to_json(make_trial(case, "whole", 0))["frames"]
+    encoded, raw = body_to_json(make_trial(case, "whole", 0))["frames"]
     assert encoded[2:4] == [None, None]
     assert base64.b64decode(encoded[5]) == b'{"type":"ping"}'
-    assert body[raw[2] : raw[3]] == b"{}"
+    start = encoded[1] + raw[0]
+    assert body[start + raw[2] : start + raw[1] - raw[3]] == b"{}"
 
 
 HALF = Outcome(status="incomplete", content=(Text("Hel"),), usage=Usage(input=3))
@@ -241,7 +285,7 @@ def test_a_baseline_is_read_and_only_for_the_page(tmp_path):
     )
     ran = project.run("report", "html=r.html", str(RESULTS), "--baseline", "before.jsonl")
     assert (ran.code, ran.out, ran.err) == (0, "", "")
-    value = json.loads(DATA.search((tmp_path / "r.html").read_text("utf-8"))[1])
+    value = unpack(DATA.search((tmp_path / "r.html").read_text("utf-8"))[1])
     assert value["since"]["counts"]["new"] == sum(len(row[3]) for row in value["since"]["rows"]["new"]) > 0
     ran = project.run("report", "markdown", str(RESULTS), "--baseline", "before.jsonl")
     assert (ran.code, ran.out) == (2, "")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 GROUP: Final = "streamconform"
 REFERENCE: Final = "streamconform_reference"
 """The bundled parser. Results say whether this process imported it: it may then be what is judged."""
+MUTANTS: Final = "streamconform_mutants"
+CALLABLE: Final = "an adapter is a callable with one argument, the run"
 INPUTS: Final[frozenset[Input]] = frozenset({"bytes", "http"})
 """The input modes that a callable supports; `push` would require one call per chunk."""
 UNUSABLE: Final = 3
@@ -234,14 +236,12 @@ def _load_attribute(target: str, module: str, name: str) -> Callable[[BytesInput
     try:
         value = getattr(loaded, name)
     except AttributeError as error:
+        hint = "`conform selftest --list` lists the mutants" if module == MUTANTS else CALLABLE
         raise TargetError(
-            f"module `{module}` has no `{name}`"
-            f"{suggest(name, dir(loaded)) or '; an adapter is a callable with one argument, the run'}"
+            f"module `{module}` has no `{name}`{suggest(name, dir(loaded)) or f'; {hint}'}"
         ) from error
     if not callable(value):
-        raise TargetError(
-            f"`{module}:{name}` is not callable; an adapter is a callable with one argument, the run"
-        )
+        raise TargetError(f"`{module}:{name}` is not callable; {CALLABLE}")
     adapter: Callable[[BytesInput], Any] = value
     return adapter
 

@@ -84,12 +84,11 @@ def is_settled(payload: Payload) -> bool:
 
 
 def count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return the number of tool calls whose blocks have stopped."""
+    """Return the number of the client's tool calls whose blocks have stopped."""
     calls = {
         payload.get("index")
         for payload in payloads
-        # `server_tool_use` too: `Ending` also counts the calls that the provider runs.
-        if str(as_object(payload.get("content_block")).get("type")).endswith("tool_use")
+        if as_object(payload.get("content_block")).get("type") == "tool_use"
     }
     return sum(
         payload.get("type") == "content_block_stop" and payload.get("index") in calls for payload in payloads

@@ -63,8 +63,8 @@ class Ending:
     is_terminal: Callable[[Payload], bool]
     """Whether a payload is the terminal event; an error frame counts as one."""
     count_ended_calls: Callable[[Sequence[Payload]], int]
-    """The number of tool calls that have ended by the end of these payloads, including those that the
-    provider runs.
+    """The number of the client's tool calls that have ended by the end of these payloads; where the wire does
+    not tell them from those that the provider runs, of all of them.
     """
     content: tuple[str, ...]
     """Members of a payload that contain content; some servers send such payloads after the terminal event."""

@@ -36,7 +36,8 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     calls = {
         payload.get("contentBlockIndex")
         for payload in payloads
-        if "toolUse" in as_object(payload.get("start"))
+        if "toolUse" in (start := as_object(payload.get("start")))
+        and as_object(start["toolUse"]).get("type") != "server_tool_use"
     }
     # The payload of `contentBlockStop` has only an index: the event's name is in the message's headers.
     return sum(

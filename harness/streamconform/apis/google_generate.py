@@ -47,8 +47,8 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
         for candidate in as_objects(payload.get("candidates"))
         for part in as_objects(as_object(candidate.get("content")).get("parts"))
     )
-    calls = [part[name] for part in parts for name in ("functionCall", "toolCall") if name in part]
-    return len([call for call in calls if as_object(call).get("willContinue") is not True])
+    calls = [as_object(part["functionCall"]) for part in parts if "functionCall" in part]
+    return len([call for call in calls if call.get("willContinue") is not True])
 
 
 def _wants_sse(target: Target) -> bool:

@@ -39,11 +39,11 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return the number of stopped call steps, whether for the client's functions or Google's tools."""
+    """Return the number of stopped calls of the client's functions."""
     calls = {
         payload.get("index")
         for payload in payloads
-        if str(as_object(payload.get("step")).get("type")).endswith("_call")
+        if as_object(payload.get("step")).get("type") == "function_call"
     }
     return sum(
         payload.get("event_type") == "step.stop" and payload.get("index") in calls for payload in payloads

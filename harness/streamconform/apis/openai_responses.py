@@ -29,6 +29,12 @@ from streamconform.apis.request_forms import as_parts, declares_tool, drop_nulls
 from streamconform.wire import sse
 from streamconform.wire.reframe import write_named_events
 
+CLIENT_CALLS: Final = (
+    *("function_call", "custom_tool_call", "computer_call"),
+    *("shell_call", "local_shell_call", "apply_patch_call", "tool_search_call"),
+)
+"""The types of calls that the client may have to run; OpenAI runs all others itself."""
+
 
 def _is_terminal(payload: Payload) -> bool:
     ends = ("response.completed", "response.incomplete", "response.failed", "error")
@@ -36,15 +42,15 @@ def _is_terminal(payload: Payload) -> bool:
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
-    """Return the number of items ended by a `…_call_….done` or by their `response.output_item.done`."""
+    """Return the number of calls ended by a `…_call_….done` or by their `response.output_item.done`."""
     # A set, because most calls have both events.
     ended = set()
     for payload in payloads:
         type_ = str(payload.get("type"))
         item = as_object(payload.get("item"))
-        is_call = str(item.get("type")).endswith("_call")
-        if (type_ == "response.output_item.done" and is_call) or (
-            "_call" in type_ and type_.endswith((".done", ".completed"))
+        ends_call = type_.startswith(tuple(f"response.{name}" for name in CLIENT_CALLS))
+        if (type_ == "response.output_item.done" and item.get("type") in CLIENT_CALLS) or (
+            ends_call and type_.endswith(".done")
         ):
             # a server that omits the index sends the item's id
             ended.add(payload.get("output_index", payload.get("item_id", item.get("id"))))

@@ -12,10 +12,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, Final
 
-from streamconform.judge.compare import BLOCK_MISSING, INCLUDES, SIGNATURE_AS_THINKING, UNCACHED
+from streamconform.judge.compare import (
+    BLOCK_MISSING,
+    INCLUDES,
+    SIGNATURE_AS_THINKING,
+    TOLD_AS_OWN,
+    UNCACHED,
+)
 from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS, SPLIT_BLOCKS, UNKNOWN_BLOCKS
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
@@ -182,12 +188,23 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
     elif extra:
         if any((other.message or "").startswith(MOVED_BLOCKS) for other in (check, *result.checks)):
             return Difference(f"content.*.{extra[0]}", "elsewhere", {"block": extra[0]})
+        if extra[0] == "tool_call" and any(TOLD_AS_OWN in (one.message or "") for one in result.checks):
+            return Difference("content.*.tool_call", "of-provider")
+        if _repeats(extra[0], result):
+            return Difference(f"content.*.{extra[0]}", "twice", {"block": extra[0]})
         counts = Counter(extra)
         whole = [name for name, count in counts.items() if not _is_split(name, count, result)]
         type_, kind = (whole[0], "extra") if whole else (extra[0], "split")
     else:
         return Difference("content.length", "different")
     return Difference(f"content.*.{type_}", kind, {"block": type_})
+
+
+def _repeats(type_: str, result: TrialResult) -> bool:
+    """Return whether a received block of a type has the text of another, alone or with more."""
+    texts = [block["text"] for block in _list_blocks(type_, result) if isinstance(block.get("text"), str)]
+    texts = [text[:MAX_COMPARED] for text in texts[:_MAX_BLOCKS] if text]
+    return any(one in other for one, other in permutations(texts, 2))
 
 
 def _rank_type(type_: str) -> int:
@@ -218,7 +235,7 @@ def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], 
             return _parse_types(lists[1]), _parse_types(lists[2])
         unpaired = _UNPAIRED_BLOCKS.search(text)
         if unpaired:
-            return Counter(), _parse_types(unpaired[1])
+            return Counter(), _parse_types(unpaired[1].partition(";")[0])
     return Counter(), Counter()
 
 
@@ -277,6 +294,11 @@ def _is_merged(type_: str, result: TrialResult) -> bool:
     checks = [check for check, match in types if match and match[2] == type_]
     lost = [check for check in checks if check.message == BLOCK_MISSING]
     wrong = [check for check in checks if check.message is None]
+    texts = [check.expected for check in lost if isinstance(check.expected, str) and check.expected]
+    received = [str(block.get("text"))[:MAX_COMPARED] for block in _list_blocks(type_, result)]
+    # All of these blocks are missing, but one received block has their texts.
+    if any(len(texts) > 1 and all(text in block for text in texts[:_MAX_BLOCKS]) for block in received):
+        return True
     for check in lost:
         if not isinstance(check.expected, str) or not check.expected:
             continue

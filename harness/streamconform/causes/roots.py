@@ -16,6 +16,7 @@ from streamconform.causes.table import (
     RAISED_BEFORE_SENDING,
     RAISED_ON_BROKEN,
     RAISED_ON_REFUSABLE,
+    ROWS,
     Harm,
     Row,
     find_roots,
@@ -25,11 +26,15 @@ from streamconform.causes.table import (
     slugify,
 )
 from streamconform.model.result import CRASHED, REFUSED, TrialResult
-from streamconform.model.trial import FAULTS
+from streamconform.model.trial import is_fault
 from streamconform.model.verdict import Check, Culprit
 from streamconform.printable import collapse_variables, escape_line
 
 RAISED_KINDS: Final = (RAISED, RAISED_BEFORE_SENDING, RAISED_ON_BROKEN, RAISED_ON_REFUSABLE)
+CRASH_IDS: Final = tuple(row.id for row in ROWS if row.harm == CRASHES and row.kinds in RAISED_KINDS)
+"""The ids, up to the exception, of causes that are an exception on a valid stream."""
+PROBE: Final = "probe"
+"""The first part of the ids of a probe's questions."""
 MAX_REASON: Final = 200
 """The number of leading characters of a reason that distinguish one adapter error from another."""
 MAX_EXIT_ERROR: Final = 80
@@ -41,10 +46,12 @@ GIVEN_UP: Final = re.compile(
 )
 EXITED: Final = re.compile(r"exited: the program ended \((?P<how>[^)]*)\)(: (?P<error>.*))?", re.DOTALL)
 """Matches the reasons of trials whose program exited, and of trials not run afterwards."""
+GENERAL_ERRORS: Final = frozenset({"Error", "TypeError", "SyntaxError", "RangeError", "ReferenceError"})
+"""The errors of JavaScript itself, which say nothing about where in a library they were raised."""
 _FRAME: Final = re.compile(
     r'^ *File "(?P<file>[^"]+)", line (?P<line>[0-9]+), in (?P<function>.+)$', re.MULTILINE
 )
-_STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
+STANDARD_LIBRARY: Final = re.compile(r"^<|[/\\]lib[/\\]python3\.[0-9]+[/\\](?!site-packages)")
 _PLACE: Final = re.compile(
     r"(?:at )?"
     r"(?:(?P<caller>[^()]+) \((?P<of>[^()]*?)(?::\d+)*\)|(?P<file>.*?)(?::\d+)*(?: in (?P<function>.*))?)",
@@ -107,14 +114,28 @@ def fold_crashes(results: Sequence[TrialResult]) -> list[Root]:
     return folded
 
 
+def list_ids(result: TrialResult) -> tuple[str, ...]:
+    """Return the ids of the causes that may explain one trial, its own first.
+
+    The others are those of the crashes that `fold_crashes` may find to be its cause, which depends on the
+    other trials of its case.
+    """
+    root, raised = find_root(result), read_raised(result)
+    if raised is None or not _may_follow_crash(root):
+        return (root.id,)
+    exception = format_exception(raised)
+    return tuple(dict.fromkeys((root.id, *(f"{id_}:{exception}" for id_ in CRASH_IDS))))
+
+
 def _may_follow_crash(root: Root) -> bool:
     """Return whether an exception explains `root`: it does not, if the harm is worse than a crash."""
     return root.harm is not None and HARMS.index(root.harm) >= HARMS.index(CRASHES)
 
 
 def get_api(result: TrialResult) -> str:
-    """Return the API of a result: the first part of its case's id."""
-    return result.case.partition("/")[0]
+    """Return the API of a result: the first part of its case's id, or the second one in a probe."""
+    first, _, rest = result.case.partition("/")
+    return rest.partition("/")[0] if first == PROBE else first
 
 
 def format_exception(raised: ExceptionRecord) -> str:
@@ -124,7 +145,7 @@ def format_exception(raised: ExceptionRecord) -> str:
     if match is not None:
         file, function = match["of"] or match["file"] or "", match["caller"] or match["function"]
     place = [file, function]
-    if not function and (not file or _BUNDLE.fullmatch(file)):
+    if not function and (not file or (_BUNDLE.fullmatch(file) and raised.type in GENERAL_ERRORS)):
         place.append(slugify(collapse_variables(raised.message)[:MAX_MESSAGE]))
     return escape_line(":".join(part for part in (raised.type, *place) if part), 160).replace(" ", "-")
 
@@ -152,7 +173,9 @@ def _find_root(result: TrialResult) -> Root:
     exception = format_exception(raised) if raised and difference.kind in RAISED_KINDS else None
     if raised and exception is not None:
         id_ = f"{id_}:{exception}"
-        title += f" ({escape_line(raised.where, 120)})" if raised.where else ""
+        # Without a place, only the message tells two exceptions of one type apart.
+        place = f" ({escape_line(raised.where, 120)})" if raised.where else ""
+        title += place or f": {escape_line(collapse_variables(raised.message), MAX_EXIT_ERROR)}"
     culprit = result.culprit or "implementation"
     harm = row.harm if culprit == "implementation" else None
     return Root(id_, title, harm, culprit, check, difference.path, exception)
@@ -195,8 +218,8 @@ def _add_exception(
 
 def _explain_missing_answer(result: TrialResult) -> Root:
     if result.culprit == "implementation" or result.verdict == "hang":
-        broken = (result.delivery or "").partition(".")[0] in FAULTS
-        difference = Difference("status", "timeout-on-broken" if broken else "timeout")
+        kind = "timeout-on-broken" if is_fault(result.delivery) else "timeout"
+        difference = Difference("status", "timeout-on-error" if _got_http_error(result) else kind)
         row = find_row(difference)
         title = format_row(row, difference)
         return Root(format_id(row, difference), title, row.harm, "implementation")
@@ -218,11 +241,19 @@ def _explain_missing_answer(result: TrialResult) -> Root:
     return Root(id_, title, None, culprit)
 
 
+def _got_http_error(result: TrialResult) -> bool:
+    """Return whether the server answered the trial's last request with an HTTP error."""
+    requests = (result.observation or {}).get("requests")
+    last = requests[-1] if isinstance(requests, list) and requests else None
+    status = last.get("status") if isinstance(last, dict) else None
+    return isinstance(status, int) and status >= 400
+
+
 def _locate_error(traceback: object) -> str | None:
     """Return the innermost traceback line that is outside the standard library: `adapter.py:19 in read`."""
     if not isinstance(traceback, str):
         return None
-    frames = [frame for frame in _FRAME.finditer(traceback) if not _STANDARD_LIBRARY.search(frame["file"])]
+    frames = [frame for frame in _FRAME.finditer(traceback) if not STANDARD_LIBRARY.search(frame["file"])]
     if not frames:
         return None
     last = frames[-1]

@@ -75,6 +75,13 @@ ROWS: Final[tuple[Row, ...]] = (
         "Raises {exception} on a broken stream",
         MISLEADS,
     ),
+    Row(
+        "status",
+        "timeout-on-error",
+        "no-answer-after-http-error",
+        "Does not answer after an HTTP error, as if it waits to retry",
+        MISLEADS,
+    ),
     Row("status", "timeout", "no-answer", "Does not answer before the timeout", CRASHES),
     Row(
         "status",
@@ -155,6 +162,13 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("body|output", RAISED, "raises-when-called", "Raises {exception} when called", CRASHES),
     Row(CALL, "merged", "calls-merged", "Merges several tool calls into one", RUNS),
     Row(CALL, "split", "call-split", "Splits a tool call into several", RUNS),
+    Row(
+        CALL,
+        "of-provider",
+        "executor-confused",
+        "Confuses client calls with calls that the provider runs",
+        RUNS,
+    ),
     Row(CALL, "extra", "call-invented", "Reports a tool call that is not in the stream", RUNS),
     Row(
         f"{CONTENT}|{CALL}", "elsewhere", "blocks-reordered", "Reports the blocks in a different order", LOSES
@@ -197,7 +211,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(rf"{CALL}\.name", "null empty", "call-name-lost", "Loses the name of a call", LOSES),
     Row(rf"{CALL}\.name", "", "call-name-wrong", "Returns a call with a wrong name", RUNS),
     Row(rf"{CALL}\.id", "null empty", "call-id-lost", "Loses the id of a call", MISLEADS),
-    Row(rf"{CALL}\.id", "", "call-id-changed", "Changes the id of a call", MISLEADS),
+    Row(rf"{CALL}\.id", "", "call-id-wrong", "Reports a different id for a call", MISLEADS),
     Row(
         rf"{CALL}\.executor",
         "",

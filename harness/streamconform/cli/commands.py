@@ -35,6 +35,24 @@ class Choice(click.Choice[str]):
         return f"{super().get_invalid_choice_message(value, ctx).rstrip('.')}{suggest(str(value), known)}"
 
 
+class ProgramCommand(click.Command):
+    """A command that treats everything after `--` as a program instead of parsing it as click does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Store the words after `--` and parse the others."""
+        if "--" in args:
+            position = args.index("--")
+            ctx.meta[__name__] = tuple(args[position + 1 :])
+            args = args[:position]
+        return super().parse_args(ctx, args)
+
+
+def get_program(ctx: click.Context) -> tuple[str, ...]:
+    """Return the words after `--`."""
+    program: tuple[str, ...] = ctx.meta.get(__name__, ())
+    return program
+
+
 class SectionedCommand(click.Command):
     """A command whose help lists its options in sections; `sections` maps titles to parameter names."""
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.text import Text
 
 from streamconform import __version__, reports
 from streamconform.adapters.connect import connect
@@ -23,7 +22,7 @@ from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
-from streamconform.reports.style import make_console
+from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.tools.compare import drive, store
@@ -167,7 +166,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     if not quiet:
         console.print(f"streamconform {__version__}, seed {job.seed}")
     for info in () if quiet else implementations:
-        console.print(Text(f"  {describe_implementation(info)}"), style="bold")
+        console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
     workers = settings.get("workers") or options.count_default_workers()
     found, complete = Part(), True
     cases: Mapping[str, Case] = {}
@@ -242,9 +241,9 @@ def _report(
     if quiet < 2:
         *details, summary = format_lines(comparison, text=text is not False)
         for line in (summary,) if quiet else details:
-            console.print(Text(escape_line(line, 400)))
+            console.print(make_text(StyledLine(escape_line(line, 400))))
         if not quiet:
-            console.print(Text(f"{summary} in {seconds:.1f} s"))
+            console.print(make_text(StyledLine(f"{summary} in {seconds:.1f} s")))
     for kind, path in targets:
         with_text = kind not in WITHOUT_TEXT if text is None else text
         reports.write_text(path, REPORTS[kind](comparison, with_text))

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamconform import __version__
 from streamconform.cli import commands, options
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
-from streamconform.reports.describe import format_count
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES, Source
 

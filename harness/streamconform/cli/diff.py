@@ -45,10 +45,12 @@ def command(
     Exit codes: 0 no new failures, 1 new failures, 2 usage error or unreadable results, 4 trials are missing
     from a run that ended by itself.
     """
-    paths = (resolve_results(before), get_latest_results() if after is None else resolve_results(after))
-    runs = tuple(map(read, paths))
+    before_path = resolve_results(before)
+    earlier = read(before_path)  # first, because BEFORE may be missing too if there is no latest run
+    after_path = get_latest_results() if after is None else resolve_results(after)
+    runs = (earlier, read(after_path))
     history = compare_results(*runs)
-    names = (str(paths[0]), str(paths[1]))
+    names = (str(before_path), str(after_path))
     match form:
         case "markdown":
             write_text("-", changes.render_markdown(history, names))

@@ -9,7 +9,7 @@ from typing import Final, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.tools.compare.drive import Advance
 from streamconform.tools.compare.part import Part
 

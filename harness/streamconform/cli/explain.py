@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
-from streamconform.adapters.connect import Connection
+from streamconform.adapters.connect import Connection, connect_command
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
-from streamconform.cli import completion, options
+from streamconform.cli import commands, completion, options
 from streamconform.cli.server import add_proxy_headers
 from streamconform.delivery.deliver import cut
-from streamconform.errors import SelectionError
+from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
@@ -29,7 +29,7 @@ from streamconform.suite.expand import make_round_trip, make_trial
 from streamconform.wire.framings import split
 
 
-@click.command("explain")
+@click.command("explain", cls=commands.ProgramCommand)
 @click.argument("case", shell_complete=completion.complete_cases)
 @click.option(
     "-i",
@@ -44,8 +44,17 @@ from streamconform.wire.framings import split
 @click.option("--pager/--no-pager", default=True, help="Use a pager on a terminal. [default: pager]")
 @options.proxy_options
 @options.sources_options
+@click.pass_context
 def command(
-    case: str, impl: str | None, timeout: float, verbose: int, *, pager: bool, **arguments: Any
+    ctx: click.Context,
+    /,
+    case: str,
+    impl: str | None,
+    timeout: float,
+    verbose: int,
+    *,
+    pager: bool,
+    **arguments: Any,
 ) -> None:
     """Show CASE: every frame with its offset, time and events, and the expected and actual values.
 
@@ -55,6 +64,7 @@ def command(
     \b
     conform explain tool-use/parallel-calls                      with the bundled reference
     conform explain tool-use/parallel-calls@crlf -i mypkg        with your package, every line ending as CR LF
+    conform explain tool-use/parallel-calls -- ./my-parser       with your program
     conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
 
     `>` marks frames that are relevant to a failed check, and `!` marks the first wrong event. NO_COLOR is
@@ -62,7 +72,10 @@ def command(
     """
     settings = options.merge_settings(arguments)
     # Before the case is read, which takes a second.
-    connection = options.connect_startable(impl or "reference")
+    program = commands.get_program(ctx)
+    if program and impl:
+        raise UsageError(f"both `{impl}` and a program after `--` are given; use one of them")
+    connection = connect_command(program) if program else options.connect_startable(impl or "reference")
     (connection,) = add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])
     suite_case = options.find_case(case, settings)
     trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))

@@ -11,7 +11,7 @@ from streamconform.cli import commands, completion, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.cassette import Cassette
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.suite.cassettes import write_atomically
 from streamconform.tools.record.export import FORMATS, find_base_url
 

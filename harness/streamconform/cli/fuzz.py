@@ -23,9 +23,9 @@ from streamconform.cli import commands, completion, options
 from streamconform.errors import ConformError, UsageError
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
-from streamconform.reports.describe import format_count
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, select_exit

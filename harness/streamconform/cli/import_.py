@@ -13,8 +13,8 @@ from streamconform.apis import APIS
 from streamconform.cli import commands, options
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
-from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
 from streamconform.tools.record import draft, importers, save, scrub

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,29 +15,38 @@ from streamconform.cli.options import Selection
 from streamconform.errors import Problem, ReportError, SourceError, UsageError
 from streamconform.known_failures.context import KnownFailuresContext, find_unmatched
 from streamconform.known_failures.file import apply_amendment, create_empty, parse_document
-from streamconform.known_failures.match import OutdatedEntry
-from streamconform.known_failures.model import KnownFailure, KnownFailures
+from streamconform.known_failures.match import Coverage, OutdatedEntry
+from streamconform.known_failures.model import Entry, KnownFailures
 from streamconform.known_failures.update import Amendment, plan_update
+from streamconform.resources import find_bundled
 from streamconform.run.exits import Exit
 from streamconform.run.session import FinishedRun
 from streamconform.suite.cassettes import write_atomically
+from streamconform.suite.profiles import find_release
+from streamconform.suite.pulled import is_recorded
 from streamconform.yaml_text.reader import parse, read_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
-FindUnmatched = Callable[[Sequence[KnownFailure]], frozenset[int]]
+FindUnmatched = Callable[[Sequence[Entry]], frozenset[int]]
 """Returns the positions of the entries that match no trial in the full suite."""
 
 FILTERS: Final = {
     "select": "-k",
-    "api": "--api",
     "recorded": "--recorded",
     "level": "--level",
     "last_failed": "--last-failed",
     "shard": "--shard",
     "exitfirst": "-x",
     "maxfail": "--maxfail",
+    "budget": "--budget",
 }
-"""Options that exclude trials; a run that uses one cannot check the entries for those trials."""
+"""Options that exclude trials; a run that uses one cannot check the entries for those trials.
+
+`--api` is not one of them, because it excludes all trials of the other APIs, whose entries are left alone.
+"""
+DEFAULTS: Final[Mapping[str, Any]] = {"deliver": "standard", "level": "may"}
+SCOPE: Final = ("profile", "level", "deliver", "faults", "input", "recorded", "select", "strict")
+"""The settings on which the number of trials with a cause depends."""
 INCOMPLETE_EXITS: Final = frozenset({Exit.INTERRUPTED, Exit.UNUSABLE, Exit.NOTHING})
 FILE_SUFFIXES: Final = (".yaml", ".yml")
 """A path that does not exist is created as a file if it has one of these suffixes, otherwise as a folder."""
@@ -53,6 +62,18 @@ class KnownFailuresFile:
     listed: KnownFailuresContext
     is_new: bool
     """Whether `--update-known-failures` creates the file."""
+    scope: Mapping[str, Any]
+    """The scope of the run."""
+
+    def describe_other_scope(self) -> str:
+        """Return a note if the run does not check the numbers of trials, because its scope is another."""
+        if self.listed.coverage.counted != "other":
+            return ""
+        known = self.listed.known
+        return (
+            f"{known.path}: its `trials` are not checked: they are for {_format_scope(known.scope or {})},"
+            f" but this run has {_format_scope(self.scope)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +105,18 @@ def known_failures_options(command: F) -> F:
 
 
 def read_known_failures(
-    settings: dict[str, Any], impls: Sequence[str], find_unmatched: FindUnmatched
+    settings: dict[str, Any],
+    impls: Sequence[str],
+    find_unmatched: FindUnmatched,
+    *,
+    narrowed: bool = False,
 ) -> tuple[KnownFailuresFile, ...]:
     """Return the files that `settings` names and that apply to any of `impls`, the values of `--impl`.
 
-    Raises `SourceError` with every problem in every file, and `UsageError` if the files are to be updated but
-    it is unclear which file a failure belongs in.
+    `narrowed` says that the patterns in `settings` are from the command line, so that they select a part of
+    what the project runs. Raises `SourceError` with every problem in every file, and `UsageError` if the
+    files are to be updated but it is unclear which file a failure belongs in, or if a file's numbers are for
+    another selection.
     """
     update = bool(settings.get("update"))
     paths = [Path(name) for name in settings.get("known_failures", ())]
@@ -99,14 +126,62 @@ def read_known_failures(
         files += _make_new_files(impls, [file.known for file in files], folders)
     # All entries are matched at once: one pass over the suite's ids is enough.
     unmatched_entries = find_unmatched([entry for file in files for entry in file.known.entries])
+    scope = find_scope(settings, narrowed=narrowed)
     result, offset = [], 0
     for file in files:
         count = len(file.known.entries)
         own_unmatched = frozenset(n for n in range(count) if n + offset in unmatched_entries)
-        listed = KnownFailuresContext(file.known, own_unmatched, _today())
-        result.append(KnownFailuresFile(file.path, file.data, listed, file.is_new))
+        coverage = _find_coverage(file.known, settings, scope, narrowed=narrowed)
+        listed = KnownFailuresContext(file.known, own_unmatched, _today(), coverage)
+        result.append(KnownFailuresFile(file.path, file.data, listed, file.is_new, scope))
         offset += count
+    if update:
+        _require_scope(result)
     return tuple(result)
+
+
+def find_scope(settings: Mapping[str, Any], *, narrowed: bool = False) -> dict[str, Any]:
+    """Return the settings that decide how many trials have a cause, where they differ from the defaults."""
+    values = {name: settings.get(name) for name in SCOPE if not (narrowed and name == "select")}
+    if values["profile"]:
+        # A release is frozen; `core` may be another one in a later version.
+        specs = Path(settings["specs"]) if settings.get("specs") else find_bundled("specs")
+        values["profile"] = find_release(specs, values["profile"]) or values["profile"]
+    # Patterns on the command line never add trials, unless they name pulled recordings.
+    if any(map(is_recorded, settings.get("select") or ())):
+        values["recorded"] = True
+    return {
+        name: [*value] if isinstance(value, list | tuple) else value
+        for name, value in values.items()
+        if value and value != DEFAULTS.get(name)
+    }
+
+
+def _find_coverage(
+    known: KnownFailures, settings: Mapping[str, Any], scope: Mapping[str, Any], *, narrowed: bool
+) -> Coverage:
+    """Return which of the trials that a file lists are in the run."""
+    apis = frozenset(settings.get("api") or ()) or None
+    # A file without entries for causes has no numbers yet.
+    if (known.causes or known.scope is not None) and (known.scope or {}) != scope:
+        return Coverage("other", apis)
+    is_part = narrowed or settings.get("shard") or settings.get("last_failed")
+    return Coverage("part" if is_part else "all", apis)
+
+
+def _require_scope(files: Sequence[KnownFailuresFile]) -> None:
+    """Raise `UsageError` for a file that cannot be updated, because its numbers are for another selection."""
+    for file in files:
+        if file.listed.coverage.counted == "other":
+            raise UsageError(
+                f"{file.describe_other_scope()}; use the same settings, or change `scope` in the file first"
+            )
+
+
+def _format_scope(scope: Mapping[str, Any]) -> str:
+    """Return `deliver: full`, or words for the defaults."""
+    values = (f"{name}: {', '.join(v) if isinstance(v, list) else v}" for name, v in scope.items())
+    return ", ".join(f"`{value}`" for value in values) or "the default settings"
 
 
 def make_unmatched_finder(selection: Selection, seed: int) -> FindUnmatched:
@@ -136,7 +211,8 @@ def update_known_failures(
     files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> Iterator[str]:
     """Update the files to match the run, and yield messages. Raises `ReportError` and `SourceError`."""
-    if finished.exit in INCOMPLETE_EXITS:
+    footer = finished.results.footer
+    if finished.exit in INCOMPLETE_EXITS or footer is None or not footer.complete:
         yield "known-failures files are not updated, because the run is incomplete"
         return
     changes = _plan_changes(files, finished, strict=strict)
@@ -151,8 +227,8 @@ def update_known_failures(
         _write_file(file, apply_amendment(file.data, known.path, change))
         counts = (
             ("added", len(change.added)),
+            ("changed", len(change.narrowed) + len(change.counted)),
             ("removed", len(change.removed)),
-            ("narrowed", len(change.narrowed)),
         )
         summary = ", ".join(f"{count} {action}" for action, count in counts if count)
         todo = "; replace each `TODO` with the reason and the issue" if change.added else ""
@@ -186,6 +262,8 @@ def _plan_changes(
             finished.checked_paths,
             strict=strict,
             beside=other_files if number in home_files else None,
+            scope=files[number].scope,
+            coverage=files[number].listed.coverage,
         )
         changes[number] = change
         updated[number] = replace(known, entries=change.apply(known.entries))

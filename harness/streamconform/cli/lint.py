@@ -10,7 +10,8 @@ import click
 
 from streamconform.cli import options
 from streamconform.errors import Problem, UsageError
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
+from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
@@ -89,8 +90,7 @@ def _lint_shapes(ctx: click.Context, sources: Sources, paths: tuple[Path, ...]) 
 
 def _show(ctx: click.Context, problems: Iterable[Problem], checked: str) -> None:
     problems = list(dict.fromkeys(problems))  # PATHS may name both a spec and its cassette
-    for problem in problems:
-        click.echo(str(problem))
+    print_lines(StyledLine(str(problem)) for problem in problems)
     if problems:
         click.echo(format_count(len(problems), "problem"), err=True)
         ctx.exit(Exit.USAGE)

@@ -11,7 +11,8 @@ import click
 from streamconform.cli import commands, options
 from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
+from streamconform.reports.style import StyledLine, print_lines
 from streamconform.suite.provenance import KINDS, count_streams
 
 
@@ -64,8 +65,9 @@ def _print_provenance(counts: Mapping[str, Mapping[str, int]], shape: str) -> No
 
 def _print_cases(cases: Collection[CaseHead]) -> None:
     width = max((len(case.id) for case in cases), default=0)
-    for case in cases:
-        click.echo(f"{case.id:<{width}}  {case.level:<6}  {case.title}")
+    print_lines(
+        StyledLine(f"{case.id:<{width}}  {case.level:<6}  {case.title}", hang=width + 10) for case in cases
+    )
     click.echo(format_count(len(cases), "case"), err=True)
 
 

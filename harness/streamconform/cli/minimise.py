@@ -16,6 +16,7 @@ from streamconform.cli import commands, completion, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
+from streamconform.plural import format_count
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, make_trial
@@ -222,8 +223,8 @@ def _progress_bar(search: Search) -> Iterator[None]:
     task = bar.add_task("")
 
     def show_candidate(candidate: Candidate, budget: SearchBudget) -> None:
-        size = f"{candidate.frame_count} frames, {len(candidate.trial.body):,} bytes"
-        bar.update(task, description=f"{size}, {budget.trials:,} trials")
+        size = f"{format_count(candidate.frame_count, 'frame')}, {len(candidate.trial.body):,} bytes"
+        bar.update(task, description=f"{size}, {format_count(budget.trials, 'trial')}")
 
     search.on_smaller = show_candidate
     with bar:

@@ -86,6 +86,16 @@ def baseline_option(command: F) -> F:
     )(command)
 
 
+def durations_option(command: F) -> F:
+    """Add `--durations`."""
+    return click.option(
+        "--durations",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="List the N slowest trials at the end; 0 lists all.",
+    )(command)
+
+
 def cache_option(contents: str) -> Callable[[F], F]:
     """Return the option `--cache`, passed as `where`; `contents` says what the folder contains."""
     return click.option(
@@ -421,8 +431,8 @@ def find_results_path(settings: dict[str, Any]) -> Path | None:
 
 def find_last_results_path(settings: dict[str, Any]) -> Path | None:
     """Return the path of the last run's results; None if there was no run."""
-    path = find_results_path(settings) or find_latest_results()
-    return path if path is not None and path.is_file() else None
+    path = find_results_path(settings)
+    return path if path is not None and path.is_file() else find_latest_results()
 
 
 def find_last_failures(settings: dict[str, Any]) -> frozenset[str]:

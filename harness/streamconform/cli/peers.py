@@ -12,7 +12,7 @@ from streamconform.cli import commands, completion, options
 from streamconform.peers import environments, node_runtime
 from streamconform.peers.environments import Environment
 from streamconform.peers.table import PEERS, Peer
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 
 cache_option: Final = options.cache_option("environments")
 """`--cache`, for all commands in this module; `--impl peer:NAME` uses the environment variable or default."""
@@ -175,7 +175,7 @@ def history_command(
     """
     from pathlib import Path
 
-    from streamconform.known_failures.of_peers import read_by_finding
+    from streamconform.known_failures.of_peers import list_patterns, read_by_finding
     from streamconform.peers.findings import read_findings
     from streamconform.suite.catalog import read_catalog
     from streamconform.tools.history.session import Bounds, find_targets, trace_peer
@@ -186,8 +186,9 @@ def history_command(
     bounds = Bounds(releases, minutes * 60, keep)
     for peer in [environments.find_peer(name) for name in names]:
         known = read_by_finding(peer.name)
-        patterns = {slug: [entry.match for entry in entries] for slug, entries in known.items()}
-        targets = find_targets(peer, catalog, read_findings(), patterns)
+        findings = read_findings()
+        patterns = {slug: list_patterns(entries, findings[slug].cases) for slug, entries in known.items()}
+        targets = find_targets(peer, catalog, findings, patterns)
         path = Path(output) / f"{peer.name}.yaml"
         history = trace_peer(
             root, peer, catalog, targets, path, bounds, lambda line: click.echo(line, err=True)

@@ -92,8 +92,14 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     headers = parse_headers(arguments["headers"])
     settings = {name: value for name, value in arguments.items() if value not in (None, ())}
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    check_update_options(arguments | {"api": None}, settings)  # --api is required here, so it is not a filter
-    files = read_known_failures(settings, [base_url], lambda entries: find_unmatched(entries, api))
+    check_update_options(arguments, settings)
+    # Every entry may be about the API that is probed: its questions are all of them.
+    files = read_known_failures(
+        settings | {"api": ()},
+        [base_url],
+        lambda entries: find_unmatched(entries, api),
+        narrowed=bool(arguments["select"]),
+    )
     plan = ProbePlan(
         base_url=base_url,
         request_settings=RequestSettings(

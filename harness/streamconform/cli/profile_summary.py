@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.model.result import Header
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile

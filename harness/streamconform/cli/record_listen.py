@@ -17,8 +17,8 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli.server import LOOPBACK, parse_base_url
 from streamconform.errors import UsageError
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
-from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
 from streamconform.tools.record.exchange import Origin

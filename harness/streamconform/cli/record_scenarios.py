@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,9 +13,10 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
 from streamconform.errors import ConformError, UsageError
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
-from streamconform.reports.describe import format_count
 from streamconform.run.exits import Exit
+from streamconform.suggestions import suggest
 from streamconform.suite.scenarios import Scenario, load_bundled
 from streamconform.tools.record import scrub
 from streamconform.tools.record.endpoints import ENDPOINTS, Endpoint, fill_in, get_host
@@ -240,7 +240,5 @@ def _select_apis(api: str | None, endpoint: Endpoint) -> tuple[str, ...]:
 def _find(name: str, known: Mapping[str, T], option: str) -> T:
     if name in known:
         return known[name]
-    similar = get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else "known are"
-    rest = "" if similar else f" {', '.join(known)}"
-    raise UsageError(f"`{option} {name}`: unknown name; {hint}{rest}")
+    hint = suggest(name, known) or f"; known are {', '.join(known)}"
+    raise UsageError(f"`{option} {name}`: unknown name{hint}")

@@ -49,6 +49,7 @@ KINDS: Final = (*reports.REPORTS, reports.STREAMED)
     count=True,
     help="For the terminal report: also show warnings, and list every case for each cause.",
 )
+@options.durations_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -58,6 +59,7 @@ def command(
     answers: Path | None,
     *,
     exit_code: bool,
+    durations: int | None,
     verbose: int,
 ) -> None:
     """Make a report from RESULTS: results files or run folders, by default the latest run.
@@ -96,10 +98,10 @@ def command(
     elif kind != TERMINAL:
         reports.write_text(path or "-", reports.render(kind, merged))
     elif path in ("", "-"):
-        _print_results(merged, verbose)
+        _print_results(merged, verbose, durations)
     else:
         text = io.StringIO()
-        _print_results(merged, verbose, text)
+        _print_results(merged, verbose, durations, text)
         reports.write_text(path, text.getvalue().rstrip("\n"))
     reason = describe_incomplete(merged)
     if reason is not None:
@@ -180,8 +182,10 @@ def _load_page_context(results: Results) -> Callable[[str], PageContext]:
     return make_page_context
 
 
-def _print_results(results: Results, verbose: int, stream: TextIO | None = None) -> None:
+def _print_results(
+    results: Results, verbose: int, durations: int | None, stream: TextIO | None = None
+) -> None:
     strict = bool(results.header.selection.get("strict"))
-    with Terminal(quiet=0, verbose=verbose, strict=strict, stream=stream) as terminal:
+    with Terminal(quiet=0, verbose=verbose, strict=strict, durations=durations, stream=stream) as terminal:
         terminal.start(results.header)
         terminal.finish(results, None)

@@ -70,6 +70,20 @@ def apply_interrupted(
     return merged | {"impl": tuple(impls), "program": (), "seed": header.seed}
 
 
+def add_interrupted(
+    arguments: Mapping[str, Any], settings: Mapping[str, Any], resumed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments with which a new command would select the trials of the interrupted run.
+
+    `settings` are those of the config file and of the command line, and `resumed` those that
+    `apply_interrupted` returned. A profile that the config file sets is not added.
+    """
+    added = {name: value for name, value in resumed.items() if value != settings.get(name)}
+    if settings.get("profile"):
+        added.pop("profile", None)
+    return {**arguments, **added}
+
+
 def _to_plain(value: Any) -> Any:
     """Return an option's value in the form that results use: a list instead of a tuple, None if not given."""
     return (list(value) or None) if isinstance(value, tuple) else value

@@ -6,7 +6,7 @@ import gc
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -23,22 +23,26 @@ from streamconform.cli.known_failures import (
     read_known_failures,
     update_known_failures,
 )
+from streamconform.cli.not_run import describe_not_run
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
-from streamconform.cli.resume import apply_interrupted, find_interrupted
+from streamconform.cli.resume import add_interrupted, apply_interrupted, find_interrupted
 from streamconform.cli.server import add_proxy_headers, hide_header_values
-from streamconform.errors import UsageError
+from streamconform.errors import ReportError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
+from streamconform.reports.style import StyledLine, print_lines
 from streamconform.reports.terminal import Terminal
+from streamconform.run.budget import Budget
 from streamconform.run.exits import Exit
 from streamconform.run.plan import Settings
 from streamconform.run.reading import read
 from streamconform.run.results import Results
-from streamconform.run.run_folders import RunFolder, create_run_folder, lock_run
+from streamconform.run.run_folders import RunFolder, create_run_folder, is_in_run_folder, lock_run
 from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.suite.order import read_order
 from streamconform.suite.pulled import NOT_PULLED
 
 RECORDED_SETTINGS: Final = (
@@ -76,9 +80,9 @@ SECTIONS: Final = {
         "specs",
         "cassettes",
     ),
-    "How to run": ("workers", "timeout", "start_timeout", "resume", "exitfirst", "maxfail"),
+    "How to run": ("workers", "timeout", "start_timeout", "budget", "resume", "exitfirst", "maxfail"),
     "What counts as a failure": ("strict", "known_failures", "update"),
-    "Output": ("report", "answers", "baseline", "quiet", "verbose"),
+    "Output": ("report", "answers", "baseline", "durations", "quiet", "verbose"),
 }
 """The sections of `--help`, with the names of their options."""
 
@@ -121,6 +125,13 @@ SECTIONS: Final = {
     is_flag=True,
     help="Continue the last run, which was interrupted: the same selection, only trials without a result.",
 )
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Start no trial later than this many seconds after the first one. The trials that find the most "
+    "bugs run first; --resume runs the rest.",
+)
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
 @click.option(
@@ -128,8 +139,8 @@ SECTIONS: Final = {
     multiple=True,
     metavar="KIND=PATH",
     help=f"Also write a report: {', '.join((*reports.REPORTS, *reports.SUITE_REPORTS))} or jsonl; a PATH "
-    "of - means stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl, or to PATH with "
-    "jsonl=PATH.",
+    "of - means stdout. Repeatable. Results are written to .conform/runs/TIME/results.jsonl and, with "
+    "jsonl=PATH, also to PATH.",
 )
 @options.baseline_option
 @click.option(
@@ -139,6 +150,7 @@ SECTIONS: Final = {
     help="Also save every answer to FILE (compressed if it ends in .gz): `conform report --judge FILE` "
     "judges them again, without the implementation.",
 )
+@options.durations_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED)
@@ -158,7 +170,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform run -i mypkg --input http             your real client, against a local replay server
     conform run --report html=r.html              a page with every difference and its bytes
     conform run --last-failed                     only trials that failed in the last run
-    conform run --resume                          the rest of a run that was interrupted
+    conform run -i mypkg --budget 60              a minute of trials: first those that find the most bugs
+    conform run --resume                          the rest of a run that was interrupted or out of time
 
     Without --impl or a config file, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
     failures, 2 usage or input error, 3 implementation unusable, 4 bug in streamconform, 5 nothing ran,
@@ -173,8 +186,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     started = time.perf_counter()
     settings = options.merge_settings(arguments)
     interrupted, earlier = _find_earlier(settings, arguments, stack)
+    given = arguments
     if interrupted is not None and earlier is not None:
-        settings = apply_interrupted(interrupted, earlier, settings, arguments)
+        resumed = apply_interrupted(interrupted, earlier, settings, arguments)
+        given, settings = add_interrupted(arguments, settings, resumed), resumed
     report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
     connections = add_proxy_headers(
@@ -189,12 +204,16 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         settings,
         [connection.impl for connection in connections],
         make_unmatched_finder(selection, settings.get("seed", 0)),
+        narrowed=bool(arguments["select"]),
     )
+    for note in filter(None, (file.describe_other_scope() for file in files)):
+        options.print_note(note)
     run_settings = _make_run_settings(settings, connections)
     # The effective value: mutants are always judged strictly, and reports read it from the results.
     recorded = settings | {"strict": run_settings.strict}
     if selection.profile is not None:
         recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
+    path, copy, folder = _choose_results_files(settings, interrupted, stack)
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
@@ -205,12 +224,9 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
         resumed=earlier,
         answers=arguments["answers"],
+        budget=_make_budget(arguments["budget"], selection.catalog.sources.specs),
+        copy=copy,
     )
-    folder: RunFolder | None = None
-    path = interrupted or options.find_results_path(settings)
-    if path is None:
-        folder = stack.enter_context(create_run_folder())
-        path = folder.results
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else settings.get("quiet", 0)
@@ -218,7 +234,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
-            quiet=min(quiet, 1), verbose=settings.get("verbose", 0), strict=run_settings.strict
+            quiet=min(quiet, 1),
+            verbose=settings.get("verbose", 0),
+            strict=run_settings.strict,
+            durations=arguments["durations"],
         ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
@@ -238,8 +257,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     with ExitStack() as reversed_steps:
         for kind, target in reversed(report_targets):
             reversed_steps.callback(_write_report, kind, target, finished.results, selection, baseline)
-        rest = describe_rest(selection.profile, selection.catalog, finished.results.header, arguments)
+        rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
         reversed_steps.callback(_print_unjudged, selection, rest, quiet)
+        if not quiet:
+            reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     if settings.get("update"):
@@ -262,15 +283,47 @@ def _find_earlier(
     return path, read(path)
 
 
+def _choose_results_files(
+    settings: dict[str, Any], interrupted: Path | None, stack: ExitStack
+) -> tuple[Path, Path | None, RunFolder | None]:
+    """Return the file for the results, the file for a copy, and the new folder that contains one of them.
+
+    The results are always in `.conform/runs`, where other commands look for the last run; `stack` unlocks the
+    folder. If `--report jsonl=PATH` is given, they are also at PATH, even if `.conform` cannot be written.
+    """
+    path = options.find_results_path(settings)
+    if path is None:
+        if interrupted is not None:
+            return interrupted, None, None
+        folder = stack.enter_context(create_run_folder())
+        return folder.results, None, folder
+    if interrupted is not None and is_in_run_folder(interrupted):
+        return path, interrupted, None
+    try:
+        folder = stack.enter_context(create_run_folder())
+    except ReportError:
+        return path, None, None
+    return path, folder.results, folder
+
+
 def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
     """Print how to run the `rest` of the suite, and how to get any selected recordings that are missing."""
     if rest is not None and not quiet:
-        click.echo(rest)
+        print_lines([StyledLine(rest)])
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
     missing = sum(isinstance(case, Case) and case.unavailable is not None for case in cases)
     if missing and quiet < 2:
         words = f"{format_count(missing, 'case')} skipped: {NOT_PULLED} (to {options.find_corpus()})"
         click.echo(words, err=True)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _make_budget(seconds: float | None, specs: Path) -> Budget | None:
+    return None if seconds is None else Budget(seconds, read_order(specs))
 
 
 def _write_report(

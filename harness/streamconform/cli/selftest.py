@@ -11,6 +11,7 @@ from streamconform.cli import completion, options
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, CallCase, Case, Function
 from streamconform.model.trial import AnyTrial
+from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.suggestions import suggest
@@ -89,7 +90,7 @@ def command(
     settings = options.merge_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
     selected = options.select(settings).trials
-    groups = tuple(_group_mutants(tuple(mutants), selected))
+    groups = tuple(group_mutants(tuple(mutants), selected))
     workers = settings.get("workers") or options.count_default_workers()
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
     rows = tuple(
@@ -114,7 +115,8 @@ def command(
         write_text(arguments["table"], format_table(rows, bugs, idle_cases).rstrip("\n"))
     caught = sum(row.killed for row in rows)
     cases = len({trial.case.id for trial in selected})
-    click.echo(f"{caught} of {len(rows)} mutants caught by {cases - len(idle_cases)} of {cases} cases")
+    catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
+    click.echo(f"{caught} of {len(rows)} mutants caught by {catching}")
     ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
 
 
@@ -127,7 +129,7 @@ class _GroupKey(NamedTuple):
     """Whether the mutants read non-streaming answers."""
 
 
-def _group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
+def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
     """Yield groups of mutants that have the same APIs and functions, each with its trials."""
     from streamconform_mutants import MUTANTS
 
@@ -159,11 +161,11 @@ def _print_row(row: MutantResult, *, verbose: bool) -> None:
     label = (
         "caught" if row.killed else "SURVIVES" if not row.cases else "ASTRAY" if row.guarded else "UNNAMED"
     )
-    click.echo(f"{label:<9} {row.name:<36} by {len(row.cases)} cases")
+    click.echo(f"{label:<9} {row.name:<36} by {format_count(len(row.cases), 'case')}")
     for id_ in row.unexpected[:5]:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
     if row.faulted:
-        click.echo(f"          {row.faulted} trials without an answer")
+        click.echo(f"          {format_count(row.faulted, 'trial')} without an answer")
     if verbose:
         for case in row.cases:
             click.echo(f"          {case}")

@@ -15,12 +15,12 @@ from streamconform.cli import commands, options
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import AS_IS, DELIVERIES, FAULTS, Trial
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.replay.index_page import ServedCase, make_index_reply
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import ReceivedRequest, ServerLimits
 from streamconform.replay.server import ReplayServer
-from streamconform.reports.describe import format_count
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from typing import Any, Final
 
 import click
@@ -13,6 +14,7 @@ from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import commands, completion, options
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line
+from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.tools.smoke.checks import SmokeResult, has_no_problems, run_checks
 from streamconform.tools.smoke.conversation import hold_conversation
@@ -23,19 +25,7 @@ MAX_LINE: Final = 2000
 """Maximum characters to print per line."""
 
 
-class SmokeCommand(click.Command):
-    """A command that treats everything after `--` as a program instead of parsing it as click does."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the words after `--` and parse the others."""
-        if "--" in args:
-            position = args.index("--")
-            ctx.meta[__name__] = tuple(args[position + 1 :])
-            args = args[:position]
-        return super().parse_args(ctx, args)
-
-
-@click.command("smoke", cls=SmokeCommand)
+@click.command("smoke", cls=commands.ProgramCommand)
 @click.argument("impl", required=False, shell_complete=completion.complete_impls)
 @click.option(
     "--timeout",
@@ -64,7 +54,7 @@ def command(
     conform smoke -- ./my-parser --flag
     """
     settings = options.merge_settings({"timeout": timeout, "start_timeout": start_timeout})
-    connection = _make_connection(impl, ctx.meta.get(__name__, ()), settings)
+    connection = _make_connection(impl, commands.get_program(ctx), settings)
     transcript = hold_conversation(
         connection,
         float(settings.get("timeout", DEFAULT_TIMEOUT)),
@@ -76,8 +66,7 @@ def command(
     if shape == "json":
         click.echo(json.dumps(_results_to_json(transcript, results, code), indent=1))
     else:
-        for line in _format_lines(transcript, results):
-            click.echo(escape_line(line, MAX_LINE))
+        print_lines(_list_lines(transcript, results))
     ctx.exit(code)
 
 
@@ -96,7 +85,7 @@ def _make_connection(impl: str | None, program: tuple[str, ...], settings: dict[
     return connect(impls[0])
 
 
-def _format_lines(transcript: Transcript, results: tuple[SmokeResult, ...]) -> list[str]:
+def _list_lines(transcript: Transcript, results: tuple[SmokeResult, ...]) -> Iterator[StyledLine]:
     info = transcript.implementation
     details = [str(info[key]) for key in ("name", "version", "language") if isinstance(info.get(key), str)]
     width = max(len(result.check) for result in results)
@@ -106,7 +95,8 @@ def _format_lines(transcript: Transcript, results: tuple[SmokeResult, ...]) -> l
             first, *rest = message.split("\n")
             lines.append(f"{result.mark:<4}  {result.check:<{width}}  {first}")
             lines += [" " * (width + 8) + line for line in rest]
-    return [*lines, _format_last_line(transcript, results)]
+    yield from (StyledLine(escape_line(line, MAX_LINE), hang=width + 8) for line in lines)
+    yield StyledLine(escape_line(_format_last_line(transcript, results), MAX_LINE))
 
 
 def _format_last_line(transcript: Transcript, results: tuple[SmokeResult, ...]) -> str:

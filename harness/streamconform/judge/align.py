@@ -13,7 +13,7 @@ ended. In these APIs, thoughts without a signature are also joined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -288,6 +288,28 @@ def _is_unnamed_provider_call(block: Block, named: Iterable[ExpectedBlock]) -> b
     return not any(_names(call, block) for call in named)
 
 
+def find_told_as_own(
+    named: Sequence[ExpectedBlock], expected: Sequence[ExpectedBlock], received: Sequence[Block]
+) -> Iterator[ToolCall]:
+    """Yield the received calls of the client that the case names as calls of the provider.
+
+    `expected` are the blocks that must be reported; a provider's call is not among them unless it is claimed.
+    """
+    runs = [
+        block
+        for block in named
+        if block.type == "tool_call" and block.fields.get("executor") == Literally("provider")
+    ]
+    own = [block for block in expected if block.type == "tool_call" and block not in runs]
+    for block in received:
+        if not isinstance(block, ToolCall) or block.executor == "provider":
+            continue
+        # A tool of the provider and one of the client may have the same name; then the id decides.
+        owners = [call for call in own if _names(call, block) and _get_id(call) in (None, block.id)]
+        if any(_names(run, block) for run in runs) and not owners:
+            yield block
+
+
 def _names(call: ExpectedBlock, block: ToolCall) -> bool:
     """Return whether the case means the call `block` by `call`; a wrong value in it is then a difference."""
     id_, name = call.fields.get("id"), call.fields.get("name")
@@ -486,7 +508,8 @@ def _score_pair(expected: ExpectedBlock, got: Block, weight: int, ids: frozenset
     if expected_id is not None and got_id is not None:
         if expected_id == got_id:
             return weight + 3
-        return 0 if got_id in ids else weight + 1
+        if got_id in ids:
+            return 0
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from streamconform.judge import align
@@ -15,6 +16,7 @@ from streamconform.model.leaf import AnyOf, Leaf, Literally, list_preferred, lis
 from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
 from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check, CheckVerdict
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.suite.expectation import serialize_leaf
 
@@ -45,6 +47,8 @@ _INFERABLE_REASONS: Final = frozenset({"stop", "tool_use", "error", None})
 _LOST_WITH_CONTENT: Final = frozenset({"usage", "cost", "model", "response_id", "continuation"})
 """The fields that a client that raises may drop with the content. `stop` and `error` describe the failure."""
 
+TOLD_AS_OWN: Final = "; calls that the provider ran are reported as the client's: "
+"""A part of the message of `content.length`, before the calls."""
 BLOCK_MISSING: Final = "content block missing"
 """The message for checks on a block that is absent from the outcome."""
 UNCACHED: Final = (
@@ -108,7 +112,10 @@ def compare_outcome(
         blocks = align.join_split_thoughts(expected, blocks)
         blocks, former = align.order_calls_by_id(expected, blocks, find_id)
         yield from check_call_order(expected, former, level)
-        yield from _compare_content(expected, blocks, claims, level, tolerant=tolerant, moved=moved)
+        told = align.find_told_as_own(expect.content, expected, blocks)
+        yield from _compare_content(
+            expected, blocks, claims, level, tolerant=tolerant, moved=moved, told_as_own=told
+        )
 
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
@@ -230,6 +237,7 @@ def _compare_content(
     *,
     tolerant: bool,
     moved: int,
+    told_as_own: Iterable[ToolCall],
 ) -> Iterator[Check]:
     pairs = align.pair_blocks(expected, got)
     # Leaving out a call that must not be executed is as safe as marking it.
@@ -239,13 +247,13 @@ def _compare_content(
     loss_level = lower_level(level, "should") if tolerant else level
     length = len(expected) - len(left_out)
     message = (
-        f"expected {len(expected)} block{'' if len(expected) == 1 else 's'} {_format_types(expected)},"
+        f"expected {format_count(len(expected), 'block')} {_format_types(expected)},"
         f" got {len(got)} {_format_types(got)}"
     )
     length_check = check_rule(
         "content.length",
         loss_level if is_only_less else level,
-        None if length == len(got) else message,
+        add_told_as_own(None if length == len(got) else message, told_as_own),
         expected=len(expected),
         got=len(got),
     )
@@ -273,6 +281,12 @@ def warn_of_signatures(check: Check, moved: int) -> Check:
         return check
     level = lower_level(check.level, "should")
     return check_rule(check.path, level, SIGNATURE_AS_THINKING, expected=check.expected, got=check.got)
+
+
+def add_told_as_own(message: str | None, calls: Iterable[ToolCall]) -> str | None:
+    """Return a message about wrong blocks with the provider's `calls` that are reported as the client's."""
+    named = ", ".join(map(format_call, islice(calls, _MAX_TYPES)))
+    return message if message is None or not named else f"{message}{TOLD_AS_OWN}{named}"
 
 
 def _compare_block(

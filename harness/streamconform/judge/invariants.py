@@ -19,6 +19,7 @@ from streamconform.model.outcome import (
     Thinking,
     ToolCall,
 )
+from streamconform.plural import format_count
 
 Rule = Callable[[Outcome, Sequence[Event]], str | None]
 
@@ -59,8 +60,8 @@ def check_content_index(outcome: Outcome, events: Sequence[Event]) -> str | None
     for i, event in enumerate(events):
         if isinstance(event, BlockStart | BlockDelta | BlockEnd):
             if event.content_index >= len(outcome.content):
-                count = len(outcome.content)
-                return f"event {i} has content_index {event.content_index}; the outcome has {count} blocks"
+                count = format_count(len(outcome.content), "block")
+                return f"event {i} has content_index {event.content_index}; the outcome has {count}"
             type_ = outcome.content[event.content_index].type
             if type_ != event.block:
                 return (
@@ -205,4 +206,4 @@ def _get_streamed_text(block: Block) -> str | None:
 
 def _abbreviate(text: str) -> str:
     excerpt = text if len(text) <= 60 else f"{text[:40]}…{text[-15:]}"
-    return f"{excerpt!r} ({len(text)} characters)"
+    return f"{excerpt!r} ({format_count(len(text), 'character')})"

@@ -23,7 +23,12 @@ from streamconform.adapters.interface import (
 from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
-from streamconform.judge.align import join_split_thoughts, normalize_expected, normalize_received
+from streamconform.judge.align import (
+    find_told_as_own,
+    join_split_thoughts,
+    normalize_expected,
+    normalize_received,
+)
 from streamconform.judge.claims import NOTHING_COMPARED, ComparedClaims, find_compared
 from streamconform.judge.compare import (
     FAILED_VERDICT,
@@ -201,14 +206,24 @@ def _check_ended_calls(trial: Trial, events: Sequence[Event] | None, claims: Cla
     expect = trial.expect
     if events is None or expect.content is None or "tool_calls" not in claims:
         return
-    calls = [block for block in expect.content if block.type == "tool_call"]
+    calls = [
+        block
+        for block in expect.content
+        if block.type == "tool_call" and block.fields.get("executor") != Literally("provider")
+    ]
     unfinished = sum(map(must_not_run, calls))
     if expect.partial is None and not unfinished:
         return
     allowed = len(calls) - unfinished if expect.partial is None else expect.partial.calls_ended
     ended = [event.final for event in events if isinstance(event, BlockEnd)]
     # Nobody runs a call that the provider has run.
-    client = [final for final in ended if isinstance(final, ToolCall) and final.executor == "client"]
+    finals = [final for final in ended if isinstance(final, ToolCall)]
+    told_as_own = [*find_told_as_own(expect.content, calls, finals)]
+    client = [
+        final
+        for final in finals
+        if final.executor == "client" and not any(final is told for told in told_as_own)
+    ]
     got = sum(final.is_executable for final in client)
     message = f"{got} calls were handed out as finished by `toolcall_end`, but only {allowed} had ended"
     yield _make_check(trial, "ended-calls", message if got > allowed else None)

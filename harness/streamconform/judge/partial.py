@@ -9,6 +9,7 @@ from typing import Final
 from streamconform.judge import align
 from streamconform.judge.compare import (
     MARKED_UNFINISHED,
+    add_told_as_own,
     check_call_order,
     check_leaf,
     check_rule,
@@ -54,12 +55,15 @@ def compare_partial(
     """Yield checks on the content of a stream that broke at the position in `expect.partial`.
 
     Blocks may be missing. Each received block must match one in the whole stream, in order, and its texts
-    must be prefixes. An executable call must have its complete arguments, and no more calls may be executable
-    than had ended. Text that had arrived should be kept.
+    must be prefixes. An executable call must have its complete arguments, and no more of the client's calls
+    may be executable than had ended. Text that had arrived should be kept.
     """
     if expect.content is None or expect.partial is None:
         return
-    whole = (block for block in expect.content if block.type != "other")
+    # A client that raises while it builds a call loses the call, and the texts around it become neighbors.
+    has_calls = any(isinstance(block, ToolCall) for block in content)
+    left_out = ("other",) if has_calls else ("other", "tool_call")
+    whole = (block for block in expect.content if block.type not in left_out)
     hidden = align.find_hidden(content)
     expected = align.normalize_expected(whole, claims, ordered=ordered, hidden=hidden)
     calls = [block for block in expect.content if block.type == "tool_call"]
@@ -72,21 +76,29 @@ def compare_partial(
     paired = frozenset(pairs)
     unpaired = [block for position, block in enumerate(got) if position not in paired]
     missing = [block for block, position in zip(expected, pairs, strict=True) if position is None]
+    told_as_own = [*align.find_told_as_own(expect.content, expected, got)]
     length_check = check_rule(
         "content.length",
         level,
-        _explain_unpaired(unpaired, missing, expected, got),
+        add_told_as_own(
+            _explain_unpaired(unpaired, missing, expected, got),
+            told_as_own,
+        ),
         expected=len(expected),
         got=len(got),
     )
     yield warn_of_signatures(length_check, moved)
-    # Only the numbers are compared: `Ending` counts the calls that had ended, but cannot identify them
-    # without a parser.
-    executable = [block for block in got if isinstance(block, ToolCall) and block.is_executable]
+    # Only the numbers are compared: `Ending` counts the client's calls that had ended, but cannot identify
+    # them without a parser. Nobody runs a call of the provider again.
+    executable = [
+        block
+        for block in got
+        if isinstance(block, ToolCall) and block.executor == "client" and block.is_executable
+        # This is another bug: the provider's call has its own end.
+        if not any(block is told for told in told_as_own)
+    ]
     ended = expect.partial.calls_ended
-    # A call that the client does not expose, such as one that the provider ran, may be among those.
-    hidden_calls = len(calls) - sum(block.type == "tool_call" for block in expected)
-    may_be_cut = len(executable) > ended - hidden_calls
+    may_be_cut = len(executable) > ended
     for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
         if position is not None:
             checks = _compare_block(i, block, got[position], level)
@@ -94,7 +106,7 @@ def compare_partial(
     yield check_rule(
         "content.complete_calls",
         level,
-        _explain_executable(executable, ended) if len(executable) > ended else None,
+        _explain_executable(executable, ended) if may_be_cut else None,
         expected=ended,
         got=len(executable),
     )
@@ -166,8 +178,8 @@ def _explain_executable(calls: Sequence[ToolCall], ended: int) -> str:
 def _hide_unknown_arguments(check: Check) -> Check:
     """Return a failed check on the arguments of a call without the expected value.
 
-    If more calls are executable than are known to have ended, this may be the one whose arguments were cut,
-    and nobody can know from a cut stream how they would have ended.
+    If more calls are executable than had ended, this call may be the one whose arguments were cut, and nobody
+    can know from a cut stream how they would have ended.
     """
     if check.verdict == "pass" or not check.path.endswith(".tool_call.arguments"):
         return check

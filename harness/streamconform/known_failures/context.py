@@ -5,7 +5,7 @@ The full suite is used so that a filtered run does not report entries for trials
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -14,8 +14,8 @@ from streamconform.errors import Problem
 from streamconform.judge.judge import check_observation, check_output
 from streamconform.judge.request import list_check_paths
 from streamconform.judge.round_trip import list_round_trip_paths
-from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, to_problems
-from streamconform.known_failures.model import KnownFailure, KnownFailures
+from streamconform.known_failures.match import FULL, CheckedPaths, Coverage, OutdatedEntry, to_problems
+from streamconform.known_failures.model import Entry, KnownCause, KnownFailure, KnownFailures
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import AnyCase
 from streamconform.model.request import RequestExpectation
@@ -49,6 +49,7 @@ class KnownFailuresContext:
     unmatched: frozenset[int]
     """Indexes of the entries that match nothing in the full suite."""
     today: date
+    coverage: Coverage = FULL
 
 
 def list_problems(
@@ -82,21 +83,42 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
 
 
 def find_unmatched(
-    entries: Sequence[KnownFailure], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
+    entries: Sequence[Entry], catalog: Catalog, selected: Iterable[AnyTrial], seed: int
 ) -> frozenset[int]:
     """Return the indexes of the entries that match nothing in the full suite, regardless of `selected`.
 
     The full suite has every delivery and fault. Its cases are loaded and expanded only if an entry matches
     their ids but no selected trial.
     """
-    if not entries:
-        return frozenset()  # avoids reading the ids in every spec file
     by_case: dict[str, list[AnyTrial]] = {}
     for trial in selected:
         by_case.setdefault(trial.case.id, []).append(trial)
+    by_cause = {n: entry.api for n, entry in enumerate(entries) if isinstance(entry, KnownCause)}
+    patterns = {n: entry for n, entry in enumerate(entries) if isinstance(entry, KnownFailure)}
+    return _find_unmatched_patterns(patterns, catalog, by_case, seed) | _find_unmatched_apis(
+        by_cause, catalog, by_case
+    )
+
+
+def _find_unmatched_apis(
+    apis: Mapping[int, str], catalog: Catalog, selected: Collection[str]
+) -> frozenset[int]:
+    """Return the indexes of the APIs without a case; the ids of all cases are read only if necessary."""
+    remaining = {n for n, api in apis.items() if not any(id_.startswith(f"{api}/") for id_ in selected)}
+    return frozenset(n for n in remaining if not any(id_.startswith(f"{apis[n]}/") for id_ in catalog.ids))
+
+
+def _find_unmatched_patterns(
+    entries: Mapping[int, KnownFailure],
+    catalog: Catalog,
+    by_case: Mapping[str, Sequence[AnyTrial]],
+    seed: int,
+) -> frozenset[int]:
+    if not entries:
+        return frozenset()  # avoids reading the ids in every spec file
     # Pulled recordings are not part of the suite, so a run without them cannot check entries about them.
     has_recorded = any(map(is_recorded, catalog.ids))
-    remaining = {n: entry for n, entry in enumerate(entries) if has_recorded or not is_recorded(entry.match)}
+    remaining = {n: entry for n, entry in entries.items() if has_recorded or not is_recorded(entry.match)}
     for case_id, trials in by_case.items():
         _drop_matched(remaining, case_id, trials)
     case_ids = [id_ for id_ in catalog.ids if any(_is_about(entry, id_) for entry in remaining.values())]

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError
-from streamconform.known_failures.model import KnownFailure, KnownFailures
+from streamconform.known_failures.model import Entry, KnownCause, KnownFailure, KnownFailures
 from streamconform.known_failures.update import Amendment
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
@@ -28,11 +28,13 @@ known-failures: 1
 entries: []
 """
 """The contents of a new file."""
+SEPARATE: Final = "write each entry as `- cause: …` or `- match: …` on lines of its own"
 VERSION_LINE: Final = "known-failures: 1\n"
 """The line after which `implementation` is inserted."""
 
 LINE: Final = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|$)")
 """Matches one line, with any line ending that YAML allows."""
+TRIALS: Final = re.compile(r"(\btrials[\"']?\s*:\s*)\d+")
 INLINE_EMPTY: Final = re.compile(r"(entries\s*:)\s*\[\s*\]")
 
 
@@ -51,16 +53,18 @@ def parse_document(document: Document) -> KnownFailures:
     if problems:
         raise SourceError(tuple(problems))
     entries = tuple(
-        KnownFailure(**entry, line=document.line(("entries", i)) or 0)
+        (KnownCause if "cause" in entry else KnownFailure)(**entry, line=document.line(("entries", i)) or 0)
         for i, entry in enumerate(document.value["entries"])
     )
-    return KnownFailures(document.path, entries, document.value.get("implementation"))
+    return KnownFailures(
+        document.path, entries, document.value.get("implementation"), document.value.get("scope")
+    )
 
 
 def _find_problems(document: Document, i: int, entry: dict[str, Any]) -> list[Problem]:
     problems = []
     for sign in "@:":
-        if entry["match"].count(sign) > 1:
+        if entry.get("match", "").count(sign) > 1:
             message = f"`{entry['match']}` matches nothing: an id has only one `{sign}`"
             problems.append(document.problem(("entries", i, "match"), message))
     try:
@@ -84,6 +88,9 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
     spans = _find_spans(document, lines, known)
     indent = " " * _measure_indent(lines[spans[0][0]]) if spans else "  "
     edited = lines[:]
+    for index, count in change.counted.items():
+        number = (document.line(("entries", index, "trials")) or 1) - 1
+        edited[number] = TRIALS.sub(rf"\g<1>{count}", edited[number], count=1)
     heading = (document.line(("entries",)) or 1) - 1
     insert_at = spans[-1][1] if spans else heading + 1
     # Done before the other edits: new entries come after all spans, so the spans stay valid.
@@ -104,6 +111,8 @@ def apply_amendment(data: bytes, name: str, change: Amendment) -> bytes:
         edited[heading] = INLINE_EMPTY.sub(r"\1", edited[heading])
     elif spans:
         edited[heading] = re.sub(r"(entries\s*:)", r"\1 []", edited[heading], count=1)
+    if change.scope is not None:
+        edited[heading:heading] = _format_lines(dump({"scope": dict(change.scope)}, "scope"), "", newline)
     result = "".join(edited).encode()
     _verify(result, name, remaining)
     return result
@@ -122,10 +131,7 @@ def _find_spans(document: Document, lines: Sequence[str], known: KnownFailures) 
         entry_lines = [line for path, line in document.lines.items() if path[:2] == ("entries", index)]
         separate = lines[start].lstrip().startswith("-") and starts.count(start) == 1
         if not separate:
-            message = (
-                f"`{entry.match}` shares its line with other text; "
-                "write each entry as `- match: …` on lines of its own"
-            )
+            message = f"{entry.name} shares its line with other text; {SEPARATE}"
             raise SourceError((document.problem(("entries", index), message),))
         spans.append((start, _find_end(lines, max(entry_lines), _measure_indent(lines[start]))))
     return spans
@@ -146,21 +152,24 @@ def _measure_indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _format_entries(entries: Sequence[KnownFailure], indent: str, newline: str) -> list[str]:
-    text = dump([_to_mapping(entry) for entry in entries], "entries")
+def _format_entries(entries: Sequence[Entry], indent: str, newline: str) -> list[str]:
+    return _format_lines(dump([_to_mapping(entry) for entry in entries], "entries"), indent, newline)
+
+
+def _format_lines(text: str, indent: str, newline: str) -> list[str]:
     return [f"{indent}{line}{newline}" for line in text.splitlines()]
 
 
-def _to_mapping(entry: KnownFailure) -> dict[str, Any]:
+def _to_mapping(entry: Entry) -> dict[str, Any]:
     return {name: value for name, value in asdict(entry).items() if name != "line" and value is not None}
 
 
-def _verify(data: bytes, name: str, expected: Sequence[KnownFailure]) -> None:
+def _verify(data: bytes, name: str, expected: Sequence[Entry]) -> None:
     """Raise `SourceError` unless `data` contains exactly the `expected` entries, so that no entry is lost."""
     try:
         actual = [replace(entry, line=0) for entry in parse_document(reader.parse(data, name)).entries]
     except SourceError:
         actual = None
     if actual != [replace(entry, line=0) for entry in expected]:
-        message = "cannot be updated as written; write each entry as `- match: …` on lines of its own"
+        message = f"cannot be updated as written; {SEPARATE}"
         raise SourceError((Problem(name, None, message),))

@@ -1,17 +1,29 @@
 """Plan the smallest update of a known-failures file that makes it match a run. Pure.
 
 Entries that are still correct are not changed. Expired entries are also kept, because a person must decide
-what to do with them.
+what to do with them. New entries are about causes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from streamconform.known_failures.match import GetPaths, OutdatedEntry, Settler, get_match_status, is_failure
-from streamconform.known_failures.model import Failing, KnownFailure, KnownFailures
+from streamconform.causes.roots import fold_crashes, get_api
+from streamconform.known_failures.match import (
+    FULL,
+    Coverage,
+    GetPaths,
+    OutdatedEntry,
+    Settler,
+    count_trials,
+    get_match_status,
+    group_by_entry,
+    is_failure,
+    list_judged_apis,
+)
+from streamconform.known_failures.model import Entry, KnownCause, KnownFailure, KnownFailures
 from streamconform.model.result import TrialResult
 
 TODO: Final = "TODO: say why"
@@ -22,21 +34,29 @@ TODO_ISSUE: Final = "TODO"
 class Amendment:
     """The changes to a file: entries to remove and to replace, by index, and entries to add."""
 
-    removed: frozenset[int]
-    narrowed: Mapping[int, tuple[KnownFailure, ...]]
+    removed: frozenset[int] = frozenset()
+    narrowed: Mapping[int, tuple[KnownFailure, ...]] = field(default_factory=dict)
     """The narrower entries that replace each entry."""
-    added: tuple[KnownFailure, ...]
+    counted: Mapping[int, int] = field(default_factory=dict)
+    """The new number of trials of each entry for a cause."""
+    added: tuple[KnownCause, ...] = ()
+    scope: Mapping[str, Any] | None = None
+    """The scope to add to the file."""
 
     @property
     def empty(self) -> bool:
         """Return whether nothing changes."""
-        return not (self.removed or self.narrowed or self.added)
+        return not (self.removed or self.narrowed or self.counted or self.added)
 
-    def apply(self, entries: Sequence[KnownFailure]) -> tuple[KnownFailure, ...]:
+    def apply(self, entries: Sequence[Entry]) -> tuple[Entry, ...]:
         """Return the entries after the changes, in file order."""
-        kept: list[KnownFailure] = []
+        kept: list[Entry] = []
         for number, entry in enumerate(entries):
-            if number not in self.removed:
+            if number in self.removed:
+                continue
+            if isinstance(entry, KnownCause):
+                kept.append(replace(entry, trials=self.counted.get(number, entry.trials)))
+            else:
                 kept += self.narrowed.get(number, (entry,))
         return (*kept, *self.added)
 
@@ -49,37 +69,68 @@ def plan_update(
     *,
     strict: bool,
     beside: Iterable[KnownFailures] | None = (),
+    scope: Mapping[str, Any] | None = None,
+    coverage: Coverage = FULL,
 ) -> Amendment:
     """Return the changes that make `known` match the unsettled `results` of one implementation.
 
     Stale, unmatched and duplicate entries are removed. An entry that is too wide is replaced by narrower ones
-    with the same reason. A failure that is listed neither in this file nor in the `beside` files is added; if
-    a whole case fails, it gets one entry. If `beside` is None, nothing is added.
+    with the same reason. Entries for causes get the number of their trials in this run. A failure that is
+    listed neither in this file nor in the `beside` files is added, as an entry for its cause. If `beside` is
+    None, nothing is added. `scope` is how this run's selection differs from the default one, and `coverage`
+    says which entries it is about.
     """
     kinds = {(item.entry, item.kind) for item in outdated}
-    removed = frozenset(n for n, kind in kinds if kind in ("stale", "unmatched", "duplicate"))
+    causes = known.causes
+    removed = {
+        n for n, kind in kinds if kind in ("unmatched", "duplicate") or (kind == "stale" and n not in causes)
+    }
     wide = sorted(n for n, kind in kinds if kind == "too-wide" and n not in removed)
     cases: dict[str, list[TrialResult]] = {}
     for result in results:
         cases.setdefault(result.case, []).append(result)
-    narrowed = {n: tuple(_narrow(known.entries[n], cases, paths)) for n in wide}
-    change = Amendment(removed, narrowed, ())
-    if beside is None:
-        return change
-    remaining = replace(known, entries=change.apply(known.entries))
-    # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new failure.
-    settle = Settler((*beside, remaining), paths, strict=strict)
-    added: list[KnownFailure] = []
-    for group in cases.values():
-        # Grouped by verdict, because an entry lists only one.
-        new: dict[Failing, list[TrialResult]] = {}
-        for result in map(settle, group):
-            if is_failure(result, strict=strict):
-                new.setdefault(_get_failing(result), []).append(result)
-        for verdict, failed in new.items():
-            template = KnownFailure(match="", verdict=verdict, reason=TODO, issue=TODO_ISSUE)
-            added += _create_entries(template, "", failed, group, paths)
-    return replace(change, added=tuple(added))
+    narrowed = {n: tuple(_narrow(known.patterns[n], cases, paths)) for n in wide}
+    change = Amendment(frozenset(removed), narrowed)
+    added: tuple[KnownCause, ...] = ()
+    if beside is not None:
+        # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new failure.
+        remaining = replace(known, entries=change.apply(known.entries))
+        added = _create_entries((*beside, remaining), results, paths, strict=strict)
+    # An entry may lose trials to a new one that fits them better, so all are counted.
+    entries = {n: entry for n, entry in causes.items() if n not in removed}
+    entries |= {len(known.entries) + n: entry for n, entry in enumerate(added)}
+    groups = group_by_entry(entries, results, strict=strict)
+    counts = {n: count_trials(group) for n, group in groups.items()}
+    judged = list_judged_apis(results)
+    own = [n for n in causes if n in counts and causes[n].api in judged and coverage.includes(causes[n])]
+    return replace(
+        change,
+        removed=frozenset(removed) | {n for n in own if not counts[n]},
+        counted={n: counts[n] for n in own if counts[n] not in (0, causes[n].trials)},
+        added=tuple(replace(entry, trials=counts[len(known.entries) + n]) for n, entry in enumerate(added)),
+        scope=dict(scope) if scope and added and not causes and known.scope is None else None,
+    )
+
+
+def _create_entries(
+    files: Sequence[KnownFailures], results: Sequence[TrialResult], paths: GetPaths, *, strict: bool
+) -> tuple[KnownCause, ...]:
+    """Return an entry for each cause and API that no entry of `files` lists, in the order of `results`.
+
+    Its example is the first trial. The number of trials is not known yet, because new entries divide them.
+    """
+    patterns = [replace(file, entries=tuple(file.patterns.values())) for file in files]
+    settle = Settler(patterns, paths, strict=strict)
+    listed = {entry.key for file in files for entry in file.causes.values()}
+    failed = [result for result in results if is_failure(result, strict=strict)]
+    added: dict[tuple[str, str], KnownCause] = {}
+    for result, root in zip(failed, fold_crashes(failed), strict=True):
+        key = api, id_ = get_api(result), root.id
+        if key in listed or not is_failure(settle(result), strict=strict):
+            continue
+        new = KnownCause(cause=id_, api=api, trials=1, reason=TODO, issue=TODO_ISSUE, example=result.id)
+        added.setdefault(key, new)
+    return tuple(added.values())
 
 
 def _narrow(
@@ -107,7 +158,7 @@ def _narrow(
         else:
             group = cases[result.case]
             alone = [failed.pop(other.id) for other in group if other.id in failed]
-            yield from _create_entries(entry, colon + check, alone, group, paths)
+            yield from _narrow_in_case(entry, colon + check, alone, group, paths)
 
 
 def _list_wide_patterns(result: TrialResult) -> Iterator[str]:
@@ -122,7 +173,7 @@ def _list_wide_patterns(result: TrialResult) -> Iterator[str]:
             yield f"{cases}@{kind}.*" if dot else f"{cases}@{kind}"
 
 
-def _create_entries(
+def _narrow_in_case(
     template: KnownFailure, check: str, failed: list[TrialResult], group: list[TrialResult], paths: GetPaths
 ) -> Iterator[KnownFailure]:
     """Yield as few copies of `template` as possible that match `failed`, the failed results of one case.
@@ -154,11 +205,3 @@ def _list_patterns(result: TrialResult, group: list[TrialResult]) -> Iterator[st
         elif sum(name.startswith(f"{kind}.") for name in names) > 1:
             yield f"{result.case}@{kind}.*"
     yield result.id
-
-
-def _get_failing(result: TrialResult) -> Failing:
-    match result.verdict:
-        case "hang" | "faulted":
-            return result.verdict
-        case _:
-            return "fail"

@@ -188,6 +188,11 @@ class RoundTrip:
 AnyTrial = Trial | Call | RoundTrip
 
 
+def is_fault(delivery: str | None) -> bool:
+    """Return whether a trial's delivery breaks its stream, as `cut-after-frame.3` does."""
+    return (delivery or "").partition(".")[0] in FAULTS
+
+
 def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     """Return the input modes that can run `trial`."""
     if isinstance(trial, RoundTrip):

@@ -14,9 +14,9 @@ from streamconform.known_failures.context import KnownFailuresContext
 from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
 from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
+from streamconform.plural import format_count
 from streamconform.pytest import ROOT
 from streamconform.pytest.session import KNOWN, ImplementationJudge, TrialSession
-from streamconform.reports.describe import format_count
 from streamconform.run.single import SingleRunner
 
 VERDICT_PROPERTY: Final = "conform_verdict"
@@ -207,7 +207,8 @@ class TrialItem(pytest.Item):
 class KnownFailuresItem(pytest.Item):
     """A known-failures file: fails if entries match nothing, have expired or are duplicates.
 
-    If an entry's trial passes, the item of that trial fails.
+    If a trial that a pattern lists passes, the item of that trial fails. How many trials have a cause is not
+    checked, because every item may run in a different process.
     """
 
     def __init__(self, *, listed: KnownFailuresContext, **node: Any) -> None:

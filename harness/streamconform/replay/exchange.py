@@ -17,6 +17,7 @@ from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
 _MAX_REQUESTS: Final = 16
 """Maximum requests to answer per trial; the limit stops clients that retry endlessly."""
+NO_REQUEST: Final = "no request arrived"
 _TOO_MANY_REQUESTS: Final = (
     f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
     " disable the client's retries"
@@ -141,14 +142,17 @@ class TrialExchange:
         expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
-        return f"no request arrived; {expected}; check that the client uses the base URL"
+        return f"{NO_REQUEST}; {expected}; check that the client uses the base URL"
 
     @property
     def progress(self) -> str:
         """Return a message about how much of the last reply has been sent."""
         count = len(self.requests[-1][1].chunks) if self.requests else 0
         part = "the whole answer" if self.sent == count else f"{self.sent} of {count} chunks"
-        return f"the server has sent {part}"
+        status = self.requests[-1][1].status if self.requests else 200
+        # Clients wait before they retry, often longer than any timeout; the retry would get the same answer.
+        hint = f"; it answered HTTP {status}, so turn the client's retries off" if status >= 400 else ""
+        return f"the server has sent {part}{hint}"
 
     def note_sent(self, chunks: int) -> None:
         """Record that `chunks` chunks of the last reply have been sent."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from streamconform.plural import format_count
 from streamconform.replay.reply import Reply
 
 HEADERS: Final = {
@@ -53,8 +54,9 @@ def _render(cases: list[ServedCase]) -> str:
     folded = "" if len(cases) <= OPEN_UP_TO else " (folded by topic)"
     topics = groupby(cases, key=lambda case: case.id.rpartition("/")[0])
     sections = "".join(_render_topic(topic, [*members], len(cases)) for topic, members in topics)
+    count = format_count(len(cases), "case")
     return (
-        f"{_HEAD}<h1>Served streams</h1><p>{len(cases):,} cases{folded}. Use a base URL below as the base URL"
+        f"{_HEAD}<h1>Served streams</h1><p>{count}{folded}. Use a base URL below as the base URL"
         " of your client, with any key, and send a streaming request: the answer is the recorded stream,"
         " whatever the request says. For another delivery or a fault, add its name to the base URL:"
         " <code>@bytewise</code>, <code>@gzip</code>, <code>@reset.5</code>. <code>conform check"

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.causes.difference_kinds import classify_check, generalize_path
+from streamconform.causes.raised import read_raised
 from streamconform.causes.roots import Root, fold_crashes, get_api
 from streamconform.causes.table import CRASHES, HARMS, Harm
 from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.model.result import Header, ImplementationInfo, TrialResult
-from streamconform.model.trial import DELIVERY_SETS, FAULTS
+from streamconform.model.trial import DELIVERY_SETS, is_fault
 from streamconform.model.verdict import UNEXPECTED, Check, Culprit
+from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_unprintable
-from streamconform.reports.describe import format_count
 from streamconform.run.results import Results
 
 UNFINISHED_CALL: Final = ("content.complete_calls", ".tool_call.complete")
@@ -136,6 +137,9 @@ def describe_size(cause: Cause) -> str:
 def describe_harm(cause: Cause) -> str:
     """Return how a cause harms a user, and who is at fault."""
     culprit = f"at fault: {CULPRITS[cause.culprit]}"
+    raised = read_raised(cause.failures[0].first)
+    if cause.id.startswith("raises-") and raised is not None and not raised.where:
+        culprit += ", unless the adapter itself raised this: no frame of the library is known"
     return f"harm: {cause.harm}; {culprit}" if cause.harm else culprit
 
 
@@ -197,6 +201,8 @@ def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, Roo
         key=lambda trials: (
             trials[0].verdict == "warn" and not strict,
             _rank_harm(roots[id(trials[0])].harm),
+            # A whole stream is the better example: nobody has to imagine how the broken one came about.
+            is_fault(trials[0].delivery),
             "stderr" not in (trials[0].observation or {}),
         ),
     )
@@ -261,6 +267,6 @@ def _rank_harm(harm: Harm | None) -> int:
 def _format_selection_options(result: TrialResult) -> str:
     """Return the options that make a run include the trial."""
     name = result.delivery or ""
-    if name.partition(".")[0] in FAULTS:
+    if is_fault(name):
         return " --faults all"
     return "" if name in ("", *DELIVERY_SETS["standard"]) else " --deliver full"

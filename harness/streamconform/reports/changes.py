@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import Cause, describe_harm, format_run_command, group_by_cause
-from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.describe import describe_failure, name_implementations
 from streamconform.reports.history import Change, ChangeKind, History
 from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
 from streamconform.reports.style import StyledLine

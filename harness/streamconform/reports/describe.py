@@ -10,6 +10,7 @@ from typing import Any, Final
 from streamconform.model.cassette import Authored, Cassette, Derived, Pulled, Recorded
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check, Verdict
+from streamconform.plural import format_count
 from streamconform.printable import LINE_WIDTH, escape_line
 
 VERDICT_LABELS: Final[Mapping[Verdict, str]] = {
@@ -111,12 +112,6 @@ def format_value(value: Any, width: int = LINE_WIDTH) -> str:
 
 def _join_values(values: list[Any]) -> str:
     return ", ".join(format_value(item) for item in values)
-
-
-def format_count(number: int, noun: str) -> str:
-    """Return `1 case`, `2 cases`, `1,234 deliveries`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith(("ty", "ry")) else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def name_implementations(header: Header) -> tuple[str, ...]:

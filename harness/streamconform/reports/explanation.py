@@ -29,6 +29,7 @@ from streamconform.reports.describe import (
 from streamconform.reports.divergence import place_events
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.dispatch import apply_http_checks
 from streamconform.suite.evidence import Fact
@@ -36,8 +37,6 @@ from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
 
 WIDTH: Final = 110
-TRACEBACK_LINES: Final = 6
-"""The maximum number of lines to show of an adapter's traceback."""
 UNLIMITED: Final = 10**6
 """The width up to which `-v` shows a text in full."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
@@ -79,7 +78,7 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
     trial = explained.trial
     judged = _judge(explained)
     yield StyledLine(f"{trial.id}  ({trial.case.level})", "bold")
-    yield from map(StyledLine, _head_lines(trial, explained.facts, verbose=verbose))
+    yield from _head_lines(trial, explained.facts, verbose=verbose)
     yield StyledLine("")
     if isinstance(trial, Trial):
         yield from _wire_lines(trial, explained.framewise or explained.answer, judged, verbose=verbose)
@@ -94,15 +93,15 @@ def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
     return _verdict_lines(_judge(explained), explained.answer)
 
 
-def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Iterator[str]:
+def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Iterator[StyledLine]:
     case = trial.case
-    yield f"  {escape_line(case.title, 200)}"
+    yield StyledLine(f"  {escape_line(case.title, 200)}")
     if case.why:
-        yield f"  {escape_line(case.why, 600)}"
+        yield StyledLine(f"  {escape_line(case.why, 600)}")
     for number, fact in enumerate(facts):
-        yield f"  {'' if number else 'evidence':<9} {escape_line(fact.says, 600)}"
+        yield _label("" if number else "evidence", escape_line(fact.says, 600))
         origin = fact.source or f"observed: {fact.observed}"
-        yield f"  {'':<9} {escape_line(origin, 300)}, read {escape_line(fact.read)}"
+        yield _label("", f"{escape_line(origin, 300)}, read {escape_line(fact.read)}")
     rows = {
         "tags": " ".join(sorted(case.tags)),
         "see also": " ".join(case.sources),
@@ -112,9 +111,15 @@ def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Ite
     }
     for name, text in rows.items():
         if text:
-            yield f"  {name:<9} {text}"
+            yield _label(name, text)
     if verbose and isinstance(trial, Trial):
-        yield from json.dumps(trial.case.cassette.request.body, indent=2, ensure_ascii=False).splitlines()
+        body = json.dumps(trial.case.cassette.request.body, indent=2, ensure_ascii=False)
+        yield from map(StyledLine, body.splitlines())
+
+
+def _label(name: str, text: str) -> StyledLine:
+    head = f"  {name:<9} "
+    return StyledLine(head + text, hang=len(head))
 
 
 def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
@@ -204,7 +209,8 @@ def _wire_lines(
         text = escape_line(payload, UNLIMITED if verbose else WIDTH)
         mark, style = (">", RELEVANT_STYLE) if number in relevant else ("", "")
         time = _format_time(trial, frame)
-        yield StyledLine(f"{mark:1}{number:>4} {frame.start:>7} {time:>6}  {text}", style)
+        head = f"{mark:1}{number:>4} {frame.start:>7} {time:>6}  "
+        yield StyledLine(head + text, style, len(head))
         if number == judged.diverged:
             yield StyledLine(f"{'':>22}! first wrong event", WRONG_STYLE)
         for event in events_by_frame.get(number, ()):
@@ -224,7 +230,8 @@ def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[Sty
     width = max((len(check.path) for check in judged.checks), default=0)
     for check in judged.checks:
         if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
-            yield StyledLine(f"   ok {check.path:<{width}}  {format_value(check.got, 80)}", RIGHT_STYLE)
+            head = f"   ok {check.path:<{width}}  "
+            yield StyledLine(head + format_value(check.got, 80), RIGHT_STYLE, len(head))
     causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer)]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
@@ -239,11 +246,13 @@ def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[Sty
 def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
     first, *rest = describe_difference(check)
     style = STYLES.get(check.verdict, WRONG_STYLE)
-    yield StyledLine(f"{check.verdict:>5} {check.path:<{width}}  {first}", style)
+    head = f"{check.verdict:>5} {check.path:<{width}}  "
+    yield StyledLine(head + first, style, len(head))
+    margin = " " * len(head)
     for line in rest:
-        yield StyledLine(f"      {'':<{width}}  {line}")
+        yield StyledLine(margin + line, hang=len(margin))
     if check.frames:
-        yield StyledLine(f"      {'':<{width}}  relevant {format_frames(check.frames)}", RELEVANT_STYLE)
+        yield StyledLine(f"{margin}relevant {format_frames(check.frames)}", RELEVANT_STYLE, len(margin))
 
 
 def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
@@ -252,13 +261,7 @@ def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
     raised = parse_raised((seen or {}).get("raised"))
     if raised is not None:
         yield f"raised {format_raised(raised)}"
-    match seen:
-        case {"stderr": list(lines)}:
-            yield from (f"| {line}" for line in lines)
-        case {"traceback": str(traceback)}:
-            yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-TRACEBACK_LINES:])
-        case _:
-            pass
+    yield from (f"| {line}" for line in read_traceback(seen))
 
 
 def _assign_events(answer: Answer | Collateral, frame_count: int) -> tuple[dict[int, list[Any]], list[Any]]:

@@ -8,6 +8,7 @@ from typing import Final
 from streamconform.causes.raised import describe_error
 from streamconform.errors import Problem
 from streamconform.model.result import Header
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Cause,
@@ -17,7 +18,7 @@ from streamconform.reports.causes import (
     format_run_command,
     list_causes,
 )
-from streamconform.reports.describe import describe_failure, format_count, name_implementations
+from streamconform.reports.describe import describe_failure, name_implementations
 from streamconform.reports.summary import (
     describe_claims,
     describe_incomplete,

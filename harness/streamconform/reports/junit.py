@@ -24,6 +24,7 @@ from streamconform.reports.summary import (
     list_problems,
 )
 from streamconform.reports.terminal import format_frames
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.results import Results
 
 ERROR_VERDICTS: Final = frozenset({"faulted", "hang"})
@@ -31,7 +32,6 @@ MAX_BODY: Final = 16_000
 """The maximum length of the text about a trial; thousands of trials may fail in one run."""
 MAX_CHECKS: Final = 20
 """The maximum number of checks listed in the body of a failure; the rest are counted."""
-MAX_TRACEBACK_LINES: Final = 20
 WIDTH: Final = 400
 """The approximate maximum line length; the command at the end of a body may be four times as long."""
 
@@ -160,9 +160,7 @@ def _body_lines(trial: TrialResult, results: Results) -> Iterator[str]:
             yield f"  relevant {format_frames(check.frames)}"
     if len(trial.checks) > MAX_CHECKS:
         yield f"… and {len(trial.checks) - MAX_CHECKS} more checks"
-    traceback = (trial.observation or {}).get("traceback")
-    if isinstance(traceback, str):
-        yield from (f"| {escape_line(line, WIDTH)}" for line in traceback.splitlines()[-MAX_TRACEBACK_LINES:])
+    yield from (f"| {line}" for line in read_traceback(trial.observation))
     if trial.guards:
         yield escape_line(f"guards against {', '.join(trial.guards)}", WIDTH)
     info = results.header.implementations[trial.implementation]

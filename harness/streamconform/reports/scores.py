@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from streamconform.causes.raised import describe_error
 from streamconform.errors import UsageError
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AS_IS
+from streamconform.model.trial import AS_IS, is_fault
 from streamconform.reports.causes import Cause, group_by_cause
 from streamconform.reports.describe import describe_failure
 from streamconform.reports.matrix.context import PageContext
@@ -24,7 +24,6 @@ from streamconform.reports.matrix.score import (
     MatrixRow,
     Score,
     find_columns,
-    is_fault,
     mark_trials,
     score_rows,
 )
@@ -90,7 +89,7 @@ def mark_case(trials: Sequence[TrialResult], *, strict: bool) -> CaseMark:
     failing = [trial for trial in trials if mark_trials([trial], strict=strict) == "fail"]
     if not failing:
         return mark
-    return TRUNCATION if all(is_fault(trial) for trial in failing) else FRAMING
+    return TRUNCATION if all(is_fault(trial.delivery) for trial in failing) else FRAMING
 
 
 def _render_score(score: Score) -> dict[str, int]:

@@ -14,9 +14,9 @@ from streamconform.causes.difference_kinds import generalize_path
 from streamconform.errors import Problem
 from streamconform.judge.unknown_keys import suggest_key
 from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
+from streamconform.plural import format_count
 from streamconform.printable import collapse_variables, escape_line
 from streamconform.reports.causes import list_causes
-from streamconform.reports.describe import format_count
 from streamconform.run.results import Results
 
 STOP_REASON: Final = "stop.reason"
@@ -209,9 +209,9 @@ def find_warnings(results: Results) -> list[TrialResult]:
 
 
 def needs_attention(results: Results) -> bool:
-    """Return whether a run without new failures is not green, because of known failures or warnings."""
+    """Return whether a run without new failures is not green: known failures, warnings, or trials not run."""
     summary = summarize(results)
-    return bool(summary.known or summary.warnings)
+    return bool(summary.known or summary.warnings) or describe_incomplete(results) is not None
 
 
 def describe_not_exposed(results: Results) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self, TextIO
 from streamconform.causes.raised import describe_error
 from streamconform.errors import Problem
 from streamconform.model.result import Header, ImplementationInfo, TrialResult, is_unexpected
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     CULPRITS,
@@ -32,7 +34,6 @@ from streamconform.reports.describe import (
     UPDATE_HINT,
     WARNINGS_TITLE,
     describe_difference,
-    format_count,
 )
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
@@ -48,6 +49,7 @@ from streamconform.reports.summary import (
     list_problems,
     needs_attention,
 )
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.results import Results
 
 if TYPE_CHECKING:
@@ -64,7 +66,6 @@ MAX_ROWS: Final = 15
 """The maximum number of lines of the table of causes."""
 TITLE_WIDTH: Final = 40
 MAX_FRAME_RANGES: Final = 8
-MAX_TRACEBACK_LINES: Final = 5
 DECIDED_AT_END: Final = ("status", "stop.reason", "stop.raw")
 """Paths whose values depend on the end of the stream if no frame changed them."""
 STYLES: Final = {
@@ -79,10 +80,22 @@ STYLES: Final = {
 class Terminal:
     """Prints a run to a stream, with a progress bar if the stream is a terminal."""
 
-    def __init__(self, *, quiet: int, verbose: int, strict: bool, stream: TextIO | None = None) -> None:
-        """Print to `stream` (default: stdout); `quiet` and `verbose` count the `-q` and `-v` options."""
+    def __init__(
+        self,
+        *,
+        quiet: int,
+        verbose: int,
+        strict: bool,
+        durations: int | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        """Print to `stream` (default: stdout); `quiet` and `verbose` count the `-q` and `-v` options.
+
+        `durations` is the number of slowest trials to list; 0 lists all, None lists none.
+        """
         self.console = make_console(stream or sys.stdout)
         self._quiet, self._verbose, self._strict = quiet, verbose, strict
+        self._durations = durations
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._failures = 0
@@ -145,10 +158,27 @@ class Terminal:
             self._print_claims(claims, after_causes=has_causes)
             self._print_problems(problems, after_causes=has_causes or bool(claims))
             self._print_not_judged(results)
+            self._print_durations(results)
         style = "bold red" if unexpected or problems or claims else "bold green"
         if style == "bold green" and needs_attention(results):
             style = "bold yellow"
         self._print(_format_last_line(results, seconds), style)
+        if not self._quiet:
+            for command in list_smoke_commands(results, strict=self._strict):
+                self._print(f"next: {command}", "dim")
+
+    def _print_durations(self, results: Results) -> None:
+        if self._durations is None:
+            return
+        slowest = list_slowest(results.trials, self._durations)
+        infos = results.header.implementations
+        self._print("")
+        self._print(f"Slowest {format_count(len(slowest), 'trial')}", "bold underline")
+        self._print("")
+        for trial in slowest:
+            impl = f"  [{escape_line(infos[trial.implementation].impl, 200)}]" if len(infos) > 1 else ""
+            self._print(f"{trial.ms / 1000:>9.3f} s  {escape_line(trial.id, 300)}{impl}")
+        self._print("")
 
     def _print_not_judged(self, results: Results) -> None:
         """Print what a green headline does not cover: warnings, skipped trials, and values left out."""
@@ -271,8 +301,8 @@ class Terminal:
                 self._print("      relevant: the end of the stream", "dim")
         if first.reason:
             self._print(f"      {escape_line(first.reason, 300)}")
-        for line in _read_traceback(first):
-            self._print(f"      | {escape_line(line, 160)}", "dim")
+        for line in read_traceback(first.observation):
+            self._print(f"      | {line}", "dim")
         if first.guards and self._verbose:
             self._print(f"      guards against {', '.join(first.guards)}", "cyan")
 
@@ -316,6 +346,29 @@ def _format_reproduction(info: ImplementationInfo, result: TrialResult, results:
     if "probe" in results.header.selection:
         return format_run_command(info, result, results.header)
     return format_explain_command(info, result, results.header)
+
+
+def list_slowest(trials: Sequence[TrialResult], count: int) -> list[TrialResult]:
+    """Return the `count` trials that took longest, slowest first; 0 means all trials that ran."""
+    ran = [trial for trial in trials if trial.verdict != "skipped"]
+    slowest = sorted(ran, key=lambda trial: (-trial.ms, trial.id))
+    return slowest[: count or None]
+
+
+def list_smoke_commands(results: Results, *, strict: bool) -> list[str]:
+    """Return the command that checks the adapter of each implementation with an adapter error."""
+    if "probe" in results.header.selection:  # a server has no adapter
+        return []
+    faulty = {
+        trial.implementation
+        for trial in results.trials
+        if trial.culprit == "adapter" and (trial.verdict == "warn" or is_unexpected(trial, strict=strict))
+    }
+    impls = [results.header.implementations[number].impl for number in sorted(faulty)]
+    # A run that was stopped early says so with its reason.
+    stopped = (results.footer and results.footer.stopped) or ""
+    commands = (f"conform smoke {shlex.quote(impl)}" for impl in impls if not impl.startswith("proxy:"))
+    return [command for command in commands if command not in stopped]
 
 
 def describe_implementation(info: ImplementationInfo) -> str:
@@ -369,14 +422,3 @@ def _name_other_cases(cause: Cause) -> Iterator[str]:
     """Yield each case of `cause` once, except the first one."""
     first = cause.failures[0].first.case
     yield from dict.fromkeys(failure.first.case for failure in cause.failures if failure.first.case != first)
-
-
-def _read_traceback(result: TrialResult) -> list[str]:
-    """Return the last lines of the adapter's own traceback, or of the stderr of a program that exited."""
-    match result.observation:
-        case {"traceback": str(text)}:
-            return text.strip().splitlines()[-MAX_TRACEBACK_LINES:]
-        case {"stderr": list(lines)}:
-            return [str(line) for line in lines[-MAX_TRACEBACK_LINES:]]
-        case _:
-            return []

@@ -11,6 +11,7 @@ from streamconform.printable import escape_line
 from streamconform.reports.causes import format_explain_command, format_run_command
 from streamconform.reports.describe import VERDICT_LABELS, describe_check
 from streamconform.reports.terminal import DECIDED_AT_END, format_frames
+from streamconform.reports.tracebacks import read_traceback
 
 MAX_CHECKS: Final = 20
 SEVERITY: Final = ("fail", "warn", "may")
@@ -37,9 +38,7 @@ def describe_trial(result: TrialResult, header: Header) -> Iterator[str]:
             yield "  relevant: the end of the stream"
     if len(checks) > MAX_CHECKS:
         yield f"… and {len(checks) - MAX_CHECKS} more checks"
-    traceback = (result.observation or {}).get("traceback")
-    if isinstance(traceback, str):
-        yield from (f"| {escape_line(line, 200)}" for line in traceback.strip().splitlines())
+    yield from (f"| {line}" for line in read_traceback(result.observation))
     if result.title:
         yield f"case: {escape_line(result.title, 200)}"
     if result.guards:

@@ -21,6 +21,7 @@ from streamconform.model.trial import AnyTrial, Trial
 from streamconform.printable import escape_line
 from streamconform.run.answers import encode_answer
 from streamconform.run.blame import Blame
+from streamconform.run.budget import Stopwatch
 from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
@@ -125,6 +126,7 @@ class WorkerContext:
     blame: Blame
     emit: Emit
     tally: Tally
+    stopwatch: Stopwatch
     saves_answers: bool = False
     server: ReplayServer | None = None
     """The server for implementations whose input is `http`."""
@@ -154,10 +156,12 @@ async def judge_all(
 
     Raises `RunStopped`. Each worker has its own program, which runs as many trials at once as it allows;
     the first worker uses `program`, if it is already started. If a program ends while several trials are in
-    flight, it is unknown which one is to blame, so they are retried one at a time.
+    flight, it is unknown which one is to blame, so they are retried one at a time. If the budget is spent, no
+    trial starts any more.
     """
     dispatcher = Dispatcher(plan, context.blame.find_first_delta, context.server)
-    queue = WorkQueue(plan, PendingTrials(plan.index, batches, tickets), dispatcher)
+    pending = PendingTrials(plan.index, batches, tickets, context.stopwatch)
+    queue = WorkQueue(plan, pending, dispatcher)
     # A proxy has one upstream.
     workers = 1 if plan.greeting.through else count_workers(len(plan.trials), context.workers)
     await _run_workers(queue, workers, plan.greeting.concurrency, context, program)

@@ -36,6 +36,11 @@ class Refusals:
             return [*map(skip_refusal, self._held.pop(api, ())), result]
         return [result]
 
+    @property
+    def held(self) -> tuple[TrialResult, ...]:
+        """Return the results that are held back."""
+        return tuple(result for results in self._held.values() for result in results)
+
     def release_rest(self) -> Iterator[TrialResult]:
         """Yield the trials of APIs to which no request was sent, as failures."""
         for results in self._held.values():

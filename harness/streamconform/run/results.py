@@ -44,19 +44,24 @@ _ENCODED: Final = json.JSONEncoder(separators=(",", ":")).encode
 class ResultsWriter:
     """Writes a header, trials and a footer; each line is in the file by the time `write` returns."""
 
-    def __init__(self, path: Path, earlier: Sequence[Header | TrialResult] = ()) -> None:
-        """Open `path`; `earlier` contains the lines to keep from an interrupted run. Raises `ReportError`."""
-        self._path = path
+    def __init__(
+        self, path: Path, earlier: Sequence[Header | TrialResult] = (), copy: Path | None = None
+    ) -> None:
+        """Open `path`; `earlier` contains the lines to keep from an interrupted run. Raises `ReportError`.
+
+        The same lines go to `copy`, which is deleted if it cannot be written.
+        """
+        self._path, self._copy_path = path, copy
+        self._copy: TextIO | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if earlier:
-                # The file may end with an incomplete line or a footer. It stays unchanged until it is
-                # replaced.
-                write_atomically(path, "".join(map(_encode_line, earlier)).encode())
-            # Line-buffered: a killed run keeps every line that was written.
-            self._file: TextIO = path.open("a" if earlier else "w", encoding="utf-8", buffering=1)
+            self._file = _open_results(path, earlier)
         except OSError as error:
             raise ReportError(f"`{path}` cannot be written: {error.strerror}") from error
+        if copy is not None:
+            try:
+                self._copy = _open_results(copy, earlier)
+            except OSError:
+                self._drop_copy()
 
     def __enter__(self) -> Self:
         """Return self."""
@@ -68,15 +73,34 @@ class ResultsWriter:
         """Close the file."""
         with contextlib.suppress(OSError):  # `write` has already reported the error
             self._file.close()
+        if self._copy is not None:
+            with contextlib.suppress(OSError):
+                self._copy.close()
 
     def write(self, line: Header | TrialResult | Footer) -> None:
         """Append one line. Raises `ReportError`, for example if the disk is full."""
+        text = _encode_line(line)
+        if self._copy is not None:
+            try:
+                self._copy.write(text)
+            except OSError:
+                self._drop_copy()
         try:
-            self._file.write(_encode_line(line))
+            self._file.write(text)
         except OSError as error:
             with contextlib.suppress(OSError):  # the buffered text cannot be written either
                 self._file.close()
             raise ReportError(f"`{self._path}` cannot be written: {error.strerror}") from error
+
+    def _drop_copy(self) -> None:
+        """Delete the copy: without some of its lines, it would look like a run that was killed."""
+        copy, self._copy = self._copy, None
+        with contextlib.suppress(OSError):
+            if copy is not None:
+                copy.close()
+        with contextlib.suppress(OSError):
+            if self._copy_path is not None:
+                self._copy_path.unlink()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +110,16 @@ class Results:
     header: Header
     trials: tuple[TrialResult, ...]
     footer: Footer | None
+
+
+def _open_results(path: Path, earlier: Sequence[Header | TrialResult]) -> TextIO:
+    """Open `path` after it was replaced by the lines `earlier`, if there are any. Raises `OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if earlier:
+        # The file may end with an incomplete line or a footer. It stays unchanged until it is replaced.
+        write_atomically(path, "".join(map(_encode_line, earlier)).encode())
+    # Line-buffered: a killed run keeps every line that was written.
+    return path.open("a" if earlier else "w", encoding="utf-8", buffering=1)
 
 
 def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:

@@ -187,8 +187,13 @@ def _describe_unwritable(folder: Path, error: OSError) -> ReportError:
     return ReportError(f"`{folder}` cannot be written: {error.strerror}; {advice}")
 
 
+def is_in_run_folder(results: Path) -> bool:
+    """Return whether a results file is in a folder that a run created."""
+    return results.name == RESULTS_NAME and results.parent.parent == RUNS
+
+
 def lock_run(results: Path) -> contextlib.AbstractContextManager[object]:
     """Lock an existing run's folder; do nothing if the results are at a path that the user chose."""
-    if results.name == RESULTS_NAME and results.parent.parent == RUNS:
+    if is_in_run_folder(results):
         return RunFolder(results.parent)
     return contextlib.nullcontext()

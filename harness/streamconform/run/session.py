@@ -32,8 +32,10 @@ from streamconform.model.result import (
 )
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import VERDICTS
+from streamconform.plural import format_count
 from streamconform.run.answers import AnswersWriter, SavedAnswers, compute_input_digest
 from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.budget import Budget, Stopwatch
 from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.first_answers import FirstAnswers
@@ -57,6 +59,7 @@ from streamconform.run.results import RUN_FACTS, Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
 from streamconform.run.tickets import MAX_TICKETS, Batch, Tickets, divide
 from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess, can_fork
+from streamconform.suite.order import order_trials
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
@@ -87,6 +90,10 @@ class RunRequest:
     """The results of the interrupted run that this one continues."""
     answers: Path | None = None
     """The file in which to save all answers."""
+    budget: Budget | None = None
+    """The time for the trials, and which of them to run first; None means all trials, in suite order."""
+    copy: Path | None = None
+    """A second file for the results, in which later commands look for the last run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,8 @@ class FinishedRun:
     """The outdated entries in each known-failures file, in the order in which the request lists the files."""
     checked_paths: Callable[[TrialResult], CheckedPaths]
     """A function that returns the paths judged in a trial."""
+    not_run: tuple[str, ...] = ()
+    """The ids of the trials for which the budget left no time, for each implementation in suite order."""
 
 
 def describe_platform() -> str:
@@ -172,6 +181,8 @@ class _Runner:
         self._planned: frozenset[tuple[int, str]] = frozenset()
         self._unexpected = 0
         self._tickets = Tickets()
+        self._stopwatch = Stopwatch(request.budget, len(request.connections))
+        self._is_budget_spent = False
         self._forks: list[WorkerProcess] = []
         self._tally = _make_shared_tally(len(request.connections))
         self._blame = Blame(load_snapshots() if request.blame else None)
@@ -232,7 +243,7 @@ class _Runner:
         assert self.header is not None, "`_plan` made it"
         assert self.path is not None, "only `judge_saved` writes no file"
         if request.resumed is None:
-            self._writer = ResultsWriter(self.path)
+            self._writer = ResultsWriter(self.path, copy=request.copy)
             self._writer.write(self.header)
             self.progress.on_start(self.header)
         else:
@@ -289,12 +300,13 @@ class _Runner:
             self._emit(result)
         if pending:
             self._stopped_early = True
-            changed = "trials have changed since the answers were saved, or have no answer"
-            self._stopped_because = f"{len(pending):,} {changed}"
+            count = format_count(len(pending), "trial")
+            self._stopped_because = f"{count} changed since the answers were saved, or without an answer"
 
     async def _run_with_forks(self, greetings: Sequence[Greeting], programs: Sequence[Program]) -> None:
         if any(greeting.through is not None for greeting in greetings):
             self._close_forks()  # a proxy has one upstream
+        self._stopwatch.start()  # first, because the forks measure from here too
         for fork in self._forks:
             fork.begin(greetings)
         batches = self._divide_plans()
@@ -329,7 +341,9 @@ class _Runner:
         over_http = any(plan.input == "http" for plan in self._plans)
         async with _create_server() if over_http else contextlib.nullcontext() as server:
             settings, saves_answers = self.request.settings, self.request.answers is not None
-            context = WorkerContext(settings, self._blame, emit, self._tally, saves_answers, server, workers)
+            context = WorkerContext(
+                settings, self._blame, emit, self._tally, self._stopwatch, saves_answers, server, workers
+            )
             for plan, batches, program in zip(self._plans, divided, programs, strict=True):
                 await judge_all(plan, batches, self._tickets, context, program)
 
@@ -341,7 +355,13 @@ class _Runner:
         ]
 
     def _divide_plans(self) -> list[tuple[Batch, ...]]:
-        return [divide(plan.trials, MAX_TICKETS // len(self._plans)) for plan in self._plans]
+        most = MAX_TICKETS // len(self._plans)
+        return [divide(self._arrange(plan.trials), most) for plan in self._plans]
+
+    def _arrange(self, trials: tuple[AnyTrial, ...]) -> tuple[AnyTrial, ...]:
+        """Return `trials` in the order in which they run."""
+        budget = self.request.budget
+        return trials if budget is None else order_trials(trials, budget.first)
 
     def _resume(self, earlier: Results) -> None:
         """Take over the results from an interrupted run, and remove their trials from the plans."""
@@ -352,7 +372,7 @@ class _Runner:
         # The known-failures files may have changed since, so the verdicts are settled again.
         settled = [self._settlers[result.implementation](result) for result in restored]
         assert self.path is not None, "only `judge_saved` writes no file"
-        self._writer = ResultsWriter(self.path, (self.header, *settled))
+        self._writer = ResultsWriter(self.path, (self.header, *settled), self.request.copy)
         self.progress.on_start(self.header)
         for result, final in zip(restored, settled, strict=True):
             self._tally.restore(result)
@@ -405,7 +425,9 @@ class _Runner:
 
     def finish(self) -> FinishedRun:
         assert self.header is not None, "`run` wrote the header or raised"
-        if not self.interrupted:
+        self._is_budget_spent = not self.interrupted and not self._stopped_early and self._has_spent_budget()
+        # After a budget is spent, a trial that has not run may still show that the API was reached.
+        if not self.interrupted and not self._is_budget_spent:
             with contextlib.suppress(RunStopped):
                 for result in self._refusals.release_rest():
                     self._settle(result)
@@ -417,11 +439,11 @@ class _Runner:
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
-            complete=not (self.interrupted or self._stopped_early or lost),
+            complete=not (self._has_ended_early or lost),
             problems=list_problems(self.request.known_failures, outdated),
             seconds=round(time.monotonic() - self._started, 1),
             lost=lost[:MAX_LOST],
-            stopped=self._stopped_because,
+            stopped=self._stopped_because or self._describe_spent_budget(),
             imported_reference=tuple(map(self._has_imported_reference, self._plans)),
             claims=claims,
         )
@@ -433,7 +455,28 @@ class _Runner:
         # results.
         unsettled = sorted(self._unsettled, key=lambda result: (result.implementation, position[result.id]))
         results = sort_trials(Results(self.header, tuple(self._settled), footer))
-        return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths)
+        not_run = self._list_missing() if self._is_budget_spent else ()
+        return FinishedRun(results, exit_, tuple(unsettled), outdated, self._get_checked_paths, not_run)
+
+    @property
+    def _has_ended_early(self) -> bool:
+        """Whether trials are missing for a reason that is no bug."""
+        return self.interrupted or self._stopped_early or self._is_budget_spent
+
+    def _has_spent_budget(self) -> bool:
+        """Return whether trials did not run because the time of their implementation was up."""
+        begun = {(result.implementation, result.id) for result in (*self._settled, *self._refusals.held)}
+        return any(self._stopwatch.is_spent(index) for index, _ in self._planned - begun)
+
+    def _describe_spent_budget(self) -> str | None:
+        budget = self.request.budget
+        return budget.describe() if budget is not None and self._is_budget_spent else None
+
+    def _list_missing(self) -> tuple[str, ...]:
+        """Return the ids of the planned trials without a result, for each implementation in suite order."""
+        ended = {(result.implementation, result.id) for result in self._settled}
+        missing = self._planned - ended
+        return tuple(id_ for plan in self._plans for id_ in self._trials if (plan.index, id_) in missing)
 
     def _get_checked_paths(self, result: TrialResult) -> CheckedPaths:
         plan = self._plans[result.implementation]
@@ -441,8 +484,8 @@ class _Runner:
         return get_checked_paths(trial, plan.greeting.claims(trial.case.api))
 
     def _find_outdated(self) -> tuple[tuple[OutdatedEntry, ...], ...]:
-        """Return each file's outdated entries, or none after an interrupt, because trials are missing."""
-        if self.interrupted:
+        """Return each file's outdated entries, or none if trials are missing that may match an entry."""
+        if self.interrupted or self._is_budget_spent:
             return tuple(() for _ in self.request.known_failures)
         impls = [connection.impl for connection in self.request.connections]
         return tuple(
@@ -456,14 +499,15 @@ class _Runner:
                 self._get_checked_paths,
                 unmatched=context.unmatched,
                 today=context.today,
+                coverage=context.coverage.cut_short() if self._stopped_early else context.coverage,
+                strict=self.request.settings.strict,
             )
             for context in self.request.known_failures
         )
 
     def _find_uncompared_claims(self) -> tuple[UncomparedClaim, ...]:
         """Return the claims that fail the run; none if it ended early, because trials are missing."""
-        ended_early = self.interrupted or self._stopped_early
-        return () if ended_early else find_uncompared_claims(self._settled)
+        return () if self._has_ended_early else find_uncompared_claims(self._settled)
 
     def _has_imported_reference(self, plan: ImplementationPlan) -> bool | None:
         """Return whether the implementation's process has imported the bundled parser; None if unknown."""
@@ -477,14 +521,16 @@ class _Runner:
     def _find_lost(self) -> tuple[str, ...]:
         """Return the ids of planned trials without a result, and of results that are not those of the plan.
 
-        Every trial of a run that ends by itself has exactly one result. Anything else is a bug, or an adapter
-        that interferes with this process, and without this check the run could be green.
+        Every trial of a run that ends by itself has exactly one result, unless the budget left no time for
+        it. Anything else is a bug, or an adapter that interferes with this process, and without this check
+        the run could be green.
         """
         if self.interrupted or self._stopped_early:
             return ()
         found = Counter((result.implementation, result.id) for result in self._settled)
         repeated = (trial for trial, count in found.items() if count > 1)
-        wrong = {*repeated, *(self._planned ^ found.keys())}
+        missing = frozenset() if self._is_budget_spent else self._planned - found.keys()
+        wrong = {*repeated, *missing, *(found.keys() - self._planned)}
         return tuple(sorted(id_ for _, id_ in wrong))
 
     def _choose_exit(

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from streamconform.model.trial import AnyTrial
+from streamconform.run.budget import Stopwatch
 
 MAX_TICKETS: Final = 4096
 """The maximum number of tickets in a run: together they have 16 KiB, which is the least that a pipe holds."""
@@ -59,9 +60,10 @@ class Tickets:
     def take(self, implementation: int) -> int | None:
         """Take a batch of the implementation; return its number, or None if none is left.
 
-        Implementations must be asked for in order. Waits until the tickets are issued.
+        Implementations must be asked for in order; the batches left of those before are dropped, because
+        their time is up. Waits until the tickets are issued.
         """
-        if self._next is None:
+        while self._next is None or self._next[0] < implementation:
             data = os.read(self._read, _TICKET.size)
             if not data:
                 return None
@@ -84,15 +86,20 @@ class Tickets:
 class PendingTrials:
     """The trials of an implementation that this process still has to run."""
 
-    def __init__(self, implementation: int, batches: Sequence[Batch], tickets: Tickets) -> None:
-        """Take the trials from `batches`, as `tickets` allow."""
+    def __init__(
+        self, implementation: int, batches: Sequence[Batch], tickets: Tickets, stopwatch: Stopwatch
+    ) -> None:
+        """Take the trials from `batches`, as `tickets` and `stopwatch` allow."""
         self._implementation = implementation
         self._batches = batches
         self._tickets = tickets
+        self._stopwatch = stopwatch
         self._taken: deque[AnyTrial] = deque()
 
     def refill(self) -> bool:
-        """Take a batch if no trial is left; return whether there is a trial now."""
+        """Take a batch if no trial is left; return whether there is a trial that may start now."""
+        if self._stopwatch.is_spent(self._implementation):
+            return False
         while not self._taken:
             number = self._tickets.take(self._implementation)
             if number is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.cassette import Pulled
 from streamconform.model.leaf import Digest, Literally
+from streamconform.suggestions import suggest
 from streamconform.suite import cassettes
 from streamconform.suite.evidence import Evidence, read_evidence
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
@@ -210,9 +210,7 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict
 def _check_case_evidence(case: AnyCase, evidence: Evidence) -> Iterator[Problem]:
     for name in case.evidence:
         if name not in evidence.facts:
-            similar = get_close_matches(name, evidence.facts, n=3, cutoff=0.5)
-            hint = f"; did you mean {', '.join(f'`{other}`' for other in similar)}?" if similar else ""
-            yield _report(case, f"no fact `{name}` in `evidence/`{hint}")
+            yield _report(case, f"no fact `{name}` in `evidence/`{suggest(name, evidence.facts)}")
 
 
 def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Problem]:

@@ -7,7 +7,6 @@ contains it.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +16,7 @@ from typing import NamedTuple
 from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Level
 from streamconform.model.trial import DELIVERIES, FAULTS, AnyTrial, update_id
-from streamconform.suggestions import suggest
+from streamconform.suggestions import MAX_SUGGESTIONS, find_similar, suggest
 
 
 class PatternParts(NamedTuple):
@@ -226,8 +225,8 @@ def _find_similar_ids(name: str, ids: Sequence[str]) -> list[str]:
     endings: dict[str, list[str]] = {}
     for id_ in ids:
         endings.setdefault("/".join(id_.split("/")[-count:]), []).append(id_)
-    closest = difflib.get_close_matches(name, endings, cutoff=0.5)
-    return [id_ for ending in closest for id_ in endings[ending]][:3]
+    similar = find_similar(name, endings)
+    return [id_ for ending in similar for id_ in endings[ending]][:MAX_SUGGESTIONS]
 
 
 def _format_names(names: Sequence[str]) -> str:

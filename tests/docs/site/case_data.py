@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
+from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_lines
-from streamconform.reports.describe import describe_provenance, format_count
+from streamconform.reports.describe import describe_provenance
 from streamconform.wire.framings import split
 
 from ..blocks import ROOT

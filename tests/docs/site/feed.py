@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 
 from ..blocks import ROOT
 from .matrix_data import Client, Matrix

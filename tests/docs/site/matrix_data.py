@@ -280,16 +280,19 @@ def _read_client(peer: Peer, path: Path, folder: Path) -> Client:
     )
 
 
-def _read_known(peer: str) -> list[tuple[PatternParts, str]]:
-    """Return the pattern and the finding of each known failure of a peer that names a finding."""
+def _read_known(peer: str) -> list[tuple[PatternParts | None, str]]:
+    """Return the pattern and the finding of each known failure of a peer that names a finding.
+
+    An entry for a cause has no pattern.
+    """
     path = KNOWN / f"{peer}.yaml"
     entries = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["entries"] if path.exists() else ()
-    pairs = ((split_pattern(entry["match"]), get_slug(entry["issue"])) for entry in entries)
-    return [(pattern, slug) for pattern, slug in pairs if slug]
+    pairs = ((entry.get("match"), get_slug(entry["issue"])) for entry in entries)
+    return [(split_pattern(match) if match else None, slug) for match, slug in pairs if slug]
 
 
 def _read_causes(
-    scores: Mapping[str, Any], kind: str, known: Sequence[tuple[PatternParts, str]]
+    scores: Mapping[str, Any], kind: str, known: Sequence[tuple[PatternParts | None, str]]
 ) -> Iterator[Cause]:
     for api, entry in scores["apis"].items():
         for cause in entry[kind]:
@@ -304,17 +307,20 @@ def _read_causes(
                 example=cause["example"]["text"],
                 example_trial=cause["example"]["trial"],
                 cases=cases,
-                findings=_find_findings(cases, known),
+                findings=_find_findings(cases, known, cause["tracked"]),
             )
 
 
 def _find_findings(
-    cases: Mapping[str, Sequence[str]], known: Sequence[tuple[PatternParts, str]]
+    cases: Mapping[str, Sequence[str]],
+    known: Sequence[tuple[PatternParts | None, str]],
+    tracked: Sequence[str],
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the findings of the known failures that match a trial, with the cases and deliveries of these
-    trials."""
+    trials, and those that a cause is tracked by, with the cases that no pattern matches."""
     shown: dict[str, dict[str, tuple[str, ...]]] = {}
-    for pattern, slug in known:
+    patterns = [(pattern, slug) for pattern, slug in known if pattern is not None]
+    for pattern, slug in patterns:
         for case, names in cases.items():
             if not pattern.case.match(case):
                 continue
@@ -322,6 +328,12 @@ def _find_findings(
             if matching or (not names and pattern.matches_delivery(None)):
                 of_case = shown.setdefault(slug, {})
                 of_case[case] = (*of_case.get(case, ()), *matching)
+    by_cause = {slug for pattern, slug in known if pattern is None}
+    matched = {case for of_finding in shown.values() for case in of_finding}
+    rest = {case: tuple(names) for case, names in cases.items() if case not in matched}
+    for slug in filter(None, map(get_slug, tracked)):
+        if slug in by_cause and rest:
+            shown[slug] = {**shown.get(slug, {}), **rest}
     return {slug: shown[slug] for slug in sorted(shown)}
 
 

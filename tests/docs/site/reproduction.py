@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamconform.errors import UsageError
-from streamconform.known_failures.of_peers import read_by_finding
+from streamconform.known_failures.of_peers import list_patterns, read_by_finding
 from streamconform.peers.findings import Finding
 from streamconform.peers.table import PEERS
 from streamconform.suite.catalog import Catalog
@@ -32,7 +32,7 @@ class Reproduction:
 def list_reproductions(finding: Finding, peers: tuple[str, ...], catalog: Catalog) -> Iterator[Reproduction]:
     """Yield the reproduction of a finding with each of `peers`; none for a client without a snippet."""
     for name in peers:
-        patterns = [entry.match for entry in read_by_finding(name).get(finding.slug, ())]
+        patterns = list_patterns(read_by_finding(name).get(finding.slug, ()), finding.cases)
         trial = choose_trial(catalog, (*finding.cases, *catalog.ids), patterns)
         if trial is None:
             continue

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from streamconform.model.result import TrialResult
@@ -18,6 +19,7 @@ from streamconform.printable import escape_line
 from streamconform.reports import history
 from streamconform.reports.causes import (
     Cause,
+    Failure,
     describe_also,
     describe_harm,
     group_by_cause,
@@ -39,6 +41,17 @@ LETTERS: Final[Mapping[Verdict, str]] = {
     "hang": "h",
 }
 """The letter for each verdict in the grid; `js/model.js` has the same table."""
+SIGNS: Final[Mapping[Verdict, str]] = {
+    "pass": "✓",
+    "fail": "✗",
+    "warn": "!",
+    "known": "K",
+    "stale": "S",
+    "skipped": "\u2013",
+    "faulted": "E",
+    "hang": "H",
+}
+"""The mark for each verdict."""
 ABSENT: Final = "."
 """Marks a grid cell for a trial that the implementation does not have."""
 MAX_CHANGES: Final = 2000
@@ -52,16 +65,12 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
     changes = None if baseline is None else history.compare_results(baseline, results)
     new = frozenset() if changes is None else _trial_keys(changes.select("new"))
     failures = FailureRows(results, suite, cases.numbers, new, Budget())
-    lists = list_causes(results)
-    causes = [
-        *_causes_to_json("unexpected", lists.failed, failures),
-        *_causes_to_json("warn", lists.warned, failures),
-        *_causes_to_json("adapter", lists.adapter, failures),
-        *_causes_to_json("known", group_by_cause(_select_verdict(results, "known")), failures),
-    ]
+    causes = _causes_to_json(_list_causes(results), failures)
     return {
         "version": results.header.version,
         "seed": results.header.seed,
+        "strict": bool(results.header.selection.get("strict")),
+        "signs": {letter: SIGNS[verdict] for verdict, letter in LETTERS.items()},
         "impls": _implementations_to_json(results),
         "tags": cases.tags,
         "deliveries": cases.deliveries,
@@ -72,6 +81,7 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
         "failures": failures.rows,
         "about": failures.about,
         "wires": failures.wires,
+        "bodies": failures.bodies,
         "left": failures.budget.left_out,
         "skipped": _skips_to_json(results),
         "since": None if changes is None else _history_to_json(changes),
@@ -151,28 +161,61 @@ def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _causes_to_json(kind: str, grouped: Iterable[Cause], failures: FailureRows) -> list[dict[str, Any]]:
-    """Return the causes as JSON, the worst harm first.
-
-    The budget goes to one full example per cause first, so if it runs out, only further examples are missing.
-    """
-    causes = [
-        (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
-        for cause in grouped
+def _list_causes(results: Results) -> list[tuple[str, tuple[Cause, ...]]]:
+    """Return the causes in each of the page's lists, by the list's name, the worst harm first."""
+    causes = list_causes(results)
+    known = group_by_cause(_select_verdict(results, "known"))
+    return [
+        ("unexpected", causes.failed),
+        ("warn", causes.warned),
+        ("adapter", causes.adapter),
+        ("known", known),
     ]
-    for depth in range(max((len(numbers) for _, numbers in causes), default=0)):
-        for _, numbers in causes:
-            if depth < len(numbers):
-                failures.add_details(numbers[depth])
-    return [_cause_to_json(kind, cause, numbers, failures) for cause, numbers in causes]
+
+
+def _causes_to_json(
+    lists: Iterable[tuple[str, tuple[Cause, ...]]], failures: FailureRows
+) -> list[dict[str, Any]]:
+    """Return the causes with the numbers of their failures.
+
+    The budget goes to one full example per cause of a list first, then to further cases, then to further
+    failures of the same cases.
+    """
+    documents = []
+    for kind, causes in lists:
+        numbered = [
+            (cause, [failures.add(failure, cause.implementation) for failure in cause.failures])
+            for cause in causes
+        ]
+        rounds = [_order_by_case(cause.failures, numbers) for cause, numbers in numbered]
+        for number in (number for turn in zip_longest(*rounds) for number in turn if number is not None):
+            failures.add_details(number)
+        documents += [_cause_to_json(kind, cause, numbers, failures) for cause, numbers in numbered]
+    return [{"number": number, **document} for number, document in enumerate(documents, start=1)]
+
+
+def _order_by_case(failures: Sequence[Failure], numbers: Sequence[int]) -> list[int]:
+    """Return the numbers of a cause's failures: the first failure of every case before any second one."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for failure, number in zip(failures, numbers, strict=True):
+        turns.append((seen[failure.first.case], number))
+        seen[failure.first.case] += 1
+    return [number for _, number in sorted(turns)]
 
 
 def _cause_to_json(kind: str, cause: Cause, numbers: list[int], failures: FailureRows) -> dict[str, Any]:
     return {
         "kind": kind,
         "i": cause.implementation,
+        "api": cause.api,
+        "id": cause.id,
         "what": cause.title,
+        "effect": cause.harm or "",
         "harm": describe_harm(cause),
+        "cases": cause.cases,
+        "failed": cause.failed,
+        "warnings": cause.warnings,
         "also": describe_also(cause),
         "next": failures.format_explain_command(cause.failures[0].first),
         "f": numbers,

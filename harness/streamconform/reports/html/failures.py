@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
 from streamconform.causes.raised import describe_error
 from streamconform.judge import decode
+from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import Trial
 from streamconform.model.verdict import Check
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import (
     Failure,
@@ -25,8 +28,10 @@ from streamconform.reports.causes import (
 )
 from streamconform.reports.describe import describe_failure, format_value
 from streamconform.reports.divergence import Placement, place_events
+from streamconform.reports.html.bill import bill_to_json
 from streamconform.reports.html.source import Suite
-from streamconform.reports.html.wires import case_to_json, limit_text, wire_to_json
+from streamconform.reports.html.wires import body_to_json, case_to_json, limit_text, wire_to_json
+from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
 from streamconform.run.results import Results
 
@@ -39,15 +44,22 @@ CONTEXT_BEFORE: Final = 2000
 """The number of characters shown before that difference."""
 MAX_EVENTS: Final = 1000
 MAX_PASSED_CHECKS: Final = 60
+CALL_FIELDS: Final[tuple[str, ...]] = ("name", "arguments", "complete", "id")
+"""The fields of a call that are shown even if they are right, in their order."""
+CALL_PATH: Final = re.compile(r"(content\.[0-9]+\.tool_call\.)")
+SIGNATURE: Final = ".signature"
+SIGNATURE_BEFORE: Final = 16
+SIGNATURE_AFTER: Final = 24
+"""The number of characters of a signature that are shown before and after the first difference."""
 
 
-# With these limits, a page of 20,000 trials takes less than 10 MB (`tests/browser/test_large.py`).
+# With these limits, a page of 20,000 trials takes less than 3 MB (`tests/browser/test_large.py`).
 @dataclass(slots=True)
 class Budget:
-    """The space left on the page, in characters of JSON, and the number of items that did not fit."""
+    """The space left on the page, in characters of uncompressed JSON, and the number of items left out."""
 
-    wires: int = 3_000_000
-    details: int = 2_500_000
+    wires: int = 3_500_000
+    details: int = 3_000_000
     failures: int = 12_000
     left_out: dict[str, int] = field(default_factory=lambda: {"wires": 0, "details": 0, "failures": 0})
 
@@ -62,7 +74,7 @@ class Budget:
 
 
 class FailureRows:
-    """Collects failures in `rows`, `about` and `wires`, which become parts of the page's JSON value."""
+    """Collects failures in `rows`, `about`, `wires` and `bodies`, which become parts of the page's value."""
 
     def __init__(
         self,
@@ -76,9 +88,11 @@ class FailureRows:
         self.rows: list[dict[str, Any]] = []
         self.about: dict[int, dict[str, Any]] = {}
         self.wires: dict[str, dict[str, Any]] = {}
+        self.bodies: list[dict[str, Any]] = []
         self.budget = budget
         self._results, self._suite, self._case_numbers, self._new = results, suite, case_numbers, new
         self._failures: list[Failure] = []
+        self._body_numbers: dict[tuple[str, bytes], int] = {}
         self._blame = Blame(load_snapshots())
 
     def add(self, failure: Failure, implementation: int) -> int:
@@ -93,6 +107,8 @@ class FailureRows:
             "lines": [*describe_failure(first, failure.check)[:6], *describe_error(first)],
             "also": [escape_line(path, 120) for path in failure.also[:8]],
         }
+        if failure.check is not None:
+            row["root"] = failure.check.path
         if any((implementation, id_) in self._new for id_ in ids):
             row["fresh"] = True
         self.rows.append(row)
@@ -117,14 +133,25 @@ class FailureRows:
         if self.budget.take("details", len(json.dumps(details))):
             row |= details
         if trial is not None and first.id not in self.wires:
-            wire = wire_to_json(trial)
-            if self.budget.take("wires", len(json.dumps(wire))):
-                self.wires[first.id] = wire
+            self._add_wire(trial, first.id)
 
     def format_explain_command(self, result: TrialResult) -> str:
         """Return the command that shows the trial of `result` in full."""
         header = self._results.header
         return format_explain_command(header.implementations[result.implementation], result, header)
+
+    def _add_wire(self, trial: Trial, trial_id: str) -> None:
+        """Add the wire of a trial; deliveries of one stream share its body."""
+        key = (trial.case.api, trial.body)
+        body = None if key in self._body_numbers else body_to_json(trial)
+        number = self._body_numbers.get(key, len(self.bodies))
+        wire = wire_to_json(trial, number)
+        if not self.budget.take("wires", len(json.dumps([wire, body]))):
+            return
+        if body is not None:
+            self._body_numbers[key] = number
+            self.bodies.append(body)
+        self.wires[trial_id] = wire
 
     def _add_case(self, case_id: str) -> None:
         case, number = self._suite.cases.get(case_id), self._case_numbers[case_id]
@@ -139,8 +166,7 @@ class FailureRows:
         if isinstance(requests, list):
             document["requests"] = [_describe_request(request) for request in requests]
         if isinstance(observation.get("traceback"), str):
-            # The end of a traceback names the exception.
-            document["traceback"] = observation["traceback"][-4000:]
+            document["traceback"] = "\n".join(read_traceback(observation))
         left_out = observation.get("left_out")
         if isinstance(left_out, dict):
             # `type`, because `True` is an `int`, and results files may contain anything.
@@ -161,8 +187,13 @@ class FailureRows:
             document["events_left"] = max(0, len(events) - MAX_EVENTS)
         if placement is not None:
             document["diverged"] = placement.diverged
-        document["right"] = list(_list_passed_checks(first, trial, observation))
-        return document
+        passed = _list_passed_checks(first, trial, observation)
+        optional = {
+            "right": [[check.path, _format_passed(check)] for check in passed[:MAX_PASSED_CHECKS]],
+            "calls": list(_list_calls(first.checks[:MAX_CHECKS], passed, observation["outcome"])),
+            "bill": bill_to_json(first.checks[:MAX_CHECKS], passed, trial.case.pricing),
+        }
+        return document | {key: value for key, value in optional.items() if value}
 
     def _place_events(self, trial: Trial, events: Any) -> Placement | None:
         """Return the frames of the events, or None if there are no events or no snapshots of the stream."""
@@ -201,13 +232,53 @@ def _result_to_json(first: TrialResult) -> dict[str, Any]:
 
 def _check_to_json(check: Check) -> dict[str, Any]:
     expected, got, since = _limit_sides(check.expected, check.got)
-    document = {"path": check.path, "level": check.level, "verdict": check.verdict, "frames": check.frames}
-    optional = {"message": check.message and limit_text(check.message, 4000), "since": since}
+    signature = _compare_signatures(check)
+    if signature:
+        expected, got = signature.pop("sides")
+    document = {
+        "path": check.path,
+        "level": check.level,
+        "verdict": check.verdict,
+        "frames": _pick_frames(check),
+    }
+    optional = {
+        "message": check.message and limit_text(check.message, 4000),
+        "since": [] if signature else since,
+        "signature": signature,
+    }
     return (
         document
         | {"expected": expected, "got": got}
         | {key: value for key, value in optional.items() if value}
     )
+
+
+def _pick_frames(check: Check) -> tuple[int, ...]:
+    """Return the relevant frames; for a text, only the one with the first wrong character."""
+    expected, got = check.expected, check.got
+    if not (check.path.startswith("content.") and isinstance(expected, str) and isinstance(got, str)):
+        return check.frames
+    # The frames of a text begin at the first one that disagrees with the answer (`run.blame`). If none does,
+    # the answer has the whole text, and then more.
+    return check.frames[-1:] if got.startswith(expected) else check.frames[:1]
+
+
+def _compare_signatures(check: Check) -> dict[str, Any]:
+    """Return where two signatures differ and the text around that place, or `{}` for any other check."""
+    expected, got = check.expected, check.got
+    if not (check.path.endswith(SIGNATURE) and isinstance(expected, str) and isinstance(got, str)):
+        return {}
+    position = _find_difference(expected, got)
+    start, end = max(0, position - SIGNATURE_BEFORE), position + SIGNATURE_AFTER
+    sides = [
+        f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}" for text in (expected, got)
+    ]
+    sizes = [_count_bytes(expected), _count_bytes(got)]
+    return {"byte": _count_bytes(expected[:position]), "sizes": sizes, "sides": sides}
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _limit_sides(expected: Any, got: Any) -> tuple[Any, Any, list[int]]:
@@ -218,19 +289,23 @@ def _limit_sides(expected: Any, got: Any) -> tuple[Any, Any, list[int]]:
     expected_text, got_text = _to_text(expected), _to_text(got)
     if max(len(expected_text), len(got_text)) <= MAX_VALUE:
         return expected, got, []
-    pairs = enumerate(zip(expected_text, got_text, strict=False))
-    position = next((i for i, (a, b) in pairs if a != b), min(len(expected_text), len(got_text)))
-    start = max(0, position - CONTEXT_BEFORE)
+    start = max(0, _find_difference(expected_text, got_text) - CONTEXT_BEFORE)
     end = start + MAX_VALUE
     return expected_text[start:end], got_text[start:end], [start, len(expected_text), len(got_text)]
+
+
+def _find_difference(expected: str, got: str) -> int:
+    """Return the position of the first character that differs, or the length of the shorter text."""
+    pairs = enumerate(zip(expected, got, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(expected), len(got)))
 
 
 def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[str, Any]) -> list[list[str]]:
-    """Return [path, value] for each check that passed.
+def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks that passed.
 
     Results contain only the number of passed checks, so the outcome is judged again. Results do not contain
     the claims either: all capabilities are assumed, and checks that fail as a result are left out.
@@ -239,9 +314,58 @@ def _list_passed_checks(first: TrialResult, trial: Trial, observation: Mapping[s
     checked = check_observation(
         trial, Observation(observation["outcome"]), CAPABILITIES - {"events"}, lambda _: None
     )
-    passed = [
-        [check.path, format_value(check.got, 200)]
+    return [
+        check
         for check in checked.checks
         if check.verdict == "pass" and check.path not in failed and not check.path.startswith("invariant.")
     ]
-    return passed[:MAX_PASSED_CHECKS]
+
+
+def _format_passed(check: Check) -> str:
+    if check.path.endswith(SIGNATURE) and isinstance(check.got, str):
+        return f"same ({format_count(_count_bytes(check.got), 'byte')})"
+    return format_value(check.got, 200)
+
+
+def _list_calls(failed: Sequence[Check], passed: Sequence[Check], outcome: Any) -> Iterator[dict[str, Any]]:
+    """Yield each call with a failed check as two objects, `expected` and `got`, and the paths they cover.
+
+    A call with a value that is too long for the page is left out: its checks are shown one by one.
+    """
+    for prefix in dict.fromkeys(match[1] for check in failed if (match := CALL_PATH.match(check.path))):
+        wrong = {check.path.removeprefix(prefix): check for check in failed if check.path.startswith(prefix)}
+        right = {check.path.removeprefix(prefix): check for check in passed if check.path.startswith(prefix)}
+        judged = {name: check.got for name, check in (right | wrong).items()}
+        got = _find_arguments(outcome, judged) | judged
+        names = [*(name for name in CALL_FIELDS if name in got), *(name for name in got if name in wrong)]
+        names = list(dict.fromkeys(names))
+        document = {
+            "path": prefix.removesuffix("."),
+            "checks": [check.path for check in wrong.values()],
+            "expected": {
+                name: wrong[name].expected if name in wrong else right[name].got
+                for name in names
+                if name in judged
+            },
+            "got": {name: got[name] for name in names},
+        }
+        if all(check.message == BLOCK_MISSING for check in wrong.values()):
+            document["got"] = None
+        if len(json.dumps(document)) <= MAX_VALUE:
+            yield document
+
+
+def _find_arguments(outcome: Any, judged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the call with the values that were judged, or `{}` if not exactly one has them.
+
+    The arguments of a call that must not run are not judged, but they are what would run.
+    """
+    content = outcome.get("content") if isinstance(outcome, dict) else None
+    found = [
+        block
+        for block in (content if isinstance(content, list) else [])
+        if isinstance(block, dict)
+        and block.get("type") == "tool_call"
+        and all(block.get(name) == value for name, value in judged.items())
+    ]
+    return {"arguments": found[0].get("arguments")} if len(found) == 1 else {}

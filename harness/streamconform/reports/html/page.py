@@ -5,18 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from streamconform.model.verdict import Verdict
 from streamconform.printable import escape_line
 from streamconform.reports.describe import CLAIMS_TITLE, VERDICT_LABELS
-from streamconform.reports.html.data import LETTERS, results_to_json
+from streamconform.reports.html.data import LETTERS, SIGNS, results_to_json
 from streamconform.reports.html.source import read_suite
 from streamconform.reports.summary import (
     describe_claims,
@@ -30,13 +31,35 @@ from streamconform.reports.summary import (
 from streamconform.run.results import Results
 
 STYLES: Final = ("base", "first", "case")
-SCRIPTS: Final = ("text", "differences", "model", "filters", "first", "matrix", "wire", "case", "start")
+SCRIPTS: Final = (
+    "text",
+    "differences",
+    "model",
+    "filters",
+    "first",
+    "matrix",
+    "wire",
+    "checks",
+    "case",
+    "start",
+)
 """The parts of the script, in order; each uses those before it."""
 MAX_PROBLEMS: Final = 50
-UNSAFE_IN_SCRIPT: Final = re.compile("[<>&\u2028\u2029]")
-"""Characters that could end a script element or one of its lines; in JSON they can be escaped."""
+MAX_CAUSES: Final = 15
+"""The number of causes in the table before the rest is folded."""
+GUIDE: Final = "https://streamconform.github.io/streamconform/docs/reading-reports.html"
+"""The published page of `docs/reading-reports.md`."""
 COLUMNS: Final = ("pass", "fail", "faulted", "hang", "warn", "known", "stale", "skipped")
 """The verdicts, in the order used in the table of implementations."""
+ALWAYS: Final = ("pass", "fail")
+"""The verdicts that have a column even if no trial has them."""
+CAUSE_SIGNS: Final[Mapping[str, Verdict]] = {
+    "unexpected": "fail",
+    "warn": "warn",
+    "adapter": "faulted",
+    "known": "known",
+}
+"""The verdict whose mark the causes of a list have."""
 
 
 def render(results: Results, baseline: Results | None = None) -> str:
@@ -56,7 +79,12 @@ def render(results: Results, baseline: Results | None = None) -> str:
         .render(
             results=results,
             value=value,
-            columns=[(LETTERS[verdict], VERDICT_LABELS[verdict]) for verdict in COLUMNS],
+            columns=list(_list_columns(value["impls"])),
+            signs={kind: (LETTERS[verdict], SIGNS[verdict]) for kind, verdict in CAUSE_SIGNS.items()},
+            marks=[(LETTERS[verdict], SIGNS[verdict], VERDICT_LABELS[verdict]) for verdict in COLUMNS],
+            filter_verdicts=[*COLUMNS, "unexpected"],
+            max_causes=MAX_CAUSES,
+            guide=GUIDE,
             headline=format_headline(results),
             tone=_pick_tone(results),
             not_exposed=describe_not_exposed(results),
@@ -68,15 +96,26 @@ def render(results: Results, baseline: Results | None = None) -> str:
             policy=policy,
             style=Markup(style),  # noqa: S704 - from files of this package
             script=Markup(script),  # noqa: S704 - from files of this package
-            data=Markup(escape_in_script(value)),  # noqa: S704 - nothing in it ends the element
+            data=pack(value),
         )
     )
 
 
-def escape_in_script(value: Any) -> str:
-    """Return `value` as ASCII JSON that is safe inside a script element."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
-    return UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def pack(value: Any) -> str:
+    """Return `value` as compressed JSON in base64, which the page's script reads.
+
+    JSON of failures is repetitive: compressed, a page has about a tenth of the size.
+    """
+    data = zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 9)
+    return base64.b64encode(data).decode()
+
+
+def _list_columns(implementations: list[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the letter, the mark and the name of each verdict that any trial has."""
+    for verdict in COLUMNS:
+        letter = LETTERS[verdict]
+        if verdict in ALWAYS or any(info["counts"][letter] for info in implementations):
+            yield letter, SIGNS[verdict], VERDICT_LABELS[verdict]
 
 
 def _pick_tone(results: Results) -> str:
@@ -110,6 +149,16 @@ def _list_facts(results: Results) -> Iterator[tuple[str, str]]:
     yield from ((name, fact) for name, fact in facts.items() if fact is not None)
 
 
+def _mark_code(text: str) -> Markup:
+    """Return the markup of a headline, in which names and values are between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return Markup(escape(text))  # noqa: S704 - escaped
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
+    )
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -119,6 +168,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["mark_code"] = _mark_code
     environment.filters["escape_line"] = lambda text, width=200: escape_line(str(text), width)
     return environment
 
@@ -129,7 +179,8 @@ def _join_parts(kind: str, names: tuple[str, ...]) -> str:
     parts = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)
     text = "\n".join(parts)
     # One function encloses all parts, so that they share names and add no global names to the page.
-    return f'"use strict";\n(() => {{\n{text}}})();\n' if kind == "js" else text
+    # It is asynchronous, because browsers unpack data that way.
+    return f'"use strict";\n(async () => {{\n{text}}})();\n' if kind == "js" else text
 
 
 def _digest(text: str) -> str:

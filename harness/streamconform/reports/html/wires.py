@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from streamconform.apis import APIS
@@ -20,32 +20,43 @@ MAX_BODY: Final = 192 * 1024
 """The maximum number of bytes to show of a body; only the beginning of a longer body is on the page."""
 MAX_FRAMES: Final = 3000
 MAX_CHUNKS: Final = 4000
-"""The maximum number of chunk offsets and times to list."""
+"""The maximum number of chunk sizes and times to list."""
 MAX_INPUT: Final = 64 * 1024
 """The maximum number of characters to show of a request body or a function's input."""
 
 
-def wire_to_json(trial: Trial) -> dict[str, Any]:
+def body_to_json(trial: Trial) -> dict[str, Any]:
     """Return `trial`'s bytes and how they are framed; `size` and `count` describe the whole body.
 
-    A frame is `[start, end, payload start, payload end, event]`. If the payload is not one contiguous piece
-    of the body, both payload offsets are null, and the payload follows as base64. `chunks` are the offsets at
-    which reads began, or null if every read was one byte.
+    A frame is `[bytes since the last frame, size, bytes before the payload, bytes after it, event]`. If the
+    payload is not one contiguous piece of the body, both numbers are null, and it follows as base64. The
+    bytes are text under `text`, or base64 under `base64` if they are not valid UTF-8: text compresses better.
     """
     body = trial.body
     shown = body[:MAX_BODY]
     framing_name = APIS[trial.case.api].frame_case(trial.case, body)
     frames = split(framing_name, body)
     shown_frames = [frame for frame in frames[:MAX_FRAMES] if frame.start < len(shown)]
-    # The offsets of single bytes would take several times the space of the body.
-    is_bytewise = len(trial.chunks) == len(body) > 1
     return {
         "framing": framing_name,
         "size": len(body),
-        "body": _encode(shown),
+        "shown": len(shown),
+        **_bytes_to_json(shown),
         "count": len(frames),
-        "frames": [_frame_to_json(frame, body, len(shown)) for frame in shown_frames],
-        "chunks": None if is_bytewise else _list_offsets(trial.chunks),
+        "frames": list(_frames_to_json(shown_frames, body, len(shown))),
+    }
+
+
+def wire_to_json(trial: Trial, body: int) -> dict[str, Any]:
+    """Return how `trial`'s bytes were sent; `body` is the number of its body on the page.
+
+    `chunks` are the sizes of the reads, or null if every read was one byte.
+    """
+    # The sizes of single bytes would take several times the space of the body.
+    is_bytewise = len(trial.chunks) == len(trial.body) > 1
+    return {
+        "body": body,
+        "chunks": None if is_bytewise else [len(chunk) for chunk in trial.chunks[:MAX_CHUNKS]],
         "reads": len(trial.chunks),
         "times": _list_times(trial),
         "broken": trial.derived is not None,
@@ -90,24 +101,29 @@ def _limit_json(value: Any) -> Any:
     return value if len(text) <= MAX_INPUT else limit_text(text, MAX_INPUT)
 
 
+def _bytes_to_json(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": _encode(data)}
+
+
 def _encode(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _frame_to_json(frame: Frame, body: bytes, size: int) -> list[Any]:
-    span: list[Any] = [frame.start, min(frame.end, size)]
-    start, end = frame.value or (0, 0)
-    if frame.value is None or body[start:end] != frame.payload:
-        return [*span, None, None, frame.event, _encode(frame.payload[:MAX_BODY])]
-    return [*span, start, min(end, size), frame.event]
-
-
-def _list_offsets(chunks: tuple[bytes, ...]) -> list[int]:
-    offsets, offset = [], 0
-    for chunk in chunks[:MAX_CHUNKS]:
-        offsets.append(offset)
-        offset += len(chunk)
-    return offsets
+def _frames_to_json(frames: Sequence[Frame], body: bytes, size: int) -> Iterator[list[Any]]:
+    """Yield each frame relative to the one before it: in numbers that repeat, which compress well."""
+    before = 0
+    for frame in frames:
+        end = min(frame.end, size)
+        span = [frame.start - before, end - frame.start]
+        start, value_end = frame.value or (0, 0)
+        if frame.value is None or body[start:value_end] != frame.payload:
+            yield [*span, None, None, frame.event, _encode(frame.payload[:MAX_BODY])]
+        else:
+            yield [*span, start - frame.start, end - min(value_end, size), frame.event]
+        before = end
 
 
 def _list_times(trial: Trial) -> list[list[int]]:

@@ -11,7 +11,8 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.model.result import Header
-from streamconform.reports.describe import format_count, name_implementations
+from streamconform.plural import format_count
+from streamconform.reports.describe import name_implementations
 from streamconform.reports.markdown import format_cell, format_code
 from streamconform.reports.matrix.context import PageContext, make_slug
 from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, MatrixRow, Score, score_rows

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from streamconform.model.capability import Capability
 from streamconform.model.case import AnyCase
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.model.trial import AS_IS, FAULTS
+from streamconform.model.trial import AS_IS, is_fault
 from streamconform.run.results import Results
 
 COLUMNS: Final[Mapping[str, str]] = {
@@ -120,11 +120,6 @@ def count_marks(marks: Iterable[Mark]) -> Score:
     return Score(counts["pass"] + counts["warn"], counts["fail"], counts["warn"], counts["skipped"])
 
 
-def is_fault(trial: TrialResult) -> bool:
-    """Return whether the trial's stream was broken by a fault."""
-    return (trial.delivery or "").partition(".")[0] in FAULTS
-
-
 def find_columns(
     failed: Mapping[str, Sequence[str]], row: MatrixRow, suite: Mapping[str, AnyCase]
 ) -> list[str]:
@@ -133,7 +128,7 @@ def find_columns(
     failed_as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
     for id_, names in failed.items():
         if id_ not in failed_as_is:
-            columns |= {TRUNCATION if name.partition(".")[0] in FAULTS else FRAMING for name in names}
+            columns |= {TRUNCATION if is_fault(name) else FRAMING for name in names}
         elif id_ in suite:
             columns |= suite[id_].tags
     return [name for name in COLUMNS if name in columns and row.columns.get(name, Score()).judged]
@@ -161,8 +156,8 @@ def _make_row(
         if mark not in ("pass", "warn"):
             continue
         rest = [trial for trial in trials if all(trial is not other for other in main)]
-        faults = [trial for trial in rest if is_fault(trial)]
-        deliveries = [trial for trial in rest if not is_fault(trial)]
+        faults = [trial for trial in rest if is_fault(trial.delivery)]
+        deliveries = [trial for trial in rest if not is_fault(trial.delivery)]
         for column, part in ((FRAMING, deliveries), (TRUNCATION, faults)):
             if part:
                 part_mark = _drop_repeated_warning(mark, mark_trials(part, strict=strict))

@@ -10,17 +10,13 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.causes.raised import describe_error
 from streamconform.model.result import Header, TrialResult
-from streamconform.model.trial import AS_IS
+from streamconform.model.trial import AS_IS, is_fault
+from streamconform.plural import format_count
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
-from streamconform.reports.describe import (
-    WARNINGS_TITLE,
-    describe_failure,
-    format_count,
-    name_implementations,
-)
+from streamconform.reports.describe import WARNINGS_TITLE, describe_failure, name_implementations
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
-from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns, is_fault
+from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns
 from streamconform.suite.load import COMMON
 
 MAX_REASONS: Final = 3
@@ -72,7 +68,7 @@ def render_section(
 def _count_failures(row: MatrixRow) -> str:
     """Return how many cases were judged, how many fail in `as-is`, and how many fail only elsewhere."""
     as_is = {trial.case for trial in row.failing if trial.delivery in (AS_IS, None)}
-    with_faults = {trial.case for trial in row.failing if is_fault(trial)}
+    with_faults = {trial.case for trial in row.failing if is_fault(trial.delivery)}
     other_deliveries = {trial.case for trial in row.failing} - as_is - with_faults
     counts = [
         f"{len(cases)} {label}"

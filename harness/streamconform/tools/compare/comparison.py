@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.model.result import ImplementationInfo
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.tools.compare.findings import ABOUT, About, Finding
 from streamconform.tools.compare.part import Cause, Part
 

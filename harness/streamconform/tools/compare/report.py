@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.tools.compare.comparison import Comparison, format_summary
 from streamconform.tools.compare.findings import ABOUT, Finding
 from streamconform.tools.compare.part import Cause
@@ -35,7 +35,7 @@ def format_lines(comparison: Comparison, *, text: bool) -> Iterator[str]:
     for unread in comparison.found.unread:
         yield f"not read: {unread.recordings} of {unread.api}: {unread.reason}"
     for (index, reason), count in comparison.found.skipped.items():
-        yield f"not run: {count} trials of {comparison.name(index)}: {reason}"
+        yield f"not run: {format_count(count, 'trial')} of {comparison.name(index)}: {reason}"
     yield format_summary(comparison)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from streamconform.reports.describe import format_count
+from streamconform.plural import format_count
 from streamconform.tools.drift.find import Drift, Novelty
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from streamconform.adapters.connect import connect
 from streamconform.errors import ImplementationError, SelectionError
-from streamconform.known_failures.model import KnownFailure
-from streamconform.known_failures.of_peers import read_by_finding
+from streamconform.known_failures.model import Entry, KnownCause, KnownFailure
+from streamconform.known_failures.of_peers import list_patterns, read_by_finding
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import Check
@@ -95,8 +95,12 @@ def find_findings(
     case_id = find_id(name, catalog.ids) if case else None
     trials: dict[str, AnyTrial] = {}
     for each in by_finding if slug is None else (slug,):
-        cases = (case_id,) if case_id else (*read_findings()[each].cases, *catalog.ids)
-        patterns = [entry.match for entry in by_finding[each]]
+        own = read_findings()[each].cases
+        cases = (case_id,) if case_id else (*own, *catalog.ids)
+        patterns = list_patterns(by_finding[each], own)
+        if case_id:
+            # An entry for a cause names one trial, so somebody who names a case may mean another one.
+            patterns = (*patterns, *own)
         trial = choose_trial(catalog, cases, patterns, delivery)
         if trial is not None:
             trials[each] = trial
@@ -105,26 +109,28 @@ def find_findings(
         verb = "does not mention" if slug else "mentions"
         wanted = f"{case_id}@{delivery}" if delivery else case_id
         raise SelectionError(
-            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in docs/matrix/known"
+            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in docs/matrix/known,"
+            " where a cause names only one of its trials: choose its finding with `--finding`"
         )
     return trials
 
 
 def select_checks(
-    checks: Sequence[Check], trial: AnyTrial, slug: str, by_finding: Mapping[str, Sequence[KnownFailure]]
+    checks: Sequence[Check], trial: AnyTrial, slug: str, by_finding: Mapping[str, Sequence[Entry]]
 ) -> tuple[Check, ...]:
     """Return the failed checks of a trial that belong to the finding `slug`.
 
     A known failure that names a check claims it. One that names no check claims all checks that no other
-    finding names.
+    finding names, and so does one for a cause: the trial is one that shows it.
     """
     claims = [
         (name, pattern)
         for name, entries in by_finding.items()
-        for pattern in (split_pattern(entry.match) for entry in entries)
+        for pattern in (split_pattern(entry.match) for entry in entries if isinstance(entry, KnownFailure))
         if pattern.case.match(trial.case.id) and pattern.matches_delivery(trial.delivery)
     ]
-    is_general = any(name == slug and pattern.check is None for name, pattern in claims)
+    has_cause = any(isinstance(entry, KnownCause) for entry in by_finding.get(slug, ()))
+    is_general = any(name == slug and pattern.check is None for name, pattern in claims) or has_cause
     selected = []
     for check in checks:
         names = {name for name, pattern in claims if pattern.check and pattern.check.match(check.path)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamconform.model.verdict import Check
+from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_unprintable
-from streamconform.reports.describe import describe_difference, format_count
+from streamconform.reports.describe import describe_difference
 from streamconform.reports.markdown import format_code
 from streamconform.tools.minimise.failure_signature import FailureSignature, generalise_path
 from streamconform.tools.minimise.oracle import Candidate

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
 from streamconform.known_failures.match import CheckedPaths
-from streamconform.known_failures.model import KnownFailure
+from streamconform.known_failures.model import Entry, KnownCause
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.suite.scenarios import Scenario, load_bundled
@@ -81,13 +81,16 @@ def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = N
     return CheckedPaths(possible, possible | {"http.answer"})
 
 
-def find_unmatched(entries: Sequence[KnownFailure], api: str) -> frozenset[int]:
+def find_unmatched(entries: Sequence[Entry], api: str) -> frozenset[int]:
     """Return the indices of the entries that match no check of any question for an `api` server."""
+    causes = {n: entry for n, entry in enumerate(entries) if isinstance(entry, KnownCause)}
+    unmatched = {n for n, entry in causes.items() if entry.api not in APIS}
     # As if a key were configured, so that an entry about the wrong key matches without one, too.
     cases = [(case.id, list_checked_paths(api, case).possible) for case in _iter_cases(api, has_key=True)]
-    return frozenset(
+    return frozenset(unmatched) | frozenset(
         index
         for index, entry in enumerate(entries)
+        if not isinstance(entry, KnownCause)
         for pattern in (split_pattern(entry.match),)
         if not any(
             pattern.case.match(id_)

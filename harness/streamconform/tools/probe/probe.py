@@ -131,6 +131,8 @@ class _Probe:
                     self._list_checked_paths,
                     unmatched=context.unmatched,
                     today=context.today,
+                    coverage=context.coverage.cut_short() if self.cut_short else context.coverage,
+                    strict=self.plan.strict,
                 )
                 for context in contexts
             )

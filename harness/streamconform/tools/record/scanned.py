@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Request
+from streamconform.plural import format_count
 from streamconform.tools.record import draft, scrub
 from streamconform.tools.record.errors import SecretsLeft
 from streamconform.tools.record.joined import parse_payload
@@ -175,6 +176,6 @@ def _format_findings(refused: list[tuple[Unscanned, SecretFinding]]) -> str:
     first = refused[0][1]
     allow = f"`--allow {first.fingerprint}`" + (f" or `--allow {first.field}`" if first.field else "")
     return (
-        f"{len(refused)} possible secret{'s' if len(refused) > 1 else ''} found{''.join(lines)}\n"
+        f"{format_count(len(refused), 'possible secret')} found{''.join(lines)}\n"
         f"Remove them from the request or the file, or allow harmless ones: {allow} for the first"
     )

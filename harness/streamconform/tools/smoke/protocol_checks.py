@@ -9,14 +9,17 @@ from typing import Any, Final
 
 from streamconform.adapters.protocol import VERSION, quote_line
 from streamconform.apis import APIS
+from streamconform.causes.raised import format_raised, parse_raised
 from streamconform.model.capability import CAPABILITIES
 from streamconform.printable import escape_unprintable
-from streamconform.tools.smoke.schema_messages import find_closest, find_mismatches
+from streamconform.replay.exchange import NO_REQUEST
+from streamconform.reports.tracebacks import read_traceback
+from streamconform.suggestions import suggest
+from streamconform.tools.smoke.schema_messages import find_mismatches
 from streamconform.tools.smoke.transcript import Message, StepRecord, Transcript, filter_texts, find_input
 
 MAX_TEXT: Final = 500
 """The maximum number of characters that a message quotes from the adapter's own text."""
-TRACEBACK_LINES: Final = 6
 STEPS_WITH_OWN_CHECK: Final = frozenset({"unknown op", "unknown api"})
 VALID_PAYLOAD: Final = {"outcome": {"status": "complete", "content": []}, "events": None}
 
@@ -197,7 +200,9 @@ def check_requests(transcript: Transcript) -> Iterator[SmokeProblem]:
     """Yield the server's complaints about requests."""
     for record in transcript.steps:
         for complaint in record.complaints:
-            yield SmokeProblem(complaint, record.step)
+            error = _find_error(record) if complaint.startswith(NO_REQUEST) else None
+            # A client that fails before it sends may well use the base URL.
+            yield SmokeProblem(f"{NO_REQUEST}: {error}" if error else complaint, record.step)
     # A mismatch only skips a trial, so it is reported only if no request at all got a stream.
     checked = any(stream is not None for record in transcript.steps for stream in record.streams.values())
     for record in () if checked else transcript.steps:
@@ -239,10 +244,8 @@ def check_stop(transcript: Transcript) -> Iterator[SmokeProblem]:
 
 
 def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
-    closest = find_closest(name, known)
-    if closest is not None:
-        return f"; did you mean `{closest}`?"
-    return f"; known: {', '.join(f'`{known_name}`' for known_name in sorted(known))}"
+    listed = ", ".join(f"`{known_name}`" for known_name in sorted(known))
+    return suggest(name, sorted(known)) or f"; known: {listed}"
 
 
 def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,10 +257,20 @@ def _replace_payload(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe_error(errored: Mapping[str, Any]) -> str:
     """Return the error's message with the end of its traceback."""
-    traceback = errored.get("traceback")
-    lines = traceback.strip().splitlines()[-TRACEBACK_LINES:] if isinstance(traceback, str) else []
+    lines = read_traceback({"traceback": errored.get("traceback")})
     headline = f"the adapter failed: {_escape(str(errored.get('message')))}"
-    return "\n".join([headline, *(f"  | {_escape(line)}" for line in lines)])
+    return "\n".join([headline, *(f"  | {line}" for line in lines)])
+
+
+def _find_error(record: StepRecord) -> str | None:
+    """Return the first exception of a step, which the library or the adapter raised."""
+    for result in record.results.values():
+        raised = parse_raised(result.get("raised"))
+        if raised is not None:
+            return f"the library raised {format_raised(raised)}"
+        if isinstance(result.get("errored"), Mapping):
+            return f"the adapter failed: {_escape(str(result['errored'].get('message')))}"
+    return None
 
 
 def _escape(text: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -79,14 +78,6 @@ def find_mismatches(schema: str, value: Any, root: str, definition: str | None =
     return tuple(
         _describe_mismatch(problem, value, root) for problem in find_problems(schema, value, definition)
     )
-
-
-def find_closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the name in `known` closest to `word`, or None if none is close."""
-    # Only letters and digits count, so that `toolCalls` finds `tool_calls`.
-    by_letters = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in known}
-    close = difflib.get_close_matches(re.sub(r"[^a-z0-9]", "", word.lower()), by_letters, n=1, cutoff=0.5)
-    return by_letters[close[0]] if close else None
 
 
 def format_value(value: Any) -> str:

@@ -65,8 +65,8 @@ function diffTexts(a, b) {
     const left = one.slice(i, toI).join("");
     const right = other.slice(j, toJ).join("");
     if (same) { add(0, false, left); add(1, false, right); continue; }
-    // Numbers are marked as a whole, because digits that two numbers share mean nothing.
-    const [head, tail] = left && right && !/^[\d.]+$/.test(left) ? countCommonEnds(left, right) : [0, 0];
+    // Numbers and JSON's words are marked as a whole, because the characters that two of them share mean nothing.
+    const [head, tail] = left && right && !/^([\d.]+|true|false|null)$/.test(left) ? countCommonEnds(left, right) : [0, 0];
     for (const [side, text] of [[0, left], [1, right]]) {
       add(side, false, text.slice(0, head));
       add(side, true, text.slice(head, text.length - tail));

@@ -1,7 +1,7 @@
 // Filters. They are in the address, so that a view can be shared.
 //
-// The text is a query: words that a case has to contain, and fields (api:openai-chat, tag:thinking, verdict:fail, impl:NAME). A
-// minus sign before either excludes its cases.
+// The text is a query: words and "quoted texts" that a case has to contain, and keys (api:openai-chat, tag:thinking, verdict:fail,
+// impl:NAME). A minus sign or an exclamation mark before any of them excludes its cases.
 
 const overview = document.getElementById("overview");
 const page = document.getElementById("page");
@@ -47,22 +47,47 @@ const FIELDS = {
   verdict: (value) => (testCase, impls) => hasVerdict(testCase, impls, value),
 };
 
+// A quote that is not closed reaches to the end: it is still being typed. The start of a URL is not a key.
+const TERM = /([-!]?)(?:([a-z]+):(?!\/\/))?(?:"([^"]*)"?|(\S+))/g;
+
 // Returns the terms of a query, as {term, name, value, excluded}.
 function parseQuery(text) {
-  return text.toLowerCase().split(/\s+/).filter((word) => word && word !== "-").map((word) => {
-    const excluded = word.startsWith("-");
-    const term = excluded ? word.slice(1) : word;
-    const [, name, value] = /^([a-z]+):(.+)$/.exec(term) || [];
-    return { term, name, value, excluded };
-  });
+  return [...text.toLowerCase().matchAll(TERM)].map(([, sign, name, quoted, word]) => {
+    const value = quoted ?? word;
+    return { term: name ? `${name}:${value}` : value, name, value, excluded: sign !== "" };
+  }).filter(({ term }) => term && term !== "-" && term !== "!");
 }
 
 // Returns a predicate on cases for each term except `impl:` terms, which select columns.
 function makeTests(terms) {
+  const none = () => () => false;
   return terms.filter(({ name }) => name !== "impl").map(({ term, name, value, excluded }) => {
-    const test = FIELDS[name]?.(value) || ((testCase) => testCase.text.includes(term));
+    const test = name ? (FIELDS[name] || none)(value) : (testCase) => testCase.text.includes(term);
     return (testCase, impls) => test(testCase, impls) !== excluded;
   });
+}
+
+const LISTED = 24; // known values in a message
+
+// The values of each key, and whether a term's value may be a part of one.
+const VALUES = {
+  api: { values: [...new Set(cases.map((testCase) => testCase.api))].filter(Boolean), part: true },
+  tag: { values: run.tags, part: false },
+  verdict: { values: [...Object.values(NAMES), "unexpected"], part: false },
+  impl: { values: run.impls.map((impl) => impl.name), part: true },
+};
+
+// Returns what is wrong with a term: an unknown key, or a value that nothing in this run has.
+function explainTerm({ term, name, value }) {
+  if (!name) return null;
+  if (!VALUES[name]) return `Unknown key \u201c${name}\u201d. Keys: ${Object.keys(VALUES).join(", ")}. To search for this text, quote it: "${term}".`;
+  const { values, part } = VALUES[name];
+  const lower = values.map((known) => known.toLowerCase());
+  if (part ? lower.some((known) => known.includes(value)) : lower.includes(value)) return null;
+  const similar = values.filter((known, at) => lower[at].includes(value));
+  const listed = (similar.length ? similar : values).slice(0, LISTED);
+  const more = (similar.length || values.length) - listed.length;
+  return `Nothing in this run has ${name}:${value}. Known: ${listed.join(", ")}${more ? ` and ${more} more` : ""}.`;
 }
 
 let unexpected = new Set(); // the cases in which a selected implementation has a failure that fails the run
@@ -97,8 +122,7 @@ function applyFilters() {
   const tests = makeTests(terms);
   const tag = filter.tag ? run.tags.indexOf(filter.tag) : null;
   const impls = listImpls();
-  unexpected = new Set(run.causes.filter((cause) => cause.kind === "unexpected").flatMap((cause) => cause.f)
-    .map((n) => run.failures[n]).filter((failure) => impls.includes(failure.i)).map((failure) => failure.c));
+  unexpected = new Set(run.failures.filter((failure) => failsRun(failure) && impls.includes(failure.i)).map((failure) => failure.c));
   selected = cases.map((testCase) => (!filter.api || testCase.api === filter.api)
     && (tag === null || testCase.tags.includes(tag))
     && tests.every((matches) => matches(testCase, impls))
@@ -106,6 +130,10 @@ function applyFilters() {
   const count = selected.filter(Boolean).length;
   const text = count === cases.length ? formatCount(count, "case") : `${formatNumber(count)} of ${formatCount(cases.length, "case")}`;
   document.getElementById("f-count").textContent = text;
+  const note = document.getElementById("f-note");
+  const problems = terms.map(explainTerm).filter(Boolean);
+  note.hidden = !problems.length;
+  note.textContent = problems.map(escapeText).join(" ");
 }
 
 function matchesFilters(failure) {
@@ -115,7 +143,7 @@ function matchesFilters(failure) {
 }
 
 function failedWith(failure, verdict) {
-  return verdict === "unexpected" ? failure.cause?.kind === "unexpected" : failure.count[AT[LETTER[verdict]]] > 0;
+  return verdict === "unexpected" ? failsRun(failure) : failure.count[AT[LETTER[verdict]]] > 0;
 }
 
 let timer = 0;

@@ -30,11 +30,13 @@ function makeCause(cause, list, key) {
   const more = list.length > cut.length && el("button", {
     type: "button", class: "more", onclick: () => { open.add(key); drawCauses(); },
   }, `show ${formatCount(list.length - cut.length, "more failure")}`);
-  return el("li", { class: "cause" },
-    el("h3", {}, makeSign(findWorst(count)), " ", escapeNodes(cause.what)),
+  return el("li", { class: "cause", id: `cause-${cause.number}`, tabindex: "-1" },
+    el("span", { class: "number" }, String(cause.number)),
+    el("h3", {}, makeSign(findWorst(count)), " ", markCode(cause.what)),
     el("p", { class: "harm" }, escapeNodes(cause.harm)),
     el("p", { class: "tally" }, `${describeCounts(count)} in ${formatCount(caseCount, "case")}`,
-      run.impls.length > 1 && [" · ", el("b", {}, run.impls[cause.i].name)]),
+      run.impls.length > 1 && [" · ", el("b", {}, run.impls[cause.i].name)],
+      cause.api && [" · ", el("code", {}, escapeNodes(cause.api))], " · ", el("code", {}, escapeNodes(cause.id))),
     el("ul", { class: "examples" }, cut.map(makeExample)), more,
     cause.also && el("p", { class: "dim" }, escapeNodes(cause.also)),
     makeCommand(cause.next, "next"));
@@ -49,9 +51,23 @@ function makeCauseList(kind, room) {
   const more = causes.length > cut.length && el("button", {
     type: "button", class: "more", onclick: () => { open.add(all); drawCauses(); },
   }, `show ${formatCount(causes.length - cut.length, "more cause")}`);
-  const list = el("ol", { class: "causes" }, cut.map(([cause, key, rows]) => makeCause(cause, rows, key)));
+  const list = el("ul", { class: "causes" }, cut.map(([cause, key, rows]) => makeCause(cause, rows, key)));
   return { count: causes.length, nodes: causes.length ? [list, more].filter(Boolean) : [] };
 }
+
+// Shows the details of a cause, which may be in a list that is shown in part, or folded.
+function showCause(number) {
+  const cause = run.causes.find((other) => other.number === number);
+  if (!cause) return;
+  open.add(`all-${cause.kind}`);
+  if (cause.kind === "known") openLists.add("list-known");
+  drawCauses();
+  const box = document.getElementById(`cause-${number}`);
+  box?.scrollIntoView({ block: "start" });
+  box?.focus({ preventScroll: true });
+}
+
+const openLists = new Set(); // ids of the folded lists to open when they are drawn
 
 function drawCauses() {
   const { count, nodes } = makeCauseList("unexpected", CAUSES_SHOWN);
@@ -63,7 +79,7 @@ function drawCauses() {
     document.getElementById(`${id}-body`).replaceChildren(...(warnings.count ? warnings.nodes : [el("p", { class: "dim" }, "None match the filters.")]));
   }
   const rest = document.getElementById("rest");
-  const openIds = new Set([...rest.querySelectorAll("details[open]")].map((box) => box.id));
+  const openIds = new Set([...openLists, ...[...rest.querySelectorAll("details[open]")].map((box) => box.id)]);
   rest.replaceChildren(...[
     makeFoldedList("known", "Known failures (still failing)", openIds),
     makeSkippedList(openIds),

@@ -1,15 +1,22 @@
 // The run: the value that `data.py` made, with lookups by number.
 //
+// signs   the mark for each letter
 // cases   [id, title, tags, delivery set]         grid    one letter per delivery, for each implementation and case
 // causes  {kind, i, what, verdict, f: failures}   failures {i, c, d: deliveries, lines, checks, events, diverged, …}
-// about   by case                                 wires   by trial id
+// about   by case                                 wires   by trial id; their bodies by number in `bodies`
 
-const run = JSON.parse(document.getElementById("data").textContent);
+document.getElementById("main").setAttribute("aria-busy", "true");
+if (!window.DecompressionStream) {
+  document.getElementById("too-old").hidden = false;
+  return;
+}
+const packed = new Blob([decodeBase64(document.getElementById("data").textContent)]).stream();
+const run = JSON.parse(await new Response(packed.pipeThrough(new DecompressionStream("deflate"))).text());
 const LETTERS = "fehtwkpx"; // worst first
 const AT = Object.fromEntries([...LETTERS].map((letter, at) => [letter, at]));
 const NAMES = { p: "pass", f: "fail", w: "warn", k: "known", t: "stale", x: "skipped", e: "faulted", h: "hang" };
 const LABELS = { ...NAMES, t: "fixed (remove from list)", e: "adapter error", h: "timed out" }; // for display; addresses contain NAMES
-const SIGNS = { p: "✓", f: "✗", w: "!", k: "K", t: "S", x: "–", e: "E", h: "H", m: "~" };
+const SIGNS = { ...run.signs, m: "~" };
 const LETTER = Object.fromEntries(Object.entries(NAMES).map(([letter, name]) => [name, letter]));
 
 const cases = run.cases.map(([id, title, tags, set], number) => {
@@ -60,7 +67,8 @@ function addCounts(into, count) {
 }
 
 function describeCounts(count) {
-  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => `${formatNumber(count[AT[letter]])} ${LABELS[letter]}`).join(", ") || "no trial";
+  const describe = (number, letter) => letter === "e" ? formatCount(number, LABELS.e) : `${formatNumber(number)} ${LABELS[letter]}`;
+  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => describe(count[AT[letter]], letter)).join(", ") || "no trial";
 }
 
 function findWorst(count) {
@@ -76,6 +84,24 @@ for (const failure of run.failures) {
   for (const name of failure.d) failure.count[AT[all[cases[failure.c].set.indexOf(numberOf.get(name))]]] += 1;
 }
 
+// Returns the wire of a trial with its bytes, frames as [start, end, payload start, payload end, event, payload], and the offsets at
+// which reads began; undefined if it is not on the page.
+function findWire(id) {
+  const wire = run.wires[id];
+  if (!wire) return undefined;
+  const body = run.bodies[wire.body];
+  let at = 0;
+  const frames = body.frames.map(([gap, size, before, after, ...rest]) => {
+    const start = at + gap;
+    at = start + size;
+    return before === null ? [start, at, null, null, ...rest] : [start, at, start + before, at - after, ...rest];
+  });
+  let offset = 0;
+  const chunks = wire.chunks && wire.chunks.map((size) => { offset += size; return offset - size; });
+  const bytes = body.text === undefined ? decodeBase64(body.base64) : new TextEncoder().encode(body.text);
+  return { ...body, ...wire, frames, chunks, bytes };
+}
+
 function trialId(c, delivery) {
   return delivery ? `${cases[c].id}@${delivery}` : cases[c].id;
 }
@@ -89,10 +115,15 @@ function findFailure(c, i, delivery) {
   return (failuresOf.get(c) || []).find((failure) => failure.i === i && failure.d.includes(delivery));
 }
 
+// Returns whether a failure fails the run; a cause may have warnings too.
+function failsRun(failure) {
+  return failure.cause?.kind === "unexpected" && (run.strict || failure.verdict !== "warn");
+}
+
 // Returns the failure that a case page shows by default: one that fails the run, if there is any.
 function findFirstFailure(c, i) {
   const list = (failuresOf.get(c) || []).filter((failure) => i === null || failure.i === i);
-  return list.find((failure) => failure.cause?.kind === "unexpected") || list[0];
+  return list.find(failsRun) || list[0];
 }
 
 function makeSign(letter, label) {

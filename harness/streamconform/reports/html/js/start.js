@@ -54,9 +54,11 @@ function show() {
   page.replaceChildren();
   document.title = overviewTitle;
   lastList = location.hash || "#";
-  readFilters(location.hash.slice(1));
+  const cause = /^#cause\/(\d+)$/.exec(location.hash);
+  readFilters(cause ? "" : location.hash.slice(1));
   drawLists();
-  if (wasCase) {
+  if (cause) showCause(Number(cause[1]));
+  else if (wasCase) {
     window.scrollTo(0, scrollPosition);
     document.getElementById("main").focus({ preventScroll: true });
   }
@@ -96,6 +98,8 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !page.hidden) location.hash = lastList;
 });
 window.addEventListener("hashchange", show);
+document.getElementById("drawn").hidden = false; // everything that is empty without this script
 fillFilters();
 drawSince();
 show();
+document.getElementById("main").setAttribute("aria-busy", "false");

@@ -42,6 +42,18 @@ function escapeNodes(text) {
   return nodes;
 }
 
+// Returns the nodes for a headline, in which names and values are between backticks.
+function markCode(text) {
+  const parts = text.split("`");
+  if (parts.length % 2 === 0) return escapeNodes(text);
+  return parts.map((part, n) => (n % 2 ? el("code", {}, escapeNodes(part)) : escapeNodes(part)));
+}
+
+// Returns a box for long text, which the keyboard can scroll.
+function makeBox(label, ...children) {
+  return el("pre", { class: "box", tabindex: "0", role: "region", "aria-label": label }, children);
+}
+
 const TEXT_SHOWN = 2400;
 
 // Returns the beginning of a long text with a button that shows the rest.
@@ -83,12 +95,13 @@ async function copyToClipboard(text) {
   }
 }
 
+// The accessible name begins with the label, so that people who speak commands can say what they see.
 function copyButton(text, what, label = "Copy") {
-  const button = el("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` }, label);
+  const button = el("button", { type: "button", class: "copy", "aria-label": `${label} ${what}` }, label);
   button.addEventListener("click", async () => {
     await copyToClipboard(typeof text === "function" ? text() : text);
     button.textContent = "Copied";
-    announce(`Copied ${what}`);
+    announce(`${label.replace("Copy", "Copied")} ${what}`);
     setTimeout(() => { button.textContent = label; }, 1500);
   });
   return button;

@@ -111,9 +111,7 @@ function drawEvents(list, isWrong) {
     el("span", { "aria-hidden": "true" }, "→ "), isWrong && !at && el("b", {}, "first wrong event: "), expandable(text, escapeNodes, 500)));
 }
 
-function makeTimeline(failure, wire, view) {
-  const bytes = decodeBase64(wire.body);
-  const relevant = [...new Set((failure.checks || []).flatMap((check) => check.frames))].sort((a, b) => a - b);
+function makeTimeline(failure, wire, view, marks) {
   const placed = new Map();
   const loose = [];
   for (const event of failure.events || []) {
@@ -121,6 +119,7 @@ function makeTimeline(failure, wire, view) {
     else if (placed.has(event[0])) placed.get(event[0]).push(event);
     else placed.set(event[0], [event]);
   }
+  const relevant = [...marks.keys()].sort((a, b) => a - b);
   const diverged = failure.diverged ?? null;
   const marked = diverged === null ? relevant : [diverged, ...relevant.filter((n) => n !== diverged)];
   const shown = pickFrames(wire.frames.length, marked, view.all);
@@ -136,26 +135,27 @@ function makeTimeline(failure, wire, view) {
   wire.frames.forEach((frame, n) => {
     if (!shown.has(n)) { gap += 1; return; }
     close(n);
-    rows.push(makeFrameRow(frame, n, { bytes, wire, view, relevant: relevant.includes(n), diverged: n === diverged, events: placed.get(n) || [], loose: n === diverged ? loose : [] }));
+    rows.push(makeFrameRow(frame, n, { wire, view, differences: marks.get(n) || [], diverged: n === diverged, events: placed.get(n) || [], loose: n === diverged ? loose : [] }));
   });
   close(wire.frames.length);
   const tail = diverged === null && loose.length ? [el("p", { class: "dim" }, "Events that no single frame explains"), drawEvents(loose.slice(0, 60), false)] : [];
   const table = el("table", { class: `wire ${view.kind}` },
     el("thead", {}, el("tr", {}, ["frame", "bytes", wire.times.length > 0 && "time", "read", view.kind === "payload" ? "event, payload, → events from the implementation" : "bytes"].filter(Boolean).map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows));
-  const whole = wire.frames.length ? [table] : [el("pre", { class: "box" }, view.kind === "hex" ? drawHex(bytes, 0) : drawRawPart(bytes, 0, wire))];
+  const whole = wire.frames.length ? [table] : [makeBox("Bytes of the response", view.kind === "hex" ? drawHex(wire.bytes, 0) : drawRawPart(wire.bytes, 0, wire))];
   return [...whole, ...tail.flat()];
 }
 
 function makeFrameRow(frame, n, options) {
-  const { bytes, wire, view, relevant, diverged, events, loose } = options;
+  const { wire, view, differences, diverged, events, loose } = options;
   const [start, end, , , name] = frame;
-  const slice = bytes.subarray(start, end);
-  const text = decodePayload(bytes, frame);
+  const slice = wire.bytes.subarray(start, end);
+  const text = decodePayload(wire.bytes, frame);
   const body = view.kind === "raw" ? drawRawPart(slice, start, wire) : view.kind === "hex" ? drawHex(slice, start) : expandable(text);
-  const label = [relevant && "relevant frame", diverged && "first wrong event"].filter(Boolean);
-  return el("tr", { id: `frame-${n}`, class: [relevant && "relevant", diverged && "diverged"].filter(Boolean).join(" ") || null, tabindex: "-1" },
-    el("th", { scope: "row" }, String(n), label.length > 0 && el("span", { class: "off" }, `, ${label.join(", ")}`)),
+  const label = [differences.length && "relevant frame", diverged && "first wrong event"].filter(Boolean);
+  const classes = [differences.length && `relevant ${differences[0].color}`, diverged && "diverged"].filter(Boolean).join(" ");
+  return el("tr", { id: `frame-${n}`, class: classes || null, tabindex: "-1" },
+    el("th", { scope: "row" }, String(n), label.length > 0 && el("span", { class: "off" }, `, ${label.join(", ")}`), differences.map(makeBadge)),
     el("td", { class: "n" }, `${formatNumber(start)}`, el("small", {}, ` +${formatNumber(end - start)}`)),
     wire.times.length > 0 && el("td", { class: "n" }, formatTime(wire, start)),
     el("td", { class: "n" }, formatReads(wire, start, end)),
@@ -166,4 +166,42 @@ function makeFrameRow(frame, n, options) {
       view.kind === "payload" && loose.length > 0 && drawEvents(loose.slice(0, 1), true),
       view.kind === "payload" && loose.length > 1 && el("details", {}, el("summary", {}, `${formatCount(loose.length - 1, "later event")}`), drawEvents(loose.slice(1, 200), false)),
       copyButton(text, `the payload of frame ${n}`)));
+}
+
+let showFrame = () => {};
+
+function makeWireSection(failure, wire, differences) {
+  const marks = new Map();
+  for (const difference of differences) for (const n of difference.frames) marks.set(n, [...(marks.get(n) || []), difference]);
+  const view = { kind: "payload", all: false, redraw: null };
+  const box = el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Frames of the stream" });
+  view.redraw = (target) => {
+    box.replaceChildren(...makeTimeline(failure, wire, view, marks));
+    const row = target && document.getElementById(target);
+    if (row) { row.scrollIntoView({ block: "center" }); row.focus(); }
+  };
+  showFrame = (n) => {
+    if (!document.getElementById(`frame-${n}`)) view.all = true;
+    view.redraw(`frame-${n}`);
+  };
+  const kinds = { payload: "Payloads", raw: "Raw bytes", hex: "Hex" };
+  const buttons = Object.entries(kinds).map(([kind, name]) => el("button", { type: "button", "aria-pressed": String(kind === view.kind), onclick: (event) => {
+    view.kind = kind;
+    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button === event.currentTarget)));
+    view.redraw();
+  } }, name));
+  view.redraw();
+  const cut = wire.shown < wire.size ? ` Only the first ${formatNumber(wire.shown)} bytes are on this page.` : "";
+  const less = wire.frames.length < wire.count ? ` ${formatNumber(wire.frames.length)} frames are listed.` : "";
+  const reads = wire.chunks ? formatCount(wire.reads, "read") : "one byte per read";
+  const placed = failure.events ? " Each event is shown at the first frame that could have produced it; emission times are not recorded." : "";
+  const framed = differences.filter(({ frames }) => frames.length);
+  return makeSection("Wire",
+    el("p", { class: "dim" }, `${wire.framing}, ${formatCount(wire.count, "frame")}, ${formatCount(wire.size, "byte")}, ${reads}.${wire.broken ? " The stream was broken on purpose (a fault); these are the bytes that were sent." : ""}${cut}${less}${placed}`),
+    el("div", { class: "switch", role: "group", "aria-label": "Show frames as" }, buttons,
+      el("button", { type: "button", onclick: () => { view.all = true; view.redraw(); } }, "All frames"),
+      copyButton(() => utf8.decode(wire.bytes), "of the response", "Copy body"),
+      framed.map((difference) => el("span", { class: `key relevant ${difference.color}` }, difference.number ? ["frames of ", makeBadge(difference)] : "relevant frame")),
+      failure.diverged !== undefined && failure.diverged !== null && el("span", { class: "key diverged" }, "first wrong event")),
+    box);
 }
