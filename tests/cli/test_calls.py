@@ -80,7 +80,9 @@ def test_what_failed_last_and_what_is_known_have_ids_without_delivery(project):
     project.run(
         "run", "-i", "mine", "--deliver", "fast", "--known-failures", "k.yaml", "--update-known-failures"
     )
-    assert "- match: common/heal/json-text\n" in (project.folder / "k.yaml").read_text("utf-8")
+    listed = (project.folder / "k.yaml").read_text("utf-8")
+    assert "- cause: healing-wrong\n    api: common\n" in listed
+    assert "example: common/heal/json-text\n" in listed
     assert project.run(*HEAL, "--known-failures", "k.yaml").code == 0
 
 

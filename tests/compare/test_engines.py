@@ -102,7 +102,7 @@ def test_six_planted_bugs_are_six_causes(undisturbed):
         "Reports too many tokens",
         "Truncates text",
         "Loses tool calls",
-        "Reports stop reason `pause` instead of `tool_use`",
+        "Reports a wrong stop reason",
         "Returns arguments as unparsed text",
         "faulted: IndexError",
     }

@@ -67,7 +67,7 @@ PARTED = {
     "status": Parted(replace(OUTCOME, status="incomplete"), [("status", "Reports a complete stream as cut")]),
     "reason": Parted(
         replace(OUTCOME, stop=Stop("stop", "tool_use")),
-        [("stop.reason", "Reports stop reason `stop` instead of `tool_use`")],
+        [("stop.reason", "Reports a wrong stop reason")],
     ),
     "text cut": Parted(text("Hello"), [("content.1.text", "Truncates text")]),
     "text empty": Parted(text(""), [("content.length", "Loses text")]),
@@ -101,7 +101,7 @@ PARTED = {
     "incomplete": Parted(
         call(complete=False), [("content.2.tool_call.complete", "Does not mark a finished call as complete")]
     ),
-    "id": Parted(call(id="call_9"), [("content.2.tool_call.id", "Changes the id of a call")]),
+    "id": Parted(call(id="call_9"), [("content.2.tool_call.id", "Reports a different id for a call")]),
     "usage": Parted(
         replace(OUTCOME, usage=Usage(input=10, output=9)), [("usage.output", "Reports too many tokens")]
     ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
+import re
+import zlib
 
 import pytest
 from streamconform.judge.align import normalize_expected
@@ -87,7 +90,11 @@ def test_what_failed_in_a_run_over_recordings_runs_again_and_has_a_page(run, roo
     assert root.is_dir()
     wrong = spec(text=f"{TEXT}!")
     assert run("run", "--recorded", "--deliver", "fast", "--report", "html=r.html", text=wrong).code == 1
-    assert "A text that the suite does not hold" in (tmp_path / "project/r.html").read_text("utf-8")
+    page = (tmp_path / "project/r.html").read_text("utf-8")
+    assert "Failed: 1 cause, in 2 of 2 trials" in page
+    # The page's data is compressed.
+    data = re.search(r'id="data">(.*?)</script>', page)[1]
+    assert b"A text that the suite does not hold" in zlib.decompress(base64.b64decode(data))
     ran = run("run", "--last-failed", text=wrong)
     assert (ran.code, ran.last[:26]) == (1, "Failed: 1 cause, in 2 of 2")
 

@@ -72,10 +72,10 @@ def test_a_peer_that_is_not_installed_says_how_to_install_it(project):
     )
 
 
-@pytest.mark.parametrize("words", [("run", "--impl", "peer:none"), ("peers", "install", "openai", "none")])
+@pytest.mark.parametrize("words", [("run", "--impl", "peer:quux"), ("peers", "install", "openai", "quux")])
 def test_an_unknown_peer_is_rejected_with_a_list_of_all_peers(project, words):
     ran = project.run(*words)
-    assert (ran.code, "unknown peer `none`; `conform peers list` shows the peers" in ran.err) == (2, True)
+    assert (ran.code, "unknown peer `quux`; `conform peers list` shows the peers" in ran.err) == (2, True)
 
 
 def test_a_file_whose_digest_is_not_pinned_is_not_installed(offered, project, place):
