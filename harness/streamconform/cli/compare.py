@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import click
 
-from streamconform import __version__, reports
+from streamconform import reports
+from streamconform._version import __version__
 from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
 from streamconform.cli.corpus import cache_option

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import click
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import commands, completion, options

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.adapters.connect import Connection, connect, get_python_target
 from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import Trial
