@@ -8,13 +8,16 @@ from typing import Any, Final, NamedTuple, get_args
 import click
 
 from streamconform.cli import completion, options
+from streamconform.config import read_settings
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, CallCase, Case, Function
 from streamconform.model.trial import AnyTrial
 from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
+from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
+from streamconform.suite.selection import select
 from streamconform.tools.selftest.execute import Adapter, Group, make_group, run_groups
 from streamconform.tools.selftest.kill import MutantResult, find_idle_cases, make_matrix
 from streamconform.tools.selftest.table import format_table
@@ -87,11 +90,11 @@ def command(
         hint = suggest(unknown[0], MUTANTS) or "; `conform selftest --list` lists them"
         raise click.UsageError(f"no mutant `{unknown[0]}`{hint}")
     verbose = bool(arguments["verbose"])
-    settings = options.merge_settings(arguments)
+    settings = read_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
-    selected = options.select(settings).trials
+    selected = select(settings.selection).trials
     groups = tuple(group_mutants(tuple(mutants), selected))
-    workers = settings.get("workers") or options.count_default_workers()
+    workers = settings.workers or count_default_workers()
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
     rows = tuple(
         row
