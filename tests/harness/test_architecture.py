@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -205,6 +206,23 @@ def test_only_the_command_line_imports_the_command_line():
         for name in each.imports()
         if name == "click" or name.startswith("streamconform.cli")
     ] == []
+
+
+def test_settings_are_typed_values():
+    """Only `config.py` reads them from a mapping. A peer's settings are its library's keyword arguments."""
+    assert [
+        (each.name, function.name)
+        for each in harness()
+        if each.part not in ("config", "peers")
+        for function in each.nodes
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for argument in (*function.args.args, *function.args.kwonlyargs)
+        if argument.arg.endswith("settings") and re.search(r"[Dd]ict|Mapping|Any", annotation(argument))
+    ] == []
+
+
+def annotation(argument):
+    return ast.unparse(argument.annotation) if argument.annotation is not None else ""
 
 
 def test_the_python_api_and_the_pytest_plugin_import_no_tool():
