@@ -27,7 +27,6 @@ from streamconform.causes.table import (
     SUCCEEDS,
     Harm,
 )
-from streamconform.cli.selftest import SECONDS_PER_TRIAL, group_mutants
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS
 from streamconform.reports.causes import group_by_cause
@@ -37,6 +36,7 @@ from streamconform.run.workers import count_default_workers
 from streamconform.suite.order import ORDER_FILE
 from streamconform.suite.selection import SelectionSettings, select
 from streamconform.tools.selftest.execute import run_groups
+from streamconform.tools.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_mutants import MUTANTS
 
 from .blocks import ROOT
