@@ -67,4 +67,4 @@ def test_everything_public_is_there_and_importing_the_package_imports_none_of_it
         "import sys, streamconform; print([name for name in sys.modules if name.startswith('streamconform')])"
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['streamconform']"
+    assert done.stdout.strip() == "['streamconform._version', 'streamconform']"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from streamconform._version import __version__
+
 if TYPE_CHECKING:
     from streamconform.library import judge_outcome, load_cases, run_suite, write_report
-
-__version__ = "0.1.0"
 
 __all__ = ["__version__", "judge_outcome", "load_cases", "run_suite", "write_report"]
 

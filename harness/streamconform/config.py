@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from streamconform.errors import Problem, SourceError
+from streamconform.adapters.program import START_SECONDS
+from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.model.case import LEVELS
+from streamconform.model.trial import DELIVERY_SETS, FaultSet, Input
+from streamconform.suite.selection import SelectionSettings
 
 
 def _is_text_or_list(value: Any) -> bool:
@@ -53,6 +58,58 @@ KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "cassettes": (_is_text, "a folder"),
 }
 """Every key, with a check for its value and a description of the expected value."""
+
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "deliver": tuple(DELIVERY_SETS),
+    "faults": get_args(FaultSet),
+    "level": LEVELS,
+    "input": get_args(Input),
+}
+"""Allowed values for settings. click checks options; `read_settings` checks the config file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """The settings of the config file, overridden by those of a command; each key is explained there."""
+
+    selection: SelectionSettings = field(default_factory=SelectionSettings)
+    impl: tuple[str, ...] = ()
+    known_failures: tuple[str, ...] = ()
+    report: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    workers: int | None = None
+    timeout: float | None = None
+    """Seconds per trial; None selects the command's default."""
+    start_timeout: float = START_SECONDS
+    """Seconds until the greeting."""
+    strict: bool = False
+
+
+def read_settings(arguments: Mapping[str, Any]) -> ProjectSettings:
+    """Return the settings of the config file, overridden by `arguments`, a command's options.
+
+    Names that are no setting are ignored. Raises `SourceError` for a wrong file, and `UsageError`.
+    """
+    values = load_settings(Path.cwd())
+    if arguments.get("profile"):
+        # A profile has its own deliveries and faults, so those in the config file do not apply.
+        values = {key: value for key, value in values.items() if key not in ("deliver", "faults")}
+    # click passes None or () for an option that was not given; the config file's value applies.
+    values |= {key: value for key, value in arguments.items() if value not in (None, ())}
+    for key, choices in CHOICES.items():
+        if values.get(key, choices[0]) not in choices:
+            raise UsageError(f"`{key}` is `{values[key]}`; expected one of {', '.join(choices)}")
+    return ProjectSettings(
+        selection=SelectionSettings.from_values(values),
+        impl=tuple(values.get("impl", ())),
+        known_failures=tuple(values.get("known_failures", ())),
+        report=tuple(values.get("report", ())),
+        allow=tuple(values.get("allow", ())),
+        workers=values.get("workers"),
+        timeout=float(values["timeout"]) if "timeout" in values else None,
+        start_timeout=float(values.get("start_timeout", START_SECONDS)),
+        strict=bool(values.get("strict", False)),
+    )
 
 
 def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from streamconform import reports
 from streamconform.adapters.interface import Answer, Observation, Output
+from streamconform.adapters.preflight import make_connections
 from streamconform.adapters.program import START_SECONDS
-from streamconform.cli import options
 from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.capability import CAPABILITIES
@@ -29,7 +29,10 @@ from streamconform.run.plan import Settings
 from streamconform.run.results import Results
 from streamconform.run.run_folders import create_run_folder
 from streamconform.run.session import SILENT, Progress, RunRequest, execute_run
+from streamconform.run.workers import count_default_workers
 from streamconform.suite.expand import make_trial
+from streamconform.suite.selection import SelectionSettings
+from streamconform.suite.selection import select as make_selection
 
 __all__ = ["judge_outcome", "load_cases", "run_suite", "write_report"]
 
@@ -43,8 +46,8 @@ def load_cases(
     cassette is invalid, and `SelectionError` if a pattern matches nothing.
     """
     # The smallest set of deliveries, because only the cases of the trials are returned.
-    settings = {"select": tuple(select), "specs": specs, "cassettes": cassettes, "deliver": "fast"}
-    trials = options.select(settings).trials
+    settings = SelectionSettings(select=tuple(select), deliver="fast", specs=specs, cassettes=cassettes)
+    trials = make_selection(settings).trials
     return tuple({trial.case.id: trial.case for trial in trials}.values())
 
 
@@ -64,13 +67,13 @@ def run_suite(
     `.conform/runs`, as with `conform run`. Raises `ImplementationError` if an implementation cannot be
     reached, `SelectionError` if nothing is selected, and `SourceError` if a spec is invalid.
     """
-    connections = options.make_connections({"impl": impls})
-    selection = options.select({"select": tuple(select), "deliver": deliver})
+    connections = make_connections(impls)
+    selection = make_selection(SelectionSettings.from_values({"select": tuple(select), "deliver": deliver}))
     request = RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=Settings(
-            workers=workers or options.count_default_workers(),
+            workers=workers or count_default_workers(),
             timeout=timeout,
             start_timeout=start_timeout,
             strict=strict,

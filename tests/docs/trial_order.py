@@ -27,15 +27,16 @@ from streamconform.causes.table import (
     SUCCEEDS,
     Harm,
 )
-from streamconform.cli import options
-from streamconform.cli.selftest import SECONDS_PER_TRIAL, group_mutants
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS
 from streamconform.reports.causes import group_by_cause
 from streamconform.run.reading import read
 from streamconform.run.resume import unsettle
+from streamconform.run.workers import count_default_workers
 from streamconform.suite.order import ORDER_FILE
+from streamconform.suite.selection import SelectionSettings, select
 from streamconform.tools.selftest.execute import run_groups
+from streamconform.tools.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_mutants import MUTANTS
 
 from .blocks import ROOT
@@ -123,8 +124,8 @@ def list_causes(trials: Iterable[TrialResult]) -> Iterator[Target]:
 
 def list_mutants() -> Iterator[Target]:
     """Run all mutants, and yield each with the trials that catch it, for each API."""
-    groups = tuple(group_mutants(tuple(MUTANTS), options.select({}).trials))
-    for found in run_groups(groups, options.count_default_workers(), SECONDS_PER_TRIAL):
+    groups = tuple(group_mutants(tuple(MUTANTS), select(SelectionSettings()).trials))
+    for found in run_groups(groups, count_default_workers(), SECONDS_PER_TRIAL):
         caught: dict[tuple[int, str], set[str]] = defaultdict(set)
         for result in found:
             if result.verdict in ("fail", "warn"):

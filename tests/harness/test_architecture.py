@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ import streamconform_mutants
 import streamconform_reference
 
 HARNESS = Path(streamconform.__file__).parent
+ROOT = Path(__file__).parents[2]
 REFERENCE = Path(streamconform_reference.__file__).parent
 MUTANTS = Path(streamconform_mutants.__file__).parent
 INNOCENTS = Path(streamconform_innocents.__file__).parent
@@ -24,10 +26,10 @@ PIPELINE = (
     "wire",
     "apis",
     "schemas",
-    "suite",
     "delivery",
-    "adapters",
+    "suite",
     "peers",
+    "adapters",
     "replay",
     "judge",
     "causes",
@@ -35,7 +37,7 @@ PIPELINE = (
     "run",
     "reports",
 )
-"""The packages that a trial passes through, from its spec to a report."""
+"""The packages that a trial passes through, from its spec to a report; each imports only earlier ones."""
 
 NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
 """These reach the reference like any other parser."""
@@ -195,6 +197,58 @@ def test_a_run_has_no_face():
     assert [(each.name, each.roots() & NO_FACE) for each in harness("run") if each.roots() & NO_FACE] == []
 
 
+def test_only_the_command_line_imports_the_command_line():
+    """The Python API and the pytest plugin select and judge without it: no click, no shell completion."""
+    assert [
+        (each.name, name)
+        for each in harness()
+        if each.part not in ("cli", "__main__")
+        for name in each.imports()
+        if name == "click" or name.startswith("streamconform.cli")
+    ] == []
+
+
+def test_settings_are_typed_values():
+    """Only `config.py` reads them from a mapping. A peer's settings are its library's keyword arguments."""
+    assert [
+        (each.name, function.name)
+        for each in harness()
+        if each.part not in ("config", "peers")
+        for function in each.nodes
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for argument in (*function.args.args, *function.args.kwonlyargs)
+        if argument.arg.endswith("settings") and re.search(r"[Dd]ict|Mapping|Any", annotation(argument))
+    ] == []
+
+
+def annotation(argument):
+    return ast.unparse(argument.annotation) if argument.annotation is not None else ""
+
+
+def test_the_python_api_and_the_pytest_plugin_import_no_tool():
+    assert [
+        (each.name, name)
+        for each in harness("library", "pytest", "config")
+        for name in each.imports()
+        if name.startswith("streamconform.tools")
+    ] == []
+
+
+def test_a_package_of_the_pipeline_imports_only_earlier_ones():
+    for number, part in enumerate(PIPELINE):
+        imported = {
+            name.split(".")[1]
+            for each in harness(part)
+            for name in each.imports()
+            if name.startswith("streamconform.")
+        }
+        assert not imported & set(PIPELINE[number + 1 :]), part
+
+
+def test_the_architecture_page_lists_the_pipeline_in_this_order():
+    assert f"in import order `{' '.join(PIPELINE)}`" in (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
 def test_the_pipeline_imports_neither_the_command_line_nor_a_tool():
     above = ("streamconform.cli", "streamconform.config", "streamconform.tools", "streamconform.pytest")
     reports = ("streamconform.reports",)
@@ -203,6 +257,19 @@ def test_the_pipeline_imports_neither_the_command_line_nor_a_tool():
         for each in harness(*PIPELINE)
         for name in each.imports()
         if name.startswith(above if each.part == "reports" else above + reports)
+    ] == []
+
+
+def test_nothing_imports_the_public_names_from_below():
+    """The root imports the Python API, which imports nearly everything: an import of the root is a cycle."""
+    submodules = {path.stem for path in HARNESS.iterdir()}
+    assert [
+        (each.name, alias.name)
+        for each in harness()
+        for node in each.nodes
+        if isinstance(node, ast.ImportFrom) and node.module == HARNESS.name
+        for alias in node.names
+        if alias.name not in submodules
     ] == []
 
 
@@ -248,6 +315,20 @@ def test_only_one_module_reads_yaml():
         "tools/record/importers/vcr.py",  # files written by vcrpy, through its own loader
         "tools/record/importers/langchain.py",  # the same from LangChain's serializer
     }
+
+
+def test_the_modules_of_the_command_line_import_each_other_in_one_direction():
+    # Without `cli/__init__`, the list of verbs, each imported when it is used.
+    imported = {
+        f"streamconform.{each.name.removesuffix('.py').replace('/', '.')}": each.imports()
+        for each in harness("cli")
+        if each.path.name != "__init__.py"
+    }
+    left = {name: names & imported.keys() for name, names in imported.items()}
+    while free := [name for name, below in left.items() if not below & left.keys()]:
+        for name in free:
+            del left[name]
+    assert not left, f"a cycle among {sorted(left)}"
 
 
 def test_a_module_has_a_docstring():

@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from streamconform import schemas
 from streamconform.adapters.interface import Greeting, Raised
-from streamconform.cli.known_failures import SCOPE
 from streamconform.errors import Problem, SourceError
 from streamconform.known_failures import model
+from streamconform.known_failures.reading import SCOPE
 from streamconform.model import cassette, event, outcome, result, verdict
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case

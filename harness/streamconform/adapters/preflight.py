@@ -18,11 +18,30 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.adapters import host
-from streamconform.adapters.connect import Connection, get_python_target
+from streamconform.adapters.connect import Connection, connect, connect_command, get_python_target
 from streamconform.errors import ImplementationError
 
 PATH_CHANGES: Final = (b"__path__", b"sys.modules", b"meta_path")
 """A package whose code mentions one of these may make modules importable that have no file."""
+
+
+def make_connections(impls: Sequence[str], program: tuple[str, ...] = ()) -> tuple[Connection, ...]:
+    """Return the connections to `impls` and to `program`, a command line; to the reference if both are empty.
+
+    Raises `UsageError`, and `ImplementationError` if one certainly cannot be started.
+    """
+    if not program:
+        return tuple(map(connect_startable, impls or ("reference",)))
+    connection = connect_command(program)
+    check_startable(connection)
+    return (*map(connect_startable, impls), connection)
+
+
+def connect_startable(impl: str) -> Connection:
+    """Return the connection for an `--impl` value. Raises the exceptions of `make_connections`."""
+    connection = connect(impl)
+    check_startable(connection)
+    return connection
 
 
 def check_startable(connection: Connection) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.adapters import json_line, proxy_view
 from streamconform.adapters.feed import BYTES_WITH_RUN, Feed
 from streamconform.adapters.interface import (

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.cli.commands import Group
 from streamconform.errors import ConformError
 from streamconform.printable import escape_lines

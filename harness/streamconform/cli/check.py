@@ -11,6 +11,7 @@ import click
 from streamconform.adapters import protocol
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.cli import commands, options
+from streamconform.config import read_settings
 from streamconform.errors import SelectionError, UsageError
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
@@ -22,6 +23,7 @@ from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.run.results import check_to_json
 from streamconform.suite.expand import make_trial
+from streamconform.suite.selection import find_case
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}}'
 
@@ -63,9 +65,9 @@ def command(
     a protocol result. For a case that tests a function, it contains the function's output. `conform serve`
     serves the streams to your client. Exit codes: 0 passed, 1 failed, 2 usage or input error.
     """
-    settings = options.merge_settings(arguments)
-    case = options.find_case(case_, settings)
-    trial = _make_trial(case, case_.partition("@")[2], settings.get("seed", 0))
+    settings = read_settings(arguments)
+    case = find_case(case_, settings.selection)
+    trial = _make_trial(case, case_.partition("@")[2], settings.selection.seed)
     answer = _read_answer(file, trial)
     has_events = isinstance(answer, Observation) and answer.events is not None
     # An outcome without events does not claim them; otherwise, their absence would be a failure.

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import click
 
-from streamconform import __version__, reports
+from streamconform import reports
+from streamconform._version import __version__
 from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
 from streamconform.cli.corpus import cache_option
 from streamconform.cli.examine_progress import ExamineProgress
+from streamconform.config import read_settings
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
@@ -25,6 +27,7 @@ from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
+from streamconform.run.workers import count_default_workers
 from streamconform.tools.compare import drive, store
 from streamconform.tools.compare.comparison import Comparison, to_json
 from streamconform.tools.compare.engines import Engine
@@ -132,11 +135,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
     """
     started = time.perf_counter()
-    settings = options.merge_settings(
-        {key: arguments[key] for key in ("seed", "workers", "timeout", "start_timeout")}
-    )
+    settings = read_settings({key: arguments[key] for key in ("seed", "workers", "timeout", "start_timeout")})
     report_targets = [_parse_report(option) for option in arguments["report"]]
-    names = arguments["impls"] or tuple(settings.get("impl", ())) or ("reference",)
+    names = arguments["impls"] or settings.impl or ("reference",)
     if arguments["resume"] and arguments["results"] is None:
         raise UsageError("`--resume` needs the `--results` of the run to continue")
     if arguments["scheduler"] is not None and arguments["engine"] != "dask":
@@ -144,9 +145,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     job = Job(
         connections=tuple(connect(name) for name in names),
         deliveries=_parse_deliveries(arguments["deliver"]),
-        seed=settings.get("seed", 0),
-        timeout=float(settings.get("timeout", 10)),
-        start_timeout=options.get_start_timeout(settings),
+        seed=settings.selection.seed,
+        timeout=settings.timeout or 10.0,
+        start_timeout=settings.start_timeout,
         examples=arguments["examples"],
         apis=frozenset(arguments["api"]),
         results=make_absolute(arguments["results"]) if arguments["results"] else None,
@@ -167,7 +168,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         console.print(f"streamconform {__version__}, seed {job.seed}")
     for info in () if quiet else implementations:
         console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
-    workers = settings.get("workers") or options.count_default_workers()
+    workers = settings.workers or count_default_workers()
     found, complete = Part(), True
     cases: Mapping[str, Case] = {}
     with ExamineProgress(None if quiet else console, total) as progress:

@@ -13,12 +13,13 @@ import click
 def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return case ids that start with `incomplete`, truncated after the next slash if there are several."""
     del ctx, parameter
-    from streamconform.cli import options
+    from streamconform.config import read_settings
     from streamconform.errors import ConformError
     from streamconform.suite.catalog import read_catalog
+    from streamconform.suite.selection import find_sources
 
     try:
-        ids = read_catalog(options.find_sources(options.merge_settings({}))).ids
+        ids = read_catalog(find_sources(read_settings({}).selection)).ids
     except ConformError:
         return []  # a shell cannot show the message
     return complete_paths(ids, incomplete)
@@ -70,12 +71,13 @@ def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplet
 def complete_profiles(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the profile names that start with `incomplete`."""
     del ctx, parameter
-    from streamconform.cli import options
+    from streamconform.config import read_settings
     from streamconform.errors import ConformError
     from streamconform.suite.profiles import list_profile_names
+    from streamconform.suite.selection import find_sources
 
     try:
-        names = list_profile_names(options.find_sources(options.merge_settings({})).specs)
+        names = list_profile_names(find_sources(read_settings({}).selection).specs)
     except ConformError:
         return []
     return [name for name in names if name.startswith(incomplete)]

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.cli import commands, options
 from streamconform.plural import format_count
 from streamconform.printable import escape_line

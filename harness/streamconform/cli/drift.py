@@ -13,9 +13,11 @@ from streamconform.apis import APIS
 from streamconform.cli import options
 from streamconform.cli.corpus import cache_option
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
+from streamconform.config import read_settings
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
+from streamconform.suite.selection import find_sources
 from streamconform.tools.compare import inputs
 from streamconform.tools.corpus import cache
 from streamconform.tools.corpus.sources import SOURCES
@@ -57,7 +59,7 @@ def command(ctx: click.Context, /, target: str, quiet: bool, **arguments: Any) -
     Each finding is listed with the number of streams, their dates and an example. Exit codes: 0 nothing new,
     1 something new, 2 usage or input error, 3 the server cannot be reached.
     """
-    sources = options.find_sources(options.merge_settings({}))
+    sources = find_sources(read_settings({}).selection)
     targets = [_parse_report(option) for option in arguments["report"]]
     drift = _ask_server(target, sources, arguments) if "://" in target else _read(target, sources, arguments)
     *details, summary = format_lines(drift)

@@ -11,10 +11,12 @@ from typing import Any
 import click
 
 from streamconform.adapters.connect import Connection, connect_command
+from streamconform.adapters.preflight import connect_startable
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.cli import commands, completion, options
 from streamconform.cli.server import add_proxy_headers
+from streamconform.config import read_settings
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -26,6 +28,7 @@ from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import plan_implementation
 from streamconform.suite.evidence import find_facts
 from streamconform.suite.expand import make_round_trip, make_trial
+from streamconform.suite.selection import find_case, find_sources
 from streamconform.wire.framings import split
 
 
@@ -70,18 +73,18 @@ def command(
     `>` marks frames that are relevant to a failed check, and `!` marks the first wrong event. NO_COLOR is
     honored. Exit codes: 0 shown (whatever the verdict), 2 usage or input error, 3 implementation unusable.
     """
-    settings = options.merge_settings(arguments)
+    settings = read_settings(arguments)
     # Before the case is read, which takes a second.
     program = commands.get_program(ctx)
     if program and impl:
         raise UsageError(f"both `{impl}` and a program after `--` are given; use one of them")
-    connection = connect_command(program) if program else options.connect_startable(impl or "reference")
+    connection = connect_command(program) if program else connect_startable(impl or "reference")
     (connection,) = add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])
-    suite_case = options.find_case(case, settings)
-    trial = _make_trial(suite_case, case.partition("@")[2], settings.get("seed", 0))
-    start_timeout = options.get_start_timeout(settings)
+    suite_case = find_case(case, settings.selection)
+    trial = _make_trial(suite_case, case.partition("@")[2], settings.selection.seed)
+    start_timeout = settings.start_timeout
     explained = asyncio.run(_run_trial(connection, trial, timeout, start_timeout))
-    facts = find_facts(options.find_sources(settings).specs, (suite_case,)).get(suite_case.id, ())
+    facts = find_facts(find_sources(settings.selection).specs, (suite_case,)).get(suite_case.id, ())
     text = render_lines(explain(replace(explained, facts=facts), verbose=bool(verbose)))
     if pager and sys.stdout.isatty():
         click.echo_via_pager(text)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from streamconform.cli import commands, completion, options
+from streamconform.config import read_settings
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
 from streamconform.suite.cassettes import write_atomically
+from streamconform.suite.selection import select
 from streamconform.tools.record.export import FORMATS, find_base_url
 
 
@@ -37,9 +40,9 @@ def command(cases: tuple[str, ...], form: str, out: str, base_url: str | None, *
     har and vcr also include the request. No file is overwritten. Exit codes: 0 written, 2 usage error or
     nothing selected.
     """
-    settings = options.merge_settings(arguments)
+    settings = read_settings(arguments).selection
     # The fewest deliveries, because only the cases of the trials are used.
-    trials = options.select(settings | {"select": cases, "deliver": "fast"}).trials
+    trials = select(replace(settings, select=cases, deliver="fast")).trials
     found = {trial.case.id: trial.case for trial in trials}.values()
     # Several cases may test one cassette, which becomes one file.
     chosen = {(cassette.api, cassette.name): cassette for case in found for cassette in _list_cassettes(case)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from streamconform.cli import completion, options
+from streamconform.cli import completion
 from streamconform.errors import ReportError, UsageError
 from streamconform.peers import environments
 
@@ -36,6 +36,7 @@ def command(impl: str, case: str | None, slug: str | None, output: str | None, *
     Exit codes: 0 written, 2 no such finding, or CASE has several.
     """
     from streamconform.suite.catalog import read_catalog
+    from streamconform.suite.selection import SelectionSettings, find_sources
     from streamconform.tools.finding.lookup import find_issue
     from streamconform.tools.finding.render import render
 
@@ -44,7 +45,7 @@ def command(impl: str, case: str | None, slug: str | None, output: str | None, *
     if case is None and slug is None:
         raise UsageError("name a case, or a finding with `--finding`")
     # The bundled suite, whatever the config says, because findings and known failures name its cases.
-    sources = options.find_sources({})
+    sources = find_sources(SelectionSettings())
     peer = environments.find_peer(impl.removeprefix(PREFIX))
     catalog = read_catalog(sources)
     text = render(find_issue(peer, catalog, sources.specs, case=case, slug=slug, run=run))

@@ -16,10 +16,12 @@ from typing import Any, Final
 
 import click
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
+from streamconform.adapters.preflight import make_connections
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import commands, completion, options
+from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import ConformError, UsageError
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
@@ -31,6 +33,7 @@ from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
 from streamconform.run.session import SILENT, FinishedRun, RunRequest, execute_run
+from streamconform.run.workers import count_default_workers
 from streamconform.tools.minimise.search import MinimiseJob, Search
 from streamconform.tools.minimise.write import write_result
 
@@ -123,7 +126,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     The same seed generates the same streams. Exit codes: 0 no failures, 1 failures, 2 usage error, 3
     implementation unusable, 130 interrupted.
     """
-    settings = options.merge_settings(
+    settings = read_settings(
         {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout", "start_timeout")}
     )
     try:
@@ -138,12 +141,12 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     ctx.exit(_judge(arguments, settings))
 
 
-def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
+def _judge(arguments: dict[str, Any], settings: ProjectSettings) -> Exit:
     from streamconform.tools.fuzz.generate import Generator
 
     started = time.monotonic()
     console = make_console(sys.stdout)
-    connections = options.make_connections(settings)
+    connections = make_connections(settings.impl)
     apis = arguments["api"] or NAMES
     out = Path(arguments["out"])
     trials: dict[str, GeneratedTrial] = {}
@@ -151,7 +154,7 @@ def _judge(arguments: dict[str, Any], settings: dict[str, Any]) -> Exit:
     header: Header | None = None
     judged, code = 0, Exit.EXPECTED
     for seed, size in _plan_rounds(
-        settings.get("seed", 0), arguments["examples"], arguments["time_limit"], started
+        settings.selection.seed, arguments["examples"], arguments["time_limit"], started
     ):
         generated = [trial for api in apis for trial in Generator(api, seed).generate(size)]
         finished = _run(generated, connections, settings, out, seed)
@@ -198,7 +201,7 @@ def _count_streams(trials: Sequence[Trial]) -> str:
 def _run(
     trials: Sequence[Trial],
     connections: tuple[Connection, ...],
-    settings: dict[str, Any],
+    settings: ProjectSettings,
     out: Path,
     seed: int,
 ) -> FinishedRun:
@@ -208,11 +211,11 @@ def _run(
         connections=connections,
         trials=tuple(trials),
         settings=Settings(
-            workers=settings.get("workers") or options.count_default_workers(),
-            timeout=float(settings.get("timeout", 10)),
-            start_timeout=options.get_start_timeout(settings),
+            workers=settings.workers or count_default_workers(),
+            timeout=settings.timeout or 10.0,
+            start_timeout=settings.start_timeout,
             seed=seed,
-            input=settings.get("input"),
+            input=settings.selection.input,
         ),
         selection={},
         # Causes do not need the relevant frames, which take time to find.
@@ -229,7 +232,7 @@ def _reduce(
     cause: Cause,
     trials: dict[str, GeneratedTrial],
     connections: tuple[Connection, ...],
-    settings: dict[str, Any],
+    settings: ProjectSettings,
     out: Path,
 ) -> Found:
     """Return the cause with the smallest stream that reproduces it; that stream is written to `out`."""
@@ -244,9 +247,9 @@ def _reduce(
         connection,
         (trial,),
         check=smallest.check.path if smallest.check is not None else None,
-        input=settings.get("input"),
-        timeout=float(settings.get("timeout", 10)),
-        start_timeout=options.get_start_timeout(settings),
+        input=settings.selection.input,
+        timeout=settings.timeout or 10.0,
+        start_timeout=settings.start_timeout,
         max_trials=MAX_TRIALS,
         seconds=MAX_SECONDS,
     )
@@ -286,26 +289,26 @@ def _print_cause(console: Any, number: int, found: Found) -> None:
         console.print(make_text(line))
 
 
-def _compare(ctx: click.Context, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
+def _compare(ctx: click.Context, arguments: dict[str, Any], settings: ProjectSettings) -> None:
     """Write the streams as JSON lines, and compare the implementations on them."""
     from streamconform.cli import compare
 
-    names = tuple(settings.get("impl", ())) or ("reference",)
+    names = settings.impl or ("reference",)
     out = Path(arguments["out"])
     out.mkdir(parents=True, exist_ok=True)
     path = out / "streams.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        for line in _list_streams(arguments, settings.get("seed", 0)):
+        for line in _list_streams(arguments, settings.selection.seed):
             file.write(json.dumps(line) + "\n")
     ctx.invoke(
         compare.command,
         impls=names,
         corpus=(str(path),),
         api=arguments["api"],
-        seed=settings.get("seed"),
-        workers=settings.get("workers"),
-        timeout=settings.get("timeout"),
-        start_timeout=settings.get("start_timeout"),
+        seed=settings.selection.seed,
+        workers=settings.workers,
+        timeout=settings.timeout,
+        start_timeout=settings.start_timeout,
         minimise=str(out),
     )
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 import click
 
 from streamconform.apis import APIS
-from streamconform.cli import commands, options
+from streamconform.cli import commands
+from streamconform.config import read_settings
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
@@ -77,15 +78,15 @@ def command(
         raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
     if STDIN in files and name is None:
         raise UsageError("stdin has no name; add `--name NAME`")
-    settings = options.merge_settings(arguments | {"allow": allow})
-    specs = Path(settings.get("specs", "specs"))
-    store = Path(settings.get("cassettes", "cassettes"))
+    settings = read_settings(arguments | {"allow": allow})
+    specs = Path(settings.selection.specs or "specs")
+    store = Path(settings.selection.cassettes or "cassettes")
     imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
     imported = [cassette for result in imports for cassette in result.cassettes]
     # Everything is checked before anything is written.
     drafts = _check_names(imported, specs, store, topic)
     secrets = tuple(secret for result in imports for secret in result.secrets)
-    for scanned in _check_secrets(imported, drafts, secrets, tuple(settings.get("allow", ()))):
+    for scanned in _check_secrets(imported, drafts, secrets, settings.allow):
         click.echo(_write_cassette(scanned, specs, store, topic))
     for result in imports:
         for left in result.skipped:

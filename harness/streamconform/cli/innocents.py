@@ -10,11 +10,13 @@ import click
 from streamconform_innocents import INNOCENTS, Innocent
 
 from streamconform.apis import APIS
-from streamconform.cli import options
+from streamconform.config import read_settings
 from streamconform.model.trial import Trial
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
+from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
+from streamconform.suite.selection import select
 from streamconform.tools.selftest.innocents import (
     FailedCheck,
     InnocentResult,
@@ -46,9 +48,9 @@ def check_innocents(names: Sequence[str], arguments: Mapping[str, Any], seconds:
     from streamconform_reference import adapter
 
     innocents = _find_innocents(names)
-    settings = options.merge_settings(dict(arguments))
-    selected = options.select(settings).trials
-    workers = settings.get("workers") or options.count_default_workers()
+    settings = read_settings(arguments)
+    selected = select(settings.selection).trials
+    workers = settings.workers or count_default_workers()
     results = run_innocents(innocents, adapter, selected, workers, seconds)
     apis = [
         api for api in APIS if any(isinstance(trial, Trial) and trial.case.api == api for trial in selected)
@@ -58,7 +60,7 @@ def check_innocents(names: Sequence[str], arguments: Mapping[str, Any], seconds:
             innocent,
             results[innocent.name],
             # A small selection may lack the cases in which an answer can change.
-            () if any(settings.get(name) for name in _PARTIAL) else apis,
+            () if any(getattr(settings.selection, name) for name in _PARTIAL) else apis,
         )
         for innocent in innocents
     }

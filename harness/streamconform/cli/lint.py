@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from streamconform.cli import options
+from streamconform.config import read_settings
 from streamconform.errors import Problem, UsageError
 from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
@@ -16,6 +17,7 @@ from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
+from streamconform.suite.selection import find_sources
 from streamconform.tools.record.committed import list_files, start_scan
 
 GROUNDS: Final = {
@@ -59,13 +61,13 @@ def command(
     message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files also count as
     problems, even if encoded or split.
     """
-    settings = options.merge_settings(arguments)
-    sources = options.find_sources(settings)
+    settings = read_settings(arguments)
+    sources = find_sources(settings.selection)
     if shapes:
         _lint_shapes(ctx, sources, paths)
         return
     # Started first, so that another process scans the files while this one lints.
-    wait_for_secrets = start_scan(list_files(paths, sources), settings.get("allow", ()))
+    wait_for_secrets = start_scan(list_files(paths, sources), settings.allow)
     if paths:
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:

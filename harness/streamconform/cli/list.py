@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from streamconform.cli import commands, options
+from streamconform.config import read_settings
 from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.suite.provenance import KINDS, count_streams
+from streamconform.suite.selection import find_sources, select_heads
 
 
 @click.command("list")
@@ -24,17 +26,18 @@ from streamconform.suite.provenance import KINDS, count_streams
 @click.option("--trials", is_flag=True, help="List trials instead of cases.")
 @click.option("--provenance", is_flag=True, help="Count the suite's streams by API and provenance.")
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
-def command(shape: str, *, trials: bool, provenance: bool, **arguments: Any) -> None:
+def command(shape: str, *, trials: bool, provenance: bool, last_failed: bool, **arguments: Any) -> None:
     """List the cases that a run would judge, with their levels and titles."""
-    settings = options.merge_settings(arguments)
+    settings = read_settings(arguments)
     if provenance:
-        _print_provenance(count_streams(options.find_sources(settings)), shape)
+        _print_provenance(count_streams(find_sources(settings.selection)), shape)
         return
-    if shape == "text" and not (trials or any(map(settings.get, ("select", "last_failed", "input")))):
+    needs_trials = trials or last_failed or settings.selection.select or settings.selection.input
+    if shape == "text" and not needs_trials:
         # Every case has the trial `as-is`, so no case needs to be expanded and no cassette needs to be read.
-        _print_cases(options.select_heads(settings))
+        _print_cases(select_heads(settings.selection))
         return
-    selection, note = options.select_for_run(settings)
+    selection, note = options.select_for_run(settings, last_failed=last_failed)
     trials_selected = selection.trials
     if note:
         click.echo(note, err=True)

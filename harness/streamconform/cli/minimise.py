@@ -12,7 +12,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from streamconform.adapters.preflight import connect_startable
 from streamconform.cli import commands, completion, options
+from streamconform.config import read_settings
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
@@ -20,6 +22,7 @@ from streamconform.plural import format_count
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, make_trial
+from streamconform.suite.selection import find_case
 from streamconform.tools.minimise import render
 from streamconform.tools.minimise.oracle import Candidate, SearchBudget
 from streamconform.tools.minimise.search import MinimiseJob, Search, select_reducible
@@ -117,18 +120,18 @@ def command(
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
     130 interrupted (the smallest stream found so far is written).
     """
-    settings = options.merge_settings(arguments | {"allow": allowed})
-    allowed = tuple(settings.get("allow", ()))
+    settings = read_settings(arguments | {"allow": allowed})
+    selection = settings.selection
     # Before the case is read, which takes a second.
-    connection = options.connect_startable(_pick_impl(impl, settings))
-    suite_case = options.find_case(case, settings)
+    connection = connect_startable(_pick_impl(impl, settings.impl))
+    suite_case = find_case(case, selection)
     job = MinimiseJob(
         connection=connection,
-        trials=_find_trials(suite_case, case.partition("@")[2], settings.get("seed", 0)),
+        trials=_find_trials(suite_case, case.partition("@")[2], selection.seed),
         check=check,
-        input=settings.get("input"),
+        input=selection.input,
         timeout=timeout,
-        start_timeout=options.get_start_timeout(settings),
+        start_timeout=settings.start_timeout,
         on_long_wait=options.print_note,
         max_trials=max_trials,
         seconds=time_limit,
@@ -142,26 +145,27 @@ def command(
         interrupted = True
     if search.best is None:
         ctx.exit(Exit.INTERRUPTED)
-    names = [name for name in ("input", "seed", "specs", "cassettes") if settings.get(name)]
-    option_text = "".join(f" --{name} {shlex.quote(str(settings[name]))}" for name in names)
+    names = [name for name in ("input", "seed", "specs", "cassettes") if getattr(selection, name)]
+    option_text = "".join(f" --{name} {shlex.quote(str(getattr(selection, name)))}" for name in names)
     search_command = format_command(search, option_text)
     written = None
     if no_write:
-        scan_result(search, search.best, search_command, allowed)  # what is printed may be published too
+        # What is printed may be published too.
+        scan_result(search, search.best, search_command, settings.allow)
     else:
-        written = write_result(Path(out), search, search.best, search_command, allowed)
+        written = write_result(Path(out), search, search.best, search_command, settings.allow)
     click.echo(_render_result(form, search, written))
     if interrupted:
         ctx.exit(Exit.INTERRUPTED)
 
 
-def _pick_impl(impl: str | None, settings: dict[str, Any]) -> str:
-    impls = (impl,) if impl else tuple(settings.get("impl", ()))
+def _pick_impl(impl: str | None, configured: tuple[str, ...]) -> str:
+    impls = (impl,) if impl else configured
     if not impls:
         raise UsageError("Missing --impl (and no `impl` in conform.toml)")
     if len(impls) > 1:
         raise UsageError("Missing --impl: the config has several implementations; choose one")
-    return str(impls[0])
+    return impls[0]
 
 
 def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:

@@ -42,5 +42,5 @@ def _list_places(cases: list[str]) -> str:
 
 def _format_resume_command(arguments: Mapping[str, Any]) -> str:
     # Without this option, the results would be looked for in the latest run's folder.
-    path = options.find_results_path(dict(arguments))
+    path = options.find_results_path(arguments["report"])
     return shlex.join(("conform", "run", "--resume", *(("--report", f"jsonl={path}") if path else ())))

@@ -178,10 +178,11 @@ def history_command(
     from streamconform.known_failures.of_peers import list_patterns, read_by_finding
     from streamconform.peers.findings import read_findings
     from streamconform.suite.catalog import read_catalog
+    from streamconform.suite.selection import SelectionSettings, find_sources
     from streamconform.tools.history.session import Bounds, find_targets, trace_peer
 
     # The bundled suite, whatever the config says, because findings name its cases.
-    catalog = read_catalog(options.find_sources({}))
+    catalog = read_catalog(find_sources(SelectionSettings()))
     root = environments.get_environments_folder(where)
     bounds = Bounds(releases, minutes * 60, keep)
     for peer in [environments.find_peer(name) for name in names]:

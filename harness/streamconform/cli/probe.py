@@ -15,16 +15,17 @@ from streamconform.cli import commands, options
 from streamconform.cli.known_failures import (
     check_update_options,
     known_failures_options,
-    read_known_failures,
     update_known_failures,
 )
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
+from streamconform.known_failures.reading import KnownFailuresSettings, read_known_failures
 from streamconform.reports.terminal import Terminal
 from streamconform.run.run_folders import CONFORM, prepare_conform_folder
 from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
+from streamconform.suite.selection import SelectionSettings, find_sources
 
 RESULTS: Final = CONFORM / "probe.jsonl"
 """Default path for the results: a separate file, so that `conform run`'s results are not overwritten."""
@@ -90,15 +91,19 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     key = read_key(arguments["key_env"], APIS[api].key.variable)
     check_key_is_private(base_url, host, key)
     headers = parse_headers(arguments["headers"])
-    settings = {name: value for name, value in arguments.items() if value not in (None, ())}
-    report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
-    check_update_options(arguments, settings)
+    report_targets = [reports.parse_option(option) for option in arguments["report"]]
+    check_update_options(arguments, arguments["known_failures"])
     # Every entry may be about the API that is probed: its questions are all of them.
     files = read_known_failures(
-        settings | {"api": ()},
+        KnownFailuresSettings(
+            arguments["known_failures"],
+            SelectionSettings(select=arguments["select"]),
+            strict=arguments["strict"],
+            narrowed=bool(arguments["select"]),
+            update=arguments["update"],
+        ),
         [base_url],
         lambda entries: find_unmatched(entries, api),
-        narrowed=bool(arguments["select"]),
     )
     plan = ProbePlan(
         base_url=base_url,
@@ -114,7 +119,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         strict=arguments["strict"],
         maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
         command=_format_command(base_url, arguments),
-        selection={name: settings.get(name) for name in ("api", "model", "select", "known_failures")},
+        selection={name: arguments[name] or None for name in ("api", "model", "select", "known_failures")},
         known_failures=tuple(file.listed for file in files),
     )
     paths = (target for kind, target in report_targets if kind == reports.STREAMED)
@@ -128,7 +133,7 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    page_context = make_page_contexts(read_catalog(options.find_sources(settings)), ())
+    page_context = make_page_contexts(read_catalog(find_sources(SelectionSettings())), ())
     for kind, target in report_targets:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context)

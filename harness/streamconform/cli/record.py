@@ -15,6 +15,7 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands, options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
+from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.tools.record import scrub
@@ -130,9 +131,7 @@ def command(
     default.
     """
     _check_words(arguments)
-    settings = options.merge_settings(
-        {key: arguments[key] for key in ("specs", "cassettes")} | {"allow": allowed}
-    )
+    settings = read_settings({key: arguments[key] for key in ("specs", "cassettes")} | {"allow": allowed})
     match _choose_form(ctx, words):
         case "--listen":
             from streamconform.cli.record_listen import listen  # asyncio and h11 take time to import
@@ -146,7 +145,7 @@ def command(
             _record_one(arguments, settings)
 
 
-def _record_one(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+def _record_one(arguments: Mapping[str, Any], settings: ProjectSettings) -> None:
     request_file, api = arguments["request_file"], arguments["api"]
     if api not in RECORDINGS:
         raise UsageError(f"`--api {api}` has the model in its path; record it with --scenarios or --listen")
@@ -171,10 +170,10 @@ def _record_one(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> No
         server=arguments["server"] or (host if host in HOSTS else "unnamed server"),
         note=arguments["note"],
         names=arguments["names"],
-        allowed=tuple(settings.get("allow", ())),
+        allowed=settings.allow,
     )
-    specs = Path(settings.get("specs", "specs"))
-    folder = Path(settings.get("cassettes", "cassettes"))
+    specs = Path(settings.selection.specs or "specs")
+    folder = Path(settings.selection.cassettes or "cassettes")
     progress = _ProgressLine()
     try:
         kept = record_and_save(order, specs, folder, arguments["topic"], progress.add_chunk)

@@ -16,6 +16,7 @@ import click
 
 from streamconform.apis import APIS
 from streamconform.cli.server import LOOPBACK, parse_base_url
+from streamconform.config import ProjectSettings
 from streamconform.errors import UsageError
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
@@ -31,13 +32,13 @@ MAX_LINE: Final = 600
 """The maximum number of characters to print about one exchange."""
 
 
-def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Sequence[str]) -> int:
+def listen(arguments: Mapping[str, Any], settings: ProjectSettings, words: Sequence[str]) -> int:
     """Record until the command `words` ends or a signal arrives; return the exit code."""
     host, port = _parse_address(arguments["listen"])
     url, server = parse_base_url(arguments["upstream"], "--upstream")
     listening = ListenSettings(
-        specs=Path(settings.get("specs", "specs")),
-        folder=Path(settings.get("cassettes", "cassettes")),
+        specs=Path(settings.selection.specs or "specs"),
+        folder=Path(settings.selection.cassettes or "cassettes"),
         name=arguments["name"] or "overheard",
         topic=arguments["topic"],
         origin=Origin(
@@ -45,7 +46,7 @@ def listen(arguments: Mapping[str, Any], settings: Mapping[str, Any], words: Seq
             note=arguments["note"],
         ),
         names=arguments["names"],
-        allowed=tuple(settings.get("allow", ())),
+        allowed=settings.allow,
     )
     writer = _Writer(listening)
     proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)

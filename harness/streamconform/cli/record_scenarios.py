@@ -12,6 +12,7 @@ import click
 
 from streamconform.apis import APIS
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
+from streamconform.config import ProjectSettings
 from streamconform.errors import ConformError, UsageError
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
@@ -43,7 +44,7 @@ MAX_CHANGES: Final = 200
 """The maximum number of shape changes to list."""
 
 
-def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
+def record_scenarios(arguments: Mapping[str, Any], settings: ProjectSettings) -> int:
     """Record the scenarios selected by `arguments`; return the exit code."""
     endpoint = _find(arguments["endpoint"], ENDPOINTS, "--endpoint")
     scenarios = _select_scenarios(arguments["scenarios"])
@@ -72,7 +73,7 @@ def record_scenarios(arguments: Mapping[str, Any], settings: Mapping[str, Any]) 
 
 
 def _make_settings(
-    arguments: Mapping[str, Any], settings: Mapping[str, Any], endpoint: Endpoint, apis: Sequence[str]
+    arguments: Mapping[str, Any], settings: ProjectSettings, endpoint: Endpoint, apis: Sequence[str]
 ) -> ScenarioSettings:
     model = arguments["model"] or endpoint.model
     if model is None:
@@ -90,15 +91,15 @@ def _make_settings(
         base_url=base_url,
         model=model,
         key=key,
-        specs=Path(settings.get("specs", "specs")),
-        folder=Path(settings.get("cassettes", "cassettes")),
+        specs=Path(settings.selection.specs or "specs"),
+        folder=Path(settings.selection.cassettes or "cassettes"),
         origin=Origin(
             server=arguments["server"] or (endpoint.title if endpoint.is_local else get_host(base_url)),
             note=arguments["note"],
         ),
         timeout=arguments["timeout"],
         names=arguments["names"],
-        allowed=tuple(settings.get("allow", ())),
+        allowed=settings.allow,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -22,6 +23,7 @@ from streamconform.run.results import Results
 from streamconform.run.run_folders import get_latest_results, resolve_results
 from streamconform.suggestions import suggest
 from streamconform.suite.catalog import Catalog, read_catalog
+from streamconform.suite.selection import SelectionSettings, find_sources, select
 
 if TYPE_CHECKING:
     from streamconform.reports.matrix import PageContext
@@ -121,20 +123,28 @@ def _judge_answers(path: Path) -> Results:
     """Judge the answers in `path`, with the selection and the known-failures files of their run."""
     # Only here, because other reports need neither the suite nor the judge.
     from streamconform.adapters.connect import Connection
-    from streamconform.cli.known_failures import make_unmatched_finder, read_known_failures
+    from streamconform.known_failures.reading import (
+        KnownFailuresSettings,
+        make_unmatched_finder,
+        read_known_failures,
+    )
     from streamconform.run.answers import read_answers
     from streamconform.run.plan import Settings
     from streamconform.run.session import RunRequest, judge_saved
 
     saved = read_answers(path)
     header = saved.header
-    settings = {name: value for name, value in header.selection.items() if value is not None}
-    settings["seed"] = header.seed
+    settings = replace(SelectionSettings.from_values(header.selection), seed=header.seed)
+    strict = bool(header.selection.get("strict"))
+    is_part = bool(header.selection.get("last_failed"))
     # The trials that had failed before that run are not known any more, but their answers are here.
-    ids = frozenset(one.id for one in saved) if header.selection.get("last_failed") else None
-    selection = options.select(settings, ids)
+    ids = frozenset(one.id for one in saved) if is_part else None
+    selection = select(settings, ids)
     impls = [info.impl for info in header.implementations]
-    files = read_known_failures(settings, impls, make_unmatched_finder(selection, header.seed))
+    known_failures = KnownFailuresSettings(
+        tuple(header.selection.get("known_failures") or ()), settings, strict=strict, last_failed=is_part
+    )
+    files = read_known_failures(known_failures, impls, make_unmatched_finder(selection, header.seed))
     request = RunRequest(
         connections=tuple(Connection(impl, ()) for impl in impls),
         trials=selection.trials,
@@ -142,8 +152,8 @@ def _judge_answers(path: Path) -> Results:
             workers=1,
             timeout=0.0,
             seed=header.seed,
-            strict=bool(settings.get("strict")),
-            input=settings.get("input"),
+            strict=strict,
+            input=settings.input,
         ),
         selection=header.selection,
         known_failures=tuple(file.listed for file in files),
@@ -175,7 +185,7 @@ def _load_page_context(results: Results) -> Callable[[str], PageContext]:
     """Return a function that creates a page's context from the run's own suite, reading it when called."""
 
     def make_page_context(path: str) -> PageContext:
-        sources = options.find_sources(dict(results.header.selection))
+        sources = find_sources(SelectionSettings.from_values(results.header.selection))
         case_ids = {trial.case for trial in results.trials}
         return make_page_contexts(read_catalog(sources), case_ids)(path)
 

@@ -6,8 +6,9 @@ import gc
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +20,6 @@ from streamconform.cli import commands, completion, options
 from streamconform.cli.known_failures import (
     check_update_options,
     known_failures_options,
-    make_unmatched_finder,
-    read_known_failures,
     update_known_failures,
 )
 from streamconform.cli.not_run import describe_not_run
@@ -29,7 +28,13 @@ from streamconform.cli.progress import ProgressLines
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import add_interrupted, apply_interrupted, find_interrupted
 from streamconform.cli.server import add_proxy_headers, hide_header_values
+from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import ReportError, UsageError
+from streamconform.known_failures.reading import (
+    KnownFailuresSettings,
+    make_unmatched_finder,
+    read_known_failures,
+)
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
 from streamconform.plural import format_count
@@ -42,8 +47,10 @@ from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import RunFolder, create_run_folder, is_in_run_folder, lock_run
 from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.workers import count_default_workers
 from streamconform.suite.order import read_order
 from streamconform.suite.pulled import NOT_PULLED
+from streamconform.suite.selection import Selection, find_corpus
 
 RECORDED_SETTINGS: Final = (
     "select",
@@ -184,41 +191,51 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     """Run the command and return its exit code; `stack` closes the run's folder."""
     started = time.perf_counter()
-    settings = options.merge_settings(arguments)
+    settings = read_settings(arguments)
     interrupted, earlier = _find_earlier(settings, arguments, stack)
     given = arguments
     if interrupted is not None and earlier is not None:
         resumed = apply_interrupted(interrupted, earlier, settings, arguments)
         given, settings = add_interrupted(arguments, settings, resumed), resumed
-    report_targets = [reports.parse_option(option) for option in settings.get("report", ())]
+    report_targets = [reports.parse_option(option) for option in settings.report]
     baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
     connections = add_proxy_headers(
-        options.make_connections(settings), arguments["headers"], arguments["key_env"]
+        options.find_connections(settings, given), arguments["headers"], arguments["key_env"]
     )
-    check_update_options(arguments, settings)
+    check_update_options(arguments, settings.known_failures)
     with _collector_disabled(), _loading_message():
-        selection, note = options.select_for_run(settings)
+        selection, note = options.select_for_run(settings, last_failed=arguments["last_failed"])
     if note:
         click.echo(note, err=True)
     files = read_known_failures(
-        settings,
+        KnownFailuresSettings(
+            settings.known_failures,
+            settings.selection,
+            strict=settings.strict,
+            narrowed=bool(arguments["select"]),
+            last_failed=arguments["last_failed"],
+            update=arguments["update"],
+        ),
         [connection.impl for connection in connections],
-        make_unmatched_finder(selection, settings.get("seed", 0)),
-        narrowed=bool(arguments["select"]),
+        make_unmatched_finder(selection, settings.selection.seed),
     )
     for note in filter(None, (file.describe_other_scope() for file in files)):
         options.print_note(note)
-    run_settings = _make_run_settings(settings, connections)
-    # The effective value: mutants are always judged strictly, and reports read it from the results.
-    recorded = settings | {"strict": run_settings.strict}
+    run_settings = _make_run_settings(settings, arguments, connections)
+    recorded = asdict(settings.selection) | {
+        "known_failures": settings.known_failures,
+        # The effective value: mutants are always judged strictly, and reports read it from the results.
+        "strict": run_settings.strict,
+        "last_failed": arguments["last_failed"],
+    }
     if selection.profile is not None:
         recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
-    path, copy, folder = _choose_results_files(settings, interrupted, stack)
+    path, copy, folder = _choose_results_files(settings.report, interrupted, stack)
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
-        selection={key: recorded.get(key) or None for key in RECORDED_SETTINGS},
+        selection={key: recorded[key] or None for key in RECORDED_SETTINGS},
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
@@ -229,13 +246,13 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     )
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else settings.get("quiet", 0)
+    quiet = 2 if to_stdout else arguments["quiet"]
     # A report on stdout does not suppress progress on stderr, but `-q` does.
-    has_lines = not settings.get("quiet") and (to_stdout or not sys.stdout.isatty())
+    has_lines = not arguments["quiet"] and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
             quiet=min(quiet, 1),
-            verbose=settings.get("verbose", 0),
+            verbose=arguments["verbose"],
             strict=run_settings.strict,
             durations=arguments["durations"],
         ) as terminal,
@@ -263,35 +280,35 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    if settings.get("update"):
+    if arguments["update"]:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     return finished.exit
 
 
 def _find_earlier(
-    settings: dict[str, Any], arguments: dict[str, Any], stack: ExitStack
+    settings: ProjectSettings, arguments: dict[str, Any], stack: ExitStack
 ) -> tuple[Path, Results] | tuple[None, None]:
     """Return the path and the results of the run to resume, which `stack` unlocks, if `--resume` is given."""
     if not arguments["resume"]:
         return None, None
     if arguments["answers"]:
         raise UsageError("`--answers` cannot be combined with `--resume`: earlier answers are not saved")
-    path = find_interrupted(settings)
+    path = find_interrupted(settings.report)
     # Before the results are read, because a run that is still active would add to them.
     stack.enter_context(lock_run(path))
     return path, read(path)
 
 
 def _choose_results_files(
-    settings: dict[str, Any], interrupted: Path | None, stack: ExitStack
+    report: Sequence[str], interrupted: Path | None, stack: ExitStack
 ) -> tuple[Path, Path | None, RunFolder | None]:
     """Return the file for the results, the file for a copy, and the new folder that contains one of them.
 
     The results are always in `.conform/runs`, where other commands look for the last run; `stack` unlocks the
     folder. If `--report jsonl=PATH` is given, they are also at PATH, even if `.conform` cannot be written.
     """
-    path = options.find_results_path(settings)
+    path = options.find_results_path(report)
     if path is None:
         if interrupted is not None:
             return interrupted, None, None
@@ -306,14 +323,14 @@ def _choose_results_files(
     return path, folder.results, folder
 
 
-def _print_unjudged(selection: options.Selection, rest: str | None, quiet: int) -> None:
+def _print_unjudged(selection: Selection, rest: str | None, quiet: int) -> None:
     """Print how to run the `rest` of the suite, and how to get any selected recordings that are missing."""
     if rest is not None and not quiet:
         print_lines([StyledLine(rest)])
     cases = {trial.case.id: trial.case for trial in selection.trials}.values()
     missing = sum(isinstance(case, Case) and case.unavailable is not None for case in cases)
     if missing and quiet < 2:
-        words = f"{format_count(missing, 'case')} skipped: {NOT_PULLED} (to {options.find_corpus()})"
+        words = f"{format_count(missing, 'case')} skipped: {NOT_PULLED} (to {find_corpus()})"
         click.echo(words, err=True)
 
 
@@ -327,7 +344,7 @@ def _make_budget(seconds: float | None, specs: Path) -> Budget | None:
 
 
 def _write_report(
-    kind: str, target: str, results: Results, selection: options.Selection, baseline: Results | None
+    kind: str, target: str, results: Results, selection: Selection, baseline: Results | None
 ) -> None:
     if kind == reports.STREAMED:  # written during the run
         return
@@ -366,15 +383,17 @@ def _collector_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def _make_run_settings(settings: dict[str, Any], connections: tuple[Connection, ...]) -> Settings:
+def _make_run_settings(
+    settings: ProjectSettings, arguments: Mapping[str, Any], connections: tuple[Connection, ...]
+) -> Settings:
     # Mutants are judged strictly: a mutant that only warns has been caught.
     has_mutants = any(connection.impl.startswith("mutant:") for connection in connections)
     return Settings(
-        workers=settings.get("workers") or options.count_default_workers(),
-        timeout=float(settings.get("timeout", 10)),
-        start_timeout=options.get_start_timeout(settings),
-        seed=settings.get("seed", 0),
-        strict=has_mutants or bool(settings.get("strict", False)),
-        input=settings.get("input"),
-        maxfail=1 if settings.get("exitfirst") else settings.get("maxfail", 0),
+        workers=settings.workers or count_default_workers(),
+        timeout=settings.timeout or 10.0,
+        start_timeout=settings.start_timeout,
+        seed=settings.selection.seed,
+        strict=has_mutants or settings.strict,
+        input=settings.selection.input,
+        maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
     )

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any
 
 import click
 
 from streamconform.cli import completion, options
-from streamconform.model.capability import CALLED
-from streamconform.model.case import AnyCase, CallCase, Case, Function
-from streamconform.model.trial import AnyTrial
+from streamconform.config import read_settings
 from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
+from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
-from streamconform.tools.selftest.execute import Adapter, Group, make_group, run_groups
+from streamconform.suite.selection import select
+from streamconform.tools.selftest.execute import run_groups
+from streamconform.tools.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform.tools.selftest.kill import MutantResult, find_idle_cases, make_matrix
 from streamconform.tools.selftest.table import format_table
-
-SECONDS_PER_TRIAL: Final = 10.0
-"""The timeout after which a mutant counts as hung."""
 
 
 @click.command("selftest")
@@ -87,11 +84,11 @@ def command(
         hint = suggest(unknown[0], MUTANTS) or "; `conform selftest --list` lists them"
         raise click.UsageError(f"no mutant `{unknown[0]}`{hint}")
     verbose = bool(arguments["verbose"])
-    settings = options.merge_settings(arguments)
+    settings = read_settings(arguments)
     mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
-    selected = options.select(settings).trials
+    selected = select(settings.selection).trials
     groups = tuple(group_mutants(tuple(mutants), selected))
-    workers = settings.get("workers") or options.count_default_workers()
+    workers = settings.workers or count_default_workers()
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
     rows = tuple(
         row
@@ -118,43 +115,6 @@ def command(
     catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
     click.echo(f"{caught} of {len(rows)} mutants caught by {catching}")
     ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
-
-
-class _GroupKey(NamedTuple):
-    """The properties that a group's mutants share."""
-
-    apis: tuple[str, ...]
-    functions: tuple[str, ...]
-    documents: bool
-    """Whether the mutants read non-streaming answers."""
-
-
-def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
-    """Yield groups of mutants that have the same APIs and functions, each with its trials."""
-    from streamconform_mutants import MUTANTS
-
-    # Mutants that run the same trials mostly return the same answers, and each distinct answer is judged
-    # once.
-    groups: dict[_GroupKey, dict[str, Adapter]] = {}
-    for name in names:
-        adapter = MUTANTS[name].adapter
-        functions = tuple(name for name in get_args(Function) if name in vars(adapter))
-        key = _GroupKey(tuple(adapter.apis), functions, "documents" in adapter.capabilities)
-        groups.setdefault(key, {})[name] = adapter
-    for key, adapters in groups.items():
-        group_trials = tuple(trial for trial in trials if _is_for(trial.case, key))
-        if group_trials:
-            yield make_group(adapters, group_trials)
-
-
-def _is_for(case: AnyCase, key: _GroupKey) -> bool:
-    """Return whether mutants with this key (broken functions, documents or streams) run the case."""
-    if case.api not in (key.apis or (None,)):
-        return False
-    if isinstance(case, CallCase):
-        return CALLED[case.kind][0] in key.functions
-    is_document = isinstance(case, Case) and not case.stream
-    return not key.functions and key.documents == is_document
 
 
 def _print_row(row: MutantResult, *, verbose: bool) -> None:

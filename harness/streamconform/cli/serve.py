@@ -12,6 +12,7 @@ import click
 
 from streamconform.apis import APIS
 from streamconform.cli import commands, options
+from streamconform.config import read_settings
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import AS_IS, DELIVERIES, FAULTS, Trial
@@ -24,6 +25,7 @@ from streamconform.replay.server import ReplayServer
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
+from streamconform.suite.selection import find_sources
 
 LIMITS: Final = ServerLimits(connections=2048, request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Limits that allow a client to pause in a debugger, and to be tested under load."""
@@ -52,16 +54,16 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
     or a fault, add `@NAME` to the case: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
     logged on stderr; `conform check` judges your client's outcome.
     """
-    settings = options.merge_settings(arguments)
-    catalog = read_catalog(options.find_sources(settings))
-    ids = select_apis(catalog.ids, settings.get("api", ()))
-    ids = select_ids(ids, tuple(settings.get("select", ())), (*DELIVERIES, *FAULTS))
+    settings = read_settings(arguments).selection
+    catalog = read_catalog(find_sources(settings))
+    ids = select_apis(catalog.ids, settings.api)
+    ids = select_ids(ids, settings.select, (*DELIVERIES, *FAULTS))
     cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}
     if not cases:
         raise SelectionError("no case with a stream is selected")
 
     def find_trial(id_: str) -> Trial | str:
-        return _find_trial(id_, cases, settings.get("seed", 0))
+        return _find_trial(id_, cases, settings.seed)
 
     watch = None if quiet else _log_request
 

@@ -12,6 +12,7 @@ import click
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import commands, completion, options
+from streamconform.config import read_settings
 from streamconform.errors import UsageError
 from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, print_lines
@@ -53,12 +54,12 @@ def command(
     conform smoke mypkg
     conform smoke -- ./my-parser --flag
     """
-    settings = options.merge_settings({"timeout": timeout, "start_timeout": start_timeout})
-    connection = _make_connection(impl, commands.get_program(ctx), settings)
+    settings = read_settings({"timeout": timeout, "start_timeout": start_timeout})
+    connection = _make_connection(impl, commands.get_program(ctx), settings.impl)
     transcript = hold_conversation(
         connection,
-        float(settings.get("timeout", DEFAULT_TIMEOUT)),
-        options.get_start_timeout(settings),
+        settings.timeout or DEFAULT_TIMEOUT,
+        settings.start_timeout,
         options.print_note,
     )
     results = run_checks(transcript)
@@ -70,12 +71,12 @@ def command(
     ctx.exit(code)
 
 
-def _make_connection(impl: str | None, program: tuple[str, ...], settings: dict[str, Any]) -> Connection:
+def _make_connection(impl: str | None, program: tuple[str, ...], configured: tuple[str, ...]) -> Connection:
     if program and impl:
         raise UsageError(f"both `{impl}` and a program after `--` are given; use one of them")
     if program:
         return program_command(program)
-    impls = [impl] if impl else settings.get("impl") or []
+    impls = (impl,) if impl else configured
     if len(impls) != 1:
         config = ", ".join(f"`{name}`" for name in impls)
         raise UsageError(

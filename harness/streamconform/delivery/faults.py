@@ -120,6 +120,11 @@ def _is_complete(case: Case) -> bool:
     return list_preferred(case.expect.fields.get("status")) == ("complete",)
 
 
+def _is_refusable(case: Case) -> bool:
+    """Return whether a client may raise on the complete answer."""
+    return "error" in (list_values(case.expect.fields.get("status")) or ())
+
+
 def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
     frames = split(framed, case.cassette.body)
     payloads = tuple(read_payload(frame.payload) for frame in frames)
@@ -193,8 +198,15 @@ def _find_before_terminal(stream: _ParsedStream) -> list[int]:
 def _find_error_places(stream: _ParsedStream) -> list[int]:
     """Return the positions for an error frame: before the end of an otherwise complete stream."""
     known = stream.framed in stream.ending.error_frame
-    whole = known and _is_complete(stream.case)
-    return _find_before_terminal(stream) if whole else []
+    if not known or not _is_complete(stream.case):
+        return []
+    places = _find_before_terminal(stream)
+    if not _is_refusable(stream.case):
+        return places
+    # Behind the stop reason, a client may have ended on purpose before the error arrives.
+    ends = (n for n, payload in enumerate(stream.payloads) if stream.ending.is_settled(payload))
+    end = next(ends, len(stream.payloads))
+    return [n for n in places if n < end]
 
 
 def _cut_after_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
@@ -227,12 +239,11 @@ def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
 
 def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
     ending = stream.ending
-    fields: dict[str, Leaf] = {
-        "status": Literally("error"),
-        "stop.reason": AnyOf(FAILED_REASONS),
-        "error.type": _expect_error_type(ending),
-        "error.message": Literally(ending.error_message),
-    }
+    fields: dict[str, Leaf] = {"status": Literally("error"), "stop.reason": AnyOf(FAILED_REASONS)}
+    # A client that may refuse the answer may have raised its own error before this one arrives.
+    if not _is_refusable(stream.case):
+        fields["error.type"] = _expect_error_type(ending)
+        fields["error.message"] = Literally(ending.error_message)
     body = stream.case.cassette.body[: stream.frames[number].end]
     chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framed])
     return BrokenDelivery(name, chunks, _expect_partial(stream, number + 1, fields))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.errors import ImplementationError
 from streamconform.peers import node_package, node_runtime
 from streamconform.peers.environments import MANIFEST, Environment, read_environment

@@ -8,10 +8,14 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
-from streamconform.cli.known_failures import make_unmatched_finder, read_known_failures
 from streamconform.errors import ConformError
 from streamconform.known_failures.context import KnownFailuresContext
 from streamconform.known_failures.match import CheckedPaths, find_outdated, to_problems
+from streamconform.known_failures.reading import (
+    KnownFailuresSettings,
+    make_unmatched_finder,
+    read_known_failures,
+)
 from streamconform.model.result import TrialResult, is_unexpected
 from streamconform.model.trial import AnyTrial
 from streamconform.plural import format_count
@@ -72,8 +76,12 @@ class RootCollector(pytest.Collector):
         impls = [connection.impl for connection in session.connections]
         try:
             selection = session.select()
-            find_unmatched = make_unmatched_finder(selection, session.settings.get("seed", 0))
-            files = read_known_failures(session.settings, impls, find_unmatched)
+            settings = session.settings
+            known_failures = KnownFailuresSettings(
+                settings.known_failures, settings.selection, strict=settings.strict
+            )
+            find_unmatched = make_unmatched_finder(selection, settings.selection.seed)
+            files = read_known_failures(known_failures, impls, find_unmatched)
         except ConformError as error:
             raise self.CollectError(str(error)) from error
         # With --runxfail, known failures are reported as failures, as pytest does with its own xfails.

@@ -70,16 +70,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the hooks if an implementation or one of our node ids is given. Raises `pytest.UsageError`."""
     config.addinivalue_line("markers", "conform: a trial of streamconform")
     node_ids = [argument for argument in config.args if argument.startswith(f"{ROOT}::")]
-    settings = {option.key: _read_option(config, option) for option in OPTIONS}
-    if not (node_ids or settings["impl"]):
+    arguments = {option.key: _read_option(config, option) for option in OPTIONS}
+    if not (node_ids or arguments["impl"]):
         return
     # pytest would look for files with these names.
     config.args[:] = [argument for argument in config.args if argument not in node_ids]
     from streamconform.pytest.items import ConformHooks
     from streamconform.pytest.session import TrialSession
 
-    settings = {key: value for key, value in settings.items() if value}
-    session = TrialSession(config, settings, tuple(node_ids))
+    arguments = {key: value for key, value in arguments.items() if value}
+    session = TrialSession(config, arguments, tuple(node_ids))
     config.pluginmanager.register(ConformHooks(session), "conform-trials")
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.adapters.connect import Connection, connect, get_python_target
 from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program
-from streamconform.cli import options
+from streamconform.config import read_settings
 from streamconform.errors import ConformError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths
 from streamconform.known_failures.match import Settler
@@ -25,6 +25,7 @@ from streamconform.reports.trial import describe_trial
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.plan import ImplementationPlan, Settings
 from streamconform.run.single import BlockingLoop, SingleRunner
+from streamconform.suite.selection import Selection, select
 
 KNOWN: Final = "known-failures"
 """The name used instead of an implementation in the node ids of known-failures files."""
@@ -40,8 +41,8 @@ class TrialSession:
         self.node_paths = tuple(node_id.removeprefix(f"{ROOT}::").removesuffix("::") for node_id in node_ids)
         """The requested node ids without `conform::`."""
         try:
-            self.settings = options.merge_settings(dict(arguments))
-            impls = tuple(self.settings.get("impl") or _list_impls(self.node_paths) or ("reference",))
+            self.settings = read_settings(arguments)
+            impls = self.settings.impl or _list_impls(self.node_paths) or ("reference",)
             # Each one once, because the name of an implementation is part of its node ids, which must be
             # unique.
             self.connections = tuple(connect(impl) for impl in dict.fromkeys(impls))
@@ -72,11 +73,11 @@ class TrialSession:
         """Return one implementation's judge, which judges one trial at a time until the session ends."""
         settings = Settings(
             workers=1,
-            timeout=float(self.settings.get("timeout", 10)),
-            start_timeout=options.get_start_timeout(self.settings),
-            seed=self.settings.get("seed", 0),
+            timeout=self.settings.timeout or 10.0,
+            start_timeout=self.settings.start_timeout,
+            seed=self.settings.selection.seed,
             strict=self.is_strict,
-            input=self.settings.get("input"),
+            input=self.settings.selection.input,
         )
         in_process = self.in_process and get_python_target(connection) is not None
         single = SingleRunner(connection, settings, self.blame, self._make_inside if in_process else Program)
@@ -98,14 +99,14 @@ class TrialSession:
         """Return whether warnings count as failures: for mutants, or if the config file says so."""
         # A mutant that only warns has been caught.
         has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
-        return has_mutants or bool(self.settings.get("strict", False))
+        return has_mutants or self.settings.strict
 
-    def select(self) -> options.Selection:
+    def select(self) -> Selection:
         """Return the selected trials, or only the requested ones if every requested node id is a trial."""
         ids = frozenset(path.rpartition("::")[2] for path in self.node_paths)
         are_trials = bool(ids) and all("@" in id_ for id_ in ids)
         with _collector_disabled():
-            return options.select(self.settings, ids if are_trials else None)
+            return select(self.settings.selection, ids if are_trials else None)
 
     def includes(self, path: str) -> bool:
         """Return whether `path` (without `conform::`) is a requested id, contains one, or is inside one."""
@@ -150,8 +151,8 @@ class ImplementationJudge:
             cases=0,
             trials=len(trials),
             implementations=(judged.info,),
-            selection={name: session.settings.get(name) for name in names},
-            seed=session.settings.get("seed", 0),
+            selection={name: getattr(session.settings.selection, name) for name in names},
+            seed=session.settings.selection.seed,
         )
         trials_by_id = {trial.id: trial for trial in trials}
         files = [file.known for file in listed if file.known.applies_to(judged.connection.impl)]

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program

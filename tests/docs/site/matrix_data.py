@@ -12,7 +12,6 @@ from typing import Any, Final
 import yaml
 from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
-from streamconform.cli import options
 from streamconform.model.case import AnyCase
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.peers.findings import Finding, get_slug, read_findings
@@ -23,6 +22,7 @@ from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.load import COMMON
 from streamconform.suite.select import PatternParts, split_pattern
+from streamconform.suite.selection import SelectionSettings, find_sources
 
 from ..matrix import FOLDER, RESULTS
 
@@ -233,7 +233,7 @@ def read_matrix(folder: Path = FOLDER) -> Matrix:
         for name, peer in PEERS.items()
         if (path := RESULTS / f"{name}.json").exists()
     )
-    catalog = read_catalog(options.find_sources({}))
+    catalog = read_catalog(find_sources(SelectionSettings()))
     wanted = {case for finding in findings.values() for case in finding.cases}
     wanted |= {case for client in clients for case, mark in client.marks.items() if mark in FAILING}
     cases = catalog.load(wanted.intersection(catalog.ids))

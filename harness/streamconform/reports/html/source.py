@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.errors import ConformError
 from streamconform.model.case import AnyCase, Case
 from streamconform.model.trial import Trial
 from streamconform.printable import escape_line
-from streamconform.resources import find_bundled
 from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.expand import make_trial
-from streamconform.suite.load import Sources
 from streamconform.suite.pulled import is_recorded
-from streamconform.user_cache import CORPUS, find_user_cache
+from streamconform.suite.selection import SelectionSettings, find_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +41,15 @@ class Suite:
 def read_suite(results: Results) -> Suite:
     """Load the cases in `results`; return them, or the problem that prevents loading them."""
     header = results.header
-    specs_setting, cassettes_setting = header.selection.get("specs"), header.selection.get("cassettes")
+    judged = {trial.case for trial in results.trials}
+    settings = SelectionSettings(
+        specs=header.selection.get("specs"),
+        cassettes=header.selection.get("cassettes"),
+        recorded=any(map(is_recorded, judged)),
+    )
     try:
-        specs = Path(specs_setting) if specs_setting else find_bundled("specs")
-        # The same rule as in `cli.options.find_sources`, which reports must not import.
-        if specs_setting and not cassettes_setting:
-            sibling = specs.resolve().parent / "cassettes"
-            cassettes_setting = sibling if sibling.is_dir() else None
-        cassettes = Path(cassettes_setting) if cassettes_setting else find_bundled("cassettes")
-        judged = {trial.case for trial in results.trials}
-        corpus = find_user_cache(None) / CORPUS if any(map(is_recorded, judged)) else None
-        catalog = read_catalog(Sources(specs, cassettes, corpus))
-        cases = catalog.load(judged)
+        sources = find_sources(settings)
+        cases = read_catalog(sources).load(judged)
     except (ConformError, OSError, ValueError) as error:
         reason = escape_line(str(error).partition("\n")[0], 300)
         return Suite(
@@ -63,9 +57,9 @@ def read_suite(results: Results) -> Suite:
         )
     problem = None
     # A user's own specs have no release.
-    if header.version != __version__ and not specs_setting:
+    if header.version != __version__ and not settings.specs:
         problem = (
             f"the run used streamconform {escape_line(header.version)}, but this page shows the cases"
             f" and wires of {__version__}"
         )
-    return Suite({case.id: case for case in cases}, problem, find_facts(specs, cases))
+    return Suite({case.id: case for case in cases}, problem, find_facts(sources.specs, cases))

@@ -11,7 +11,8 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from streamconform import __version__, user_cache
+from streamconform import user_cache
+from streamconform._version import __version__
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, Derived
 from streamconform.suite import cassettes

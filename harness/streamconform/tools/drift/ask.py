@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.errors import ImplementationError
 from streamconform.model.cassette import Recorded
 from streamconform.tools.drift.find import Stream

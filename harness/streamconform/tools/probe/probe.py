@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import decide_verdict

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Recorded
 from streamconform.tools.record import scrub

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from streamconform import __version__
+from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Cassette
