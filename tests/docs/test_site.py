@@ -197,7 +197,15 @@ def test_a_case_lists_only_the_findings_that_its_own_failures_show(matrix):
     causes = [cause for client in matrix.clients for cause in client.failures if SHOWN_CASE in cause.cases]
     slugs = matrix.list_findings_of_case(SHOWN_CASE)
     assert SHOWN_FINDING in slugs
-    assert {slug for cause in causes for slug in cause.findings} - {*slugs}, "other cases of its causes"
+    # Another case of the same cause may show another finding.
+    assert any(
+        slug not in matrix.list_findings_of_case(case)
+        for client in matrix.clients
+        for cause in client.failures
+        for slug, shown in cause.findings.items()
+        for case in cause.cases
+        if case not in shown
+    )
     assert all(
         set(names) <= set(cause.cases[case])
         for cause in causes
