@@ -17,8 +17,8 @@ from streamconform.causes.table import FOLDS, HARMS, ROWS, find_roots, find_row
 from streamconform.judge.compare import (
     BLOCK_MISSING,
     INCLUDES,
+    MISLABELED,
     SIGNATURE_AS_THINKING,
-    TOLD_AS_OWN,
     UNCACHED,
 )
 from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS
@@ -207,7 +207,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Repairs arguments that do not parse", one(f"{CALL}.arguments", None, {"a": 1})),
     (
         "Confuses client calls with calls that the provider runs",
-        one(LENGTH, 0, 1, f"expected 0 blocks [], got 1 [tool_call]{TOLD_AS_OWN}web_search({{}})"),
+        one(LENGTH, 0, 1, f"expected 0 blocks [], got 1 [tool_call]{MISLABELED}web_search({{}})"),
     ),
     (
         "Reports an unfinished call as executable",

@@ -41,7 +41,7 @@ class Activity:
 
     def is_busy_since(self, earlier: Activity, seconds: float) -> bool:
         """Return whether the processes were busy in the `seconds` since `earlier` was read."""
-        # The total drops when a process that nobody waits for ends; that is activity too.
+        # The total drops when a process that is not waited for ends; that is activity too.
         change = abs(self.cpu_seconds - earlier.cpu_seconds)
         return self.is_runnable or change > BUSY_SHARE * seconds
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 from streamconform.judge.compare import (
     BLOCK_MISSING,
     INCLUDES,
+    MISLABELED,
     SIGNATURE_AS_THINKING,
-    TOLD_AS_OWN,
     UNCACHED,
 )
 from streamconform.judge.partial import MAY_BE_CUT, MOVED_BLOCKS, SPLIT_BLOCKS, UNKNOWN_BLOCKS
@@ -188,7 +188,7 @@ def _classify_blocks(check: Check, result: TrialResult) -> Difference:
     elif extra:
         if any((other.message or "").startswith(MOVED_BLOCKS) for other in (check, *result.checks)):
             return Difference(f"content.*.{extra[0]}", "elsewhere", {"block": extra[0]})
-        if extra[0] == "tool_call" and any(TOLD_AS_OWN in (one.message or "") for one in result.checks):
+        if extra[0] == "tool_call" and any(MISLABELED in (one.message or "") for one in result.checks):
             return Difference("content.*.tool_call", "of-provider")
         if _repeats(extra[0], result):
             return Difference(f"content.*.{extra[0]}", "twice", {"block": extra[0]})

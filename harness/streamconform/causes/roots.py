@@ -84,7 +84,7 @@ def find_root(result: TrialResult) -> Root:
     """Return the cause of one trial; an exception in our own code becomes that trial's cause."""
     try:
         return _find_root(result)
-    # A report on twenty thousand trials must not be lost because one of them has an answer nobody foresaw.
+    # One unforeseen answer must not cost the report on twenty thousand trials.
     except Exception as error:  # noqa: BLE001 - whatever it is, it is shown
         bug = escape_line(f"{type(error).__name__}: {error}", MAX_EXIT_ERROR)
         return Root("unknown", f"Could not be grouped, a bug in streamconform ({bug})", None, "harness")

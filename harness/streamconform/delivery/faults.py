@@ -203,7 +203,7 @@ def _find_error_places(stream: _ParsedStream) -> list[int]:
     places = _find_before_terminal(stream)
     if not _is_refusable(stream.case):
         return places
-    # Behind the stop reason, a client may have ended on purpose before the error arrives.
+    # After the stop reason, a client may have raised on purpose before the error arrives.
     ends = (n for n, payload in enumerate(stream.payloads) if stream.ending.is_settled(payload))
     end = next(ends, len(stream.payloads))
     return [n for n in places if n < end]

@@ -288,7 +288,7 @@ def _is_unnamed_provider_call(block: Block, named: Iterable[ExpectedBlock]) -> b
     return not any(_names(call, block) for call in named)
 
 
-def find_told_as_own(
+def find_mislabeled_calls(
     named: Sequence[ExpectedBlock], expected: Sequence[ExpectedBlock], received: Sequence[Block]
 ) -> Iterator[ToolCall]:
     """Yield the received calls of the client that the case names as calls of the provider.

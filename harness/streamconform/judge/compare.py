@@ -47,7 +47,7 @@ _INFERABLE_REASONS: Final = frozenset({"stop", "tool_use", "error", None})
 _LOST_WITH_CONTENT: Final = frozenset({"usage", "cost", "model", "response_id", "continuation"})
 """The fields that a client that raises may drop with the content. `stop` and `error` describe the failure."""
 
-TOLD_AS_OWN: Final = "; calls that the provider ran are reported as the client's: "
+MISLABELED: Final = "; calls that the provider ran are reported as the client's: "
 """A part of the message of `content.length`, before the calls."""
 BLOCK_MISSING: Final = "content block missing"
 """The message for checks on a block that is absent from the outcome."""
@@ -112,9 +112,9 @@ def compare_outcome(
         blocks = align.join_split_thoughts(expected, blocks)
         blocks, former = align.order_calls_by_id(expected, blocks, find_id)
         yield from check_call_order(expected, former, level)
-        told = align.find_told_as_own(expect.content, expected, blocks)
+        mislabeled = align.find_mislabeled_calls(expect.content, expected, blocks)
         yield from _compare_content(
-            expected, blocks, claims, level, tolerant=tolerant, moved=moved, told_as_own=told
+            expected, blocks, claims, level, tolerant=tolerant, moved=moved, mislabeled=mislabeled
         )
 
 
@@ -223,7 +223,7 @@ def check_call_order(
     expected: Sequence[ExpectedBlock], former: Sequence[str], level: Level
 ) -> Iterator[Check]:
     """Yield the check that calls are in the order of the stream; `former` are the ids if they are not."""
-    # The order alone changes nothing for whoever runs the calls, because results refer to them by id.
+    # The order alone does not matter to an agent that runs the calls: results refer to them by id.
     if sum(block.type == "tool_call" for block in expected) > 1:
         message = f"the calls are in another order than in the stream: {', '.join(former[:_MAX_TYPES])}"
         yield check_rule("content.order", lower_level(level, "should"), message if former else None)
@@ -237,7 +237,7 @@ def _compare_content(
     *,
     tolerant: bool,
     moved: int,
-    told_as_own: Iterable[ToolCall],
+    mislabeled: Iterable[ToolCall],
 ) -> Iterator[Check]:
     pairs = align.pair_blocks(expected, got)
     # Leaving out a call that must not be executed is as safe as marking it.
@@ -253,7 +253,7 @@ def _compare_content(
     length_check = check_rule(
         "content.length",
         loss_level if is_only_less else level,
-        add_told_as_own(None if length == len(got) else message, told_as_own),
+        add_mislabeled_calls(None if length == len(got) else message, mislabeled),
         expected=len(expected),
         got=len(got),
     )
@@ -283,10 +283,10 @@ def warn_of_signatures(check: Check, moved: int) -> Check:
     return check_rule(check.path, level, SIGNATURE_AS_THINKING, expected=check.expected, got=check.got)
 
 
-def add_told_as_own(message: str | None, calls: Iterable[ToolCall]) -> str | None:
+def add_mislabeled_calls(message: str | None, calls: Iterable[ToolCall]) -> str | None:
     """Return a message about wrong blocks with the provider's `calls` that are reported as the client's."""
     named = ", ".join(map(format_call, islice(calls, _MAX_TYPES)))
-    return message if message is None or not named else f"{message}{TOLD_AS_OWN}{named}"
+    return message if message is None or not named else f"{message}{MISLABELED}{named}"
 
 
 def _compare_block(

@@ -24,7 +24,7 @@ from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
 from streamconform.judge import decode, invariants, proxy_expectation
 from streamconform.judge.align import (
-    find_told_as_own,
+    find_mislabeled_calls,
     join_split_thoughts,
     normalize_expected,
     normalize_received,
@@ -216,13 +216,13 @@ def _check_ended_calls(trial: Trial, events: Sequence[Event] | None, claims: Cla
         return
     allowed = len(calls) - unfinished if expect.partial is None else expect.partial.calls_ended
     ended = [event.final for event in events if isinstance(event, BlockEnd)]
-    # Nobody runs a call that the provider has run.
+    # An agent does not run a call that the provider has run.
     finals = [final for final in ended if isinstance(final, ToolCall)]
-    told_as_own = [*find_told_as_own(expect.content, calls, finals)]
+    mislabeled = [*find_mislabeled_calls(expect.content, calls, finals)]
     client = [
         final
         for final in finals
-        if final.executor == "client" and not any(final is told for told in told_as_own)
+        if final.executor == "client" and not any(final is call for call in mislabeled)
     ]
     got = sum(final.is_executable for final in client)
     message = f"{got} calls were handed out as finished by `toolcall_end`, but only {allowed} had ended"

@@ -9,7 +9,7 @@ from typing import Final
 from streamconform.judge import align
 from streamconform.judge.compare import (
     MARKED_UNFINISHED,
-    add_told_as_own,
+    add_mislabeled_calls,
     check_call_order,
     check_leaf,
     check_rule,
@@ -30,7 +30,7 @@ SPLIT_BLOCKS: Final = "blocks that are only parts of one in the complete stream:
 MOVED_BLOCKS: Final = "blocks that are at another place in the complete stream: "
 """The beginnings of the messages about blocks without a counterpart, before their types."""
 MAY_BE_CUT: Final = "the arguments may have been cut"
-"""The beginning of the message about arguments whose end nobody can know."""
+"""The beginning of the message about arguments that may be incomplete."""
 _MAX_CALLS: Final = 3
 """The maximum number of calls to show in a message."""
 _MAX_TYPES: Final = 12
@@ -76,26 +76,26 @@ def compare_partial(
     paired = frozenset(pairs)
     unpaired = [block for position, block in enumerate(got) if position not in paired]
     missing = [block for block, position in zip(expected, pairs, strict=True) if position is None]
-    told_as_own = [*align.find_told_as_own(expect.content, expected, got)]
+    mislabeled = [*align.find_mislabeled_calls(expect.content, expected, got)]
     length_check = check_rule(
         "content.length",
         level,
-        add_told_as_own(
+        add_mislabeled_calls(
             _explain_unpaired(unpaired, missing, expected, got),
-            told_as_own,
+            mislabeled,
         ),
         expected=len(expected),
         got=len(got),
     )
     yield warn_of_signatures(length_check, moved)
     # Only the numbers are compared: `Ending` counts the client's calls that had ended, but cannot identify
-    # them without a parser. Nobody runs a call of the provider again.
+    # them without a parser. A provider's own call is not run again.
     executable = [
         block
         for block in got
         if isinstance(block, ToolCall) and block.executor == "client" and block.is_executable
         # This is another bug: the provider's call has its own end.
-        if not any(block is told for told in told_as_own)
+        if not any(block is call for call in mislabeled)
     ]
     ended = expect.partial.calls_ended
     may_be_cut = len(executable) > ended

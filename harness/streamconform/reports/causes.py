@@ -201,7 +201,7 @@ def _make_cause(groups: Sequence[Sequence[TrialResult]], roots: Mapping[int, Roo
         key=lambda trials: (
             trials[0].verdict == "warn" and not strict,
             _rank_harm(roots[id(trials[0])].harm),
-            # A whole stream is the better example: nobody has to imagine how the broken one came about.
+            # A whole stream is the better example, because it needs no explanation of the fault.
             is_fault(trials[0].delivery),
             "stderr" not in (trials[0].observation or {}),
         ),
