@@ -290,11 +290,13 @@ PAIRS = [
     ("other-type", [F], [X], [None]),
     ("arguments-decide", [F1, F2], [F2], [None, 0]),
     ("arguments-decide-before-another-type", [F1, F2], [F2, X], [None, 0]),
+    ("a-call-is-no-other-one-that-it-equals", [F1, X, F2], [X, F2], [None, 0, 1]),
+    ("a-moved-call-is-not-another-one", [F1, X, F2], [X, F1], [1, None, None]),
     ("each-is-paired-once", [X, Y], [F, X], [1, None]),
     ("two-pairs-beat-equal-arguments", [F1, G1], [H, G2, F1], [0, 1]),
-    ("two-pairs-of-other-names-beat-equal-arguments", [F1, G1], [H, H, F1], [1, 2]),
+    ("two-pairs-of-other-names-beat-equal-arguments", [F1, G1], [H, H, F1], [0, 1]),
     ("one-equal-call-is-worth-two-equal-names", [G1, F1], [H, F1, G2, F2], [2, 3]),
-    ("four-pairs-of-other-names-beat-three-equal-calls", [F1, F2, G1, G2], [H, H, F1, F2, G1], [1, 2, 3, 4]),
+    ("equal-calls-are-not-paired-with-others", [F1, F2, G1, G2], [H, H, F1, F2, G1], [2, 3, 4, None]),
 ]
 
 

@@ -349,11 +349,17 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
     # Larger than the total similarity of all pairs, so that the number of pairs takes precedence.
     weight = 2 * min(rows, columns)
     ids = frozenset(id_ for id_ in map(_get_id, expected) if id_ is not None)
+    exact = [{i for i, wanted in enumerate(expected) if _is_exactly(wanted, block)} for block in got]
+
+    def score_pair(i: int, j: int) -> int:
+        is_other = exact[j] and i not in exact[j]
+        return _score_pair(expected[i], got[j], weight, ids, is_other=bool(is_other))
+
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     # Filled from the end, so that the pairs can then be read off from the beginning.
     for i in reversed(range(rows)):
         for j in reversed(range(columns)):
-            score = _score_pair(expected[i], got[j], weight, ids)
+            score = score_pair(i, j)
             paired = best[i + 1][j + 1] + score if score else 0
             best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
     pairs: list[int | None] = []
@@ -362,7 +368,7 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
         # Skip received blocks that the best alignment leaves out.
         while j < columns and best[i][j] == best[i][j + 1]:
             j += 1
-        score = _score_pair(expected[i], got[j], weight, ids) if j < columns else 0
+        score = score_pair(i, j) if j < columns else 0
         if score and best[i][j] == best[i + 1][j + 1] + score:
             pairs.append(j)
             j += 1
@@ -497,10 +503,22 @@ def _join_citations(
     return joined
 
 
-def _score_pair(expected: ExpectedBlock, got: Block, weight: int, ids: frozenset[str]) -> int:
+def _is_exactly(expected: ExpectedBlock, got: Block) -> bool:
+    """Return whether `got` is the call that `expected` is, with its name and arguments."""
+    # A call that was cut has no arguments, like a call whose arguments are malformed.
+    if not isinstance(got, ToolCall) or got.arguments is None or expected.type != "tool_call":
+        return False
+    values = {name: expected.fields.get(name) for name in ("name", "arguments")}
+    return values == {"name": Literally(got.name), "arguments": Literally(got.arguments)}
+
+
+def _score_pair(
+    expected: ExpectedBlock, got: Block, weight: int, ids: frozenset[str], *, is_other: bool
+) -> int:
     """Return 0 for blocks that cannot match, and otherwise `weight` plus 1 to 3, by similarity.
 
-    Blocks of different types cannot match, nor can calls if one has the id of another in `ids`.
+    Blocks of different types cannot match, nor can calls if one has the id of another in `ids`, or is
+    exactly another expected call (`is_other`).
     """
     if expected.type != got.type:
         return 0
@@ -510,12 +528,11 @@ def _score_pair(expected: ExpectedBlock, got: Block, weight: int, ids: frozenset
             return weight + 3
         if got_id in ids:
             return 0
+    if is_other:
+        return 0
     name = "name" if isinstance(got, ToolCall) else "text"
     leaf = expected.fields.get(name)
     if not (isinstance(leaf, Literally) and leaf.value == getattr(got, name)):
         return weight + 1
     # Some of several calls to one tool may be missing: the arguments show which.
-    # A call that was cut has none, like a call whose arguments are malformed.
-    arguments = getattr(got, "arguments", None)
-    is_same = arguments is not None and expected.fields.get("arguments") == Literally(arguments)
-    return weight + (3 if is_same else 2)
+    return weight + (3 if _is_exactly(expected, got) else 2)
