@@ -43,10 +43,10 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 	@$(BIN)/python -m tests.docs --fast
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
-	$(BIN)/conform selftest
+	$(BIN)/conform dev selftest
 
 innocents: $(VENV)/.base ## Check that no case fails a parser for a freedom that the documentation grants
-	$(BIN)/conform selftest --innocent
+	$(BIN)/conform dev selftest --innocent
 
 # The packages whose survivors are all explained in tests/mutation/survivors.yaml.
 MODULE ?= known_failures judge suite
@@ -78,10 +78,10 @@ clean: ## Remove what the other targets made
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
 
 # pip before 25.1 does not read dependency groups
-$(VENV)/.base: pyproject.toml constraints.txt
+$(VENV)/.base: pyproject.toml harness/dev/pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --editable harness/dev
 	@touch $@
 
 $(VENV)/.mutation: $(VENV)/.dev

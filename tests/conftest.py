@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from streamconform.peers import environments
-from streamconform.peers.table import PEERS
+from streamconform_peers import environments
+from streamconform_peers.table import PEERS
 
 from .harness.generators import install
 from .optional_tools import TOOLS, describe_problem

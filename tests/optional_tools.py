@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from streamconform.tools.init.plan import MINIMUM_VERSIONS
+from streamconform.init.plan import MINIMUM_VERSIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from streamconform import config, reports
 from streamconform.adapters.connect import FORMS
-from streamconform.cli import VERBS
+from streamconform.cli.verbs import load_verbs
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
-from streamconform.peers.table import PEERS
 from streamconform.run.exits import Exit
 from streamconform_innocents import INNOCENTS
 from streamconform_mutants import MUTANTS
+from streamconform_peers.table import PEERS
 from streamconform_reference.adapter import VERSION
 
 from .cli.project import Project
@@ -69,7 +69,7 @@ def test_the_pages_show_a_failing_run_a_good_run_an_explanation_and_the_provenan
 
 def test_every_verb_and_exit_code_is_documented():
     page = documented("cli.md")
-    assert [verb for verb in VERBS if f"| `conform {verb}" not in page] == []
+    assert [verb for verb in load_verbs() if f"| `conform {verb}" not in page] == []
     assert [code for code in Exit if f"| {code.value} |" not in page] == []
 
 

@@ -20,11 +20,11 @@ from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.model.trial import AS_IS, Trial
-from streamconform.peers.environments import get_environments_folder, read_environment
-from streamconform.peers.table import PEERS, Peer
 from streamconform.replay.server import ReplayServer
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
+from streamconform_peers.environments import get_environments_folder, read_environment
+from streamconform_peers.table import PEERS, Peer
 
 from .floor import FLOORS
 from .measure import spent_on

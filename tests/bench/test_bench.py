@@ -6,7 +6,7 @@ import gc
 import json
 
 import pytest
-from streamconform.peers.table import PEERS
+from streamconform_peers.table import PEERS
 from streamconform_reference import DECODERS
 
 from . import page, peers

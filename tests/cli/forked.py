@@ -55,10 +55,10 @@ PRELOADED = {
         "resource",
         "rich.progress",
         "streamconform.adapters.host",
-        "streamconform.cli.record_scenarios",
+        "streamconform_capture.cli.record_scenarios",
         "streamconform.reports.html",
         "streamconform.reports.junit",
-        "streamconform.tools.fuzz.generate",
+        "streamconform_capture.fuzz.generate",
         "streamconform_proxy",
         "streamconform_reference",
     ),
@@ -77,7 +77,7 @@ PRELOADED = {
 }
 """Maps a module to the modules that it imports late."""
 
-HOSTS = ("streamconform.adapters.host", "streamconform.tools.probe.proxy_program")
+HOSTS = ("streamconform.adapters.host", "streamconform_capture.probe.proxy_program")
 """The modules that commands start with `python -m`."""
 
 
@@ -295,9 +295,9 @@ def _modules(module: str) -> list[str]:
     modules = [module, *PRELOADED[module]]
     if module == "streamconform":
         import streamconform_mutants
-        from streamconform.cli import MODULES, VERBS
+        from streamconform.cli.verbs import load_verbs
 
-        modules += [f"streamconform.cli.{MODULES.get(verb, verb)}" for verb in VERBS]
+        modules += [verb.module for verb in load_verbs().values()]
         mutants = pkgutil.iter_modules(streamconform_mutants.__path__, "streamconform_mutants.")
         modules += [each.name for each in mutants]
     return modules

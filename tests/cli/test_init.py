@@ -11,10 +11,10 @@ import tomllib
 
 import pytest
 import yaml
+from streamconform.init.plan import MINIMUM_VERSIONS
 from streamconform.resources import find_bundled
 from streamconform.schemas import find_problems
 from streamconform.suite.profiles import find_release
-from streamconform.tools.init.plan import MINIMUM_VERSIONS
 from streamconform.yaml_text.reader import parse
 
 from .project import ROOT

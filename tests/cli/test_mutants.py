@@ -1,6 +1,6 @@
 """A parser that is broken on purpose fails, and the run names the bug; the self-test notices passing mutants.
 
-`conform selftest`, which `.ci/run` runs, does it for all of them.
+`conform dev selftest`, which `.ci/run` runs, does it for all of them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def test_a_broken_parser_fails_the_run_which_names_the_bug(tmp_path, name, api):
 
 def test_the_self_test_counts_what_catches_a_mutant(tmp_path):
     where = ("--mutant", "only-quotes-unescaped", "-k", "common/heal/**")
-    ran = Project(tmp_path).run("selftest", *where)
+    ran = Project(tmp_path).run("dev", "selftest", *where)
     assert ran.code == 0, ran.out
     assert "1 of 1 mutants caught" in ran.out
 
 
 def test_the_self_test_fails_for_a_mutant_that_nothing_catches(tmp_path):
     where = ("--mutant", "v1-calls-ignored", "-k", "cohere-chat/text/**", "--deliver", "fast")
-    ran = Project(tmp_path).run("selftest", *where)
+    ran = Project(tmp_path).run("dev", "selftest", *where)
     assert ran.code == 1
     assert "SURVIVES" in ran.out

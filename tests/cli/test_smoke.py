@@ -13,11 +13,11 @@ from streamconform.adapters.idle_limit import Activity
 from streamconform.apis import APIS
 from streamconform.judge import decode
 from streamconform.model.case import Literally
-from streamconform.tools.smoke import claim_checks, conversation
-from streamconform.tools.smoke.checks import CHECKS, run_checks
-from streamconform.tools.smoke.conversation import hold_conversation, plan_steps
-from streamconform.tools.smoke.schema_messages import find_mismatches
-from streamconform.tools.smoke.streams import PRICING, load_document, load_streams
+from streamconform.smoke import claim_checks, conversation
+from streamconform.smoke.checks import CHECKS, run_checks
+from streamconform.smoke.conversation import hold_conversation, plan_steps
+from streamconform.smoke.schema_messages import find_mismatches
+from streamconform.smoke.streams import PRICING, load_document, load_streams
 from streamconform_reference import DECODERS, decode_document
 
 from .. import bundled_suite
@@ -348,7 +348,7 @@ def get_fixes(results):
 
 @pytest.mark.parametrize("mistake", [pytest.param(mistake, id=mistake.id) for mistake in MISTAKES])
 def test_each_mistake_is_reported_with_its_fix(tmp_path, monkeypatch, mistake):
-    monkeypatch.setattr("streamconform.tools.smoke.conversation.STOP_SECONDS", 0.5)
+    monkeypatch.setattr("streamconform.smoke.conversation.STOP_SECONDS", 0.5)
     results = run_smoke(tmp_path, mistake.code, mistake.timeout)
     fixes = get_fixes(results)
     assert mistake.message in "\n".join(results[mistake.check].messages), fixes

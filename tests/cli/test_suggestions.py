@@ -20,7 +20,7 @@ WRONG = {
     "peer": (("run", "-i", "peer:opnai"), "openai"),
     "peer to install": (("peers", "install", "node-opena"), "node-openai"),
     "mutant": (("explain", CASE, "-i", "mutant:usage-sumed"), "usage-summed"),
-    "mutant of the self-test": (("selftest", "--mutant", "usage-sumed"), "usage-summed"),
+    "mutant of the self-test": (("dev", "selftest", "--mutant", "usage-sumed"), "usage-summed"),
     "API": (("run", "--api", "openai-caht"), "openai-chat"),
     "set of deliveries": (("run", "--deliver", "fst"), "fast"),
     "delivery": (("explain", f"{CASE}@bytewis"), "bytewise"),
@@ -54,7 +54,7 @@ def test_a_name_like_no_other_gets_no_suggestion(project):
     ran = project.run("explain", "nosuch")
     assert ran.err == "error: no case `nosuch`; `conform list` shows the ids\n"
     ran = project.run("explain", CASE, "-i", "mutant:nosuch")
-    assert "has no `nosuch`; `conform selftest --list` lists the mutants" in ran.err
+    assert "has no `nosuch`; `conform dev selftest --list` lists the mutants" in ran.err
 
 
 @pytest.mark.parametrize(

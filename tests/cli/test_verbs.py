@@ -242,21 +242,30 @@ def test_schema_lists_and_prints_the_published_formats(project):
 
 
 def test_selftest_lists_a_mutant_a_line_with_bug_and_issues(project):
-    lines = project.run("selftest", "--list").out.splitlines()
+    lines = project.run("dev", "selftest", "--list").out.splitlines()
     assert len(lines) >= 6
     assert all(": " in line for line in lines)
     assert sum("#" in line for line in lines) >= 0.9 * len(lines)  # few bugs have not been reported
 
 
 def test_selftest_catches_a_mutant_and_says_by_how_many_cases(project):
-    ran = project.run("selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/truncation/**")
+    ran = project.run(
+        "dev", "selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/truncation/**"
+    )
     assert ran.code == 0
     assert ran.out.startswith("caught    eof-as-success")
 
 
 def test_selftest_fails_when_a_mutant_survives(project):
     ran = project.run(
-        "selftest", "--mutant", "eof-as-success", "-k", "anthropic-messages/text/**", "--faults", "none"
+        "dev",
+        "selftest",
+        "--mutant",
+        "eof-as-success",
+        "-k",
+        "anthropic-messages/text/**",
+        "--faults",
+        "none",
     )
     assert ran.code == 1
     assert ran.out.startswith("SURVIVES  eof-as-success")

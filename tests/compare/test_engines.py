@@ -24,7 +24,7 @@ import os
 import sys
 
 if "streamconform.adapters.host" not in sys.orig_argv:  # a program does not need what takes long to import
-    from streamconform.tools.compare import examiner
+    from streamconform_capture.compare import examiner
 
     _expand = examiner.expand
     examiner.expand = lambda cases, *words: _expand(stop(cases), *words)

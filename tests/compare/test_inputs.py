@@ -13,7 +13,7 @@ import fsspec
 import pytest
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import Case
-from streamconform.tools.compare.inputs import find_format, measure_input, read, read_partition, split_input
+from streamconform_capture.compare.inputs import find_format, measure_input, read, read_partition, split_input
 
 from .collections import FORMS, encode_lines, make_streams
 

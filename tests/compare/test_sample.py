@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from streamconform.model.case import Case
 from streamconform.suite.shapes import read_shapes
-from streamconform.tools.compare.inputs import read
-from streamconform.tools.compare.sample import SampleRequest, merge_samples, take_sample
+from streamconform_capture.compare.inputs import read
+from streamconform_capture.compare.sample import SampleRequest, merge_samples, take_sample
 
 from .collections import encode_lines, make_streams
 

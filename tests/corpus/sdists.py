@@ -10,7 +10,7 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from streamconform.tools.corpus.sources import SOURCES, Source
+from streamconform_capture.corpus.sources import SOURCES, Source
 
 from ..harness.builders import TEXT_FRAMES, sse_body
 

@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.tools.corpus import archive
+from streamconform_capture.corpus import archive
 
 from .sdists import packed, special
 

@@ -10,7 +10,7 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.model.cassette import Cassette, Derived, Request
 from streamconform.model.outcome import Error, Other, Outcome, Stop, Text, Thinking, ToolCall, Usage
-from streamconform.tools.compare.findings import Answers, find_findings
+from streamconform_capture.compare.findings import Answers, find_findings
 
 CALL = ToolCall(id="toolu_1", name="f", arguments={"a": 1}, arguments_text='{"a": 1}', complete=True)
 OUTCOME = Outcome(

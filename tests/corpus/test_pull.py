@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 from streamconform.apis import APIS
-from streamconform.cli import corpus as verb
 from streamconform.errors import SourceError
-from streamconform.tools.compare.inputs import read
-from streamconform.tools.corpus import cache
-from streamconform.tools.corpus.download import PullFailed
-from streamconform.tools.corpus.pull import NOT_ASKED, SAME_BYTES, pull
-from streamconform.tools.corpus.sources import SOURCES
+from streamconform_capture.cli import corpus as verb
+from streamconform_capture.compare.inputs import read
+from streamconform_capture.corpus import cache
+from streamconform_capture.corpus.download import PullFailed
+from streamconform_capture.corpus.pull import NOT_ASKED, SAME_BYTES, pull
+from streamconform_capture.corpus.sources import SOURCES
 
 from ..cli.project import Project
 from .sdists import BODY, KNOWN, ROOT, interaction, langchain, sdist, vcr

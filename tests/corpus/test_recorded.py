@@ -19,8 +19,8 @@ from streamconform.suite.catalog import read_case_ids
 from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.suite.provenance import count_streams
 from streamconform.suite.pulled import is_recorded
-from streamconform.tools.corpus import cache
-from streamconform.tools.corpus.pull import pull
+from streamconform_capture.corpus import cache
+from streamconform_capture.corpus.pull import pull
 
 from ..bundled_suite import SOURCES
 from ..cli.project import Project

@@ -10,8 +10,8 @@ from streamconform.apis import APIS
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.suite import cassettes
-from streamconform.tools.compare.inputs import read
 from streamconform.wire import eventstream
+from streamconform_capture.compare.inputs import read
 
 from ..harness.builders import ANTHROPIC, TEXT_FRAMES, cassette, sse_body
 

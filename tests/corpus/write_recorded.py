@@ -21,8 +21,8 @@ from streamconform.model.cassette import Cassette, Derived
 from streamconform.model.leaf import digest_text, format_canonical_json
 from streamconform.suite import cassettes
 from streamconform.suite.pulled import make_topic
-from streamconform.tools.corpus import cache
-from streamconform.tools.corpus.sources import SOURCES, Source
+from streamconform_capture.corpus import cache
+from streamconform_capture.corpus.sources import SOURCES, Source
 
 from .known_digests import find_differences, read_known
 from .plain_reader import NotRead, Reading, read

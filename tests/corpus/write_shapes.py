@@ -22,11 +22,11 @@ import click
 from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import list_values
-from streamconform.peers.environments import find_peer, get_environments_folder, read_environment
 from streamconform.suite.lint_shapes import REAL, find_fields, is_stream
 from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.suite.shapes import DOCUMENTED, FOLDER, Shape, read_shapes
-from streamconform.tools.corpus import cache
+from streamconform_capture.corpus import cache
+from streamconform_peers.environments import find_peer, get_environments_folder, read_environment
 
 ROOT: Final = Path(__file__).parents[2]
 SPECS: Final = ROOT / "specs"

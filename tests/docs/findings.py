@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 from streamconform.causes.table import HARMS
-from streamconform.peers.findings import PAGE, Finding, Library, get_slug, read_findings
+from streamconform_peers.findings import PAGE, Finding, Library, get_slug, read_findings
 
 from .matrix import FOLDER, Client, read_clients
 

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from streamconform.peers.peer import Peer
-from streamconform.peers.table import PEERS
+from streamconform_peers.peer import Peer
+from streamconform_peers.table import PEERS
 
 from .blocks import ROOT
 from .matrix import RESULTS

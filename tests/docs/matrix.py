@@ -12,9 +12,9 @@ from typing import Any
 
 from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
-from streamconform.peers.findings import PAGE as FINDINGS
-from streamconform.peers.findings import get_slug, read_findings
-from streamconform.peers.table import PEERS
+from streamconform_peers.findings import PAGE as FINDINGS
+from streamconform_peers.findings import get_slug, read_findings
+from streamconform_peers.table import PEERS
 
 from .blocks import ROOT
 

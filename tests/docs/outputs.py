@@ -10,8 +10,8 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from streamconform.peers import environments
-from streamconform.peers.table import PEERS
+from streamconform_peers import environments
+from streamconform_peers.table import PEERS
 
 from ..cli.project import Project
 from .blocks import ROOT, fill, strip_lines

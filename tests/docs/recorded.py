@@ -10,7 +10,7 @@ from streamconform.resources import find_bundled
 from streamconform.suite.catalog import read_case_ids
 from streamconform.suite.load import Sources, list_spec_files, load_heads
 from streamconform.suite.pulled import is_recorded, make_topic
-from streamconform.tools.corpus.sources import SOURCES, Source
+from streamconform_capture.corpus.sources import SOURCES, Source
 
 from .blocks import ROOT
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from jsonschema_rs import validator_for
-from streamconform.peers.findings import get_slug, read_findings
-from streamconform.peers.table import PEERS
 from streamconform.schemas import load_schema
+from streamconform_peers.findings import get_slug, read_findings
+from streamconform_peers.table import PEERS
 
 from . import matrix, matrix_changes
 

@@ -11,10 +11,10 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from streamconform.cli import VERBS
-from streamconform.peers.findings import read_findings
-from streamconform.peers.table import PEERS
+from streamconform.cli.verbs import load_verbs
 from streamconform.schemas import NAMES
+from streamconform_peers.findings import read_findings
+from streamconform_peers.table import PEERS
 
 from .blocks import ROOT
 from .site.build import read_context
@@ -103,7 +103,7 @@ def test_every_client_finding_verb_and_schema_has_its_page(site, matrix):
     assert [slug for slug in read_findings() if not (site / f"findings/{slug}.html").exists()] == []
     assert [name for name in NAMES if not (site / f"schemas/{name}.json").exists()] == []
     commands = Page((site / "docs/reference/commands.html").read_text("utf-8"))
-    assert [verb for verb in VERBS if f"conform-{verb}" not in commands.ids] == []
+    assert [verb for verb in load_verbs() if f"conform-{verb}" not in commands.ids] == []
 
 
 def test_every_case_that_a_client_fails_has_a_page(site, matrix):

@@ -22,9 +22,9 @@ from streamconform.apis import APIS
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
-from streamconform.tools.record.exchange import RecordJob, record_exchange
-from streamconform.tools.record.providers import build_streaming_body
 from streamconform.wire.framings import split
+from streamconform_capture.record.exchange import RecordJob, record_exchange
+from streamconform_capture.record.providers import build_streaming_body
 
 from . import servers
 from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body, saved_body

@@ -18,7 +18,7 @@ from typing import Any
 from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
-from streamconform.tools.record.exchange import RecordJob, record_exchange
+from streamconform_capture.record.exchange import RecordJob, record_exchange
 
 from .bodies import BODIES, MODEL, ROUND_TRIPS, request, turns_of
 from .engine import SERVER, install, running

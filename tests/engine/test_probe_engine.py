@@ -10,9 +10,9 @@ import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.suite.scenarios import load_bundled
-from streamconform.tools.probe import checks
-from streamconform.tools.probe.bad_requests import BAD_REQUESTS
-from streamconform.tools.record.live import RawRecording
+from streamconform_capture.probe import checks
+from streamconform_capture.probe.bad_requests import BAD_REQUESTS
+from streamconform_capture.record.live import RawRecording
 
 from ..cli.project import Project
 from .bodies import MODEL

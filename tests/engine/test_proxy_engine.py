@@ -11,7 +11,7 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
-from streamconform.peers import environments
+from streamconform_peers import environments
 
 from ..proxy.program import started
 from .engine import running

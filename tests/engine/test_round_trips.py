@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform.tools.record.providers import build_streaming_body
+from streamconform_capture.record.providers import build_streaming_body
 
 from .bodies import BODIES, MODEL, ROUND_TRIPS
 from .engine import SERVER

@@ -25,8 +25,8 @@ from typing import Final
 
 from streamconform.apis import NAMES
 from streamconform.resources import find_bundled
-from streamconform.tools.compare.inputs import read
-from streamconform.tools.fuzz.mutate import mutate_body
+from streamconform_capture.compare.inputs import read
+from streamconform_capture.fuzz.mutate import mutate_body
 
 from ..bench.measure import reference
 from ..reference import chunkings

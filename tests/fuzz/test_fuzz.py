@@ -16,8 +16,8 @@ from streamconform.cli import conform
 from streamconform.model.leaf import list_values
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform.tools.fuzz.generate import Generator
-from streamconform.tools.fuzz.mutate import mutate_body
+from streamconform_capture.fuzz.generate import Generator
+from streamconform_capture.fuzz.mutate import mutate_body
 from streamconform_reference.apis.grammars import GRAMMARS
 
 from ..cli.project import CONFORM, Project
@@ -82,7 +82,7 @@ def test_the_same_seed_generates_the_same_trials():
 
 GENERATE = """
 import hashlib, sys
-from streamconform.tools.fuzz.generate import Generator
+from streamconform_capture.fuzz.generate import Generator
 
 bodies = [trial.body for trial in Generator("openai-chat", 3).generate(20)]
 print(hashlib.sha256(b"".join(bodies)).hexdigest())

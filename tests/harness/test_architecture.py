@@ -9,16 +9,28 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
-import streamconform
-import streamconform_innocents
-import streamconform_mutants
-import streamconform_reference
 
-HARNESS = Path(streamconform.__file__).parent
 ROOT = Path(__file__).parents[2]
-REFERENCE = Path(streamconform_reference.__file__).parent
-MUTANTS = Path(streamconform_mutants.__file__).parent
-INNOCENTS = Path(streamconform_innocents.__file__).parent
+HARNESS = ROOT / "harness/streamconform"
+CAPTURE = ROOT / "harness/streamconform_capture"
+PEERS = ROOT / "harness/streamconform_peers"
+WORKSHOP = ROOT / "harness/dev/streamconform_dev"
+REFERENCE = ROOT / "reference_impl/streamconform_reference"
+MUTANTS = ROOT / "reference_impl/streamconform_mutants"
+INNOCENTS = ROOT / "reference_impl/streamconform_innocents"
+PROXY = ROOT / "reference_impl/streamconform_proxy"
+
+MAY_IMPORT = {
+    HARNESS: (),
+    CAPTURE: (HARNESS, REFERENCE),
+    PEERS: (HARNESS,),
+    WORKSHOP: (HARNESS, CAPTURE, PEERS, REFERENCE, MUTANTS, INNOCENTS, PROXY),
+    REFERENCE: (),
+    MUTANTS: (REFERENCE,),
+    INNOCENTS: (),
+    PROXY: (HARNESS, REFERENCE),
+}
+"""Each package of the repository, and the others that it may import. The judge needs none of them."""
 
 PIPELINE = (
     "model",
@@ -28,7 +40,6 @@ PIPELINE = (
     "schemas",
     "delivery",
     "suite",
-    "peers",
     "adapters",
     "replay",
     "judge",
@@ -39,10 +50,10 @@ PIPELINE = (
 )
 """The packages that a trial passes through, from its spec to a report; each imports only earlier ones."""
 
-NEVER_THE_REFERENCE = (*PIPELINE, "tools/smoke", "tools/init")
-"""These reach the reference like any other parser."""
-
 IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants", "streamconform_innocents"})
+
+LISTS_MUTANTS = "cli/completion.py"
+"""The shell completes the names of mutants, which are in no other place."""
 
 MAY_NAME_IT = ("adapters/connect.py", "adapters/host.py")
 """The first writes `streamconform_mutants:…` into a program's argv, the second looks the reference's name up
@@ -97,8 +108,7 @@ class Module:
 
     @property
     def part(self) -> str:
-        first, _, rest = self.name.removesuffix(".py").partition("/")
-        return f"tools/{rest.partition('/')[0]}" if first == "tools" else first
+        return self.name.removesuffix(".py").partition("/")[0]
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -139,29 +149,23 @@ def harness(*parts: str) -> list[Module]:
 
 
 def everything() -> list[Module]:
-    return [*modules(HARNESS), *modules(REFERENCE), *modules(MUTANTS), *modules(INNOCENTS)]
+    return [each for package in MAY_IMPORT for each in modules(package)]
 
 
-def test_the_reference_imports_neither_the_harness_nor_the_mutants():
-    above = {"streamconform", "streamconform_mutants", "streamconform_innocents"}
-    assert [each.name for each in modules(REFERENCE) if above & each.roots()] == []
+@pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.name)
+def test_a_package_imports_only_those_that_it_may(package):
+    others = {each.name for each in MAY_IMPORT} - {package.name, *(each.name for each in MAY_IMPORT[package])}
+    assert [
+        (each.name, each.roots() & others)
+        for each in modules(package)
+        if each.roots() & others and each.name != LISTS_MUTANTS
+    ] == []
 
 
-def test_mutants_never_import_the_harness():
-    assert [each.name for each in modules(MUTANTS) if "streamconform" in each.roots()] == []
-
-
-def test_innocents_change_answers_without_reading_them_from_bytes_or_judging_them():
-    known = {"streamconform", "streamconform_reference", "streamconform_mutants"}
-    assert [each.name for each in modules(INNOCENTS) if known & each.roots()] == []
-
-
-def test_the_harness_reaches_the_reference_like_anyones_parser():
-    apart = harness(*NEVER_THE_REFERENCE)
-    assert [each.name for each in apart if each.roots() & IMPLEMENTATIONS] == []
+def test_the_judge_reaches_the_reference_like_anyones_parser():
     assert [
         (each.name, text)
-        for each in apart
+        for each in harness()
         if each.name not in MAY_NAME_IT
         for text in each.texts()
         if any(name in text for name in IMPLEMENTATIONS)
@@ -197,12 +201,12 @@ def test_a_run_has_no_face():
     assert [(each.name, each.roots() & NO_FACE) for each in harness("run") if each.roots() & NO_FACE] == []
 
 
-def test_only_the_command_line_imports_the_command_line():
+def test_only_command_lines_import_the_command_line():
     """The Python API and the pytest plugin select and judge without it: no click, no shell completion."""
     assert [
-        (each.name, name)
-        for each in harness()
-        if each.part not in ("cli", "__main__")
+        (str(each.path), name)
+        for each in everything()
+        if each.part not in ("cli", "__main__", "verbs")
         for name in each.imports()
         if name == "click" or name.startswith("streamconform.cli")
     ] == []
@@ -212,8 +216,8 @@ def test_settings_are_typed_values():
     """Only `config.py` reads them from a mapping. A peer's settings are its library's keyword arguments."""
     assert [
         (each.name, function.name)
-        for each in harness()
-        if each.part not in ("config", "peers")
+        for each in everything()
+        if each.part != "config" and PEERS not in each.path.parents
         for function in each.nodes
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for argument in (*function.args.args, *function.args.kwonlyargs)
@@ -223,15 +227,6 @@ def test_settings_are_typed_values():
 
 def annotation(argument):
     return ast.unparse(argument.annotation) if argument.annotation is not None else ""
-
-
-def test_the_python_api_and_the_pytest_plugin_import_no_tool():
-    assert [
-        (each.name, name)
-        for each in harness("library", "pytest", "config")
-        for name in each.imports()
-        if name.startswith("streamconform.tools")
-    ] == []
 
 
 def test_a_package_of_the_pipeline_imports_only_earlier_ones():
@@ -249,8 +244,8 @@ def test_the_architecture_page_lists_the_pipeline_in_this_order():
     assert f"in import order `{' '.join(PIPELINE)}`" in (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
 
-def test_the_pipeline_imports_neither_the_command_line_nor_a_tool():
-    above = ("streamconform.cli", "streamconform.config", "streamconform.tools", "streamconform.pytest")
+def test_the_pipeline_imports_neither_the_command_line_nor_another_face():
+    above = tuple(f"streamconform.{name}" for name in ("cli", "config", "init", "library", "pytest", "smoke"))
     reports = ("streamconform.reports",)
     assert [
         (each.name, name)
@@ -273,7 +268,7 @@ def test_nothing_imports_the_public_names_from_below():
     ] == []
 
 
-@pytest.mark.parametrize("package", [HARNESS, REFERENCE], ids=lambda package: package.name)
+@pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.name)
 def test_packages_import_each_other_in_one_direction(package):
     """No two packages depend on each other, even indirectly."""
     left = arrows(package)
@@ -301,24 +296,23 @@ def arrows(package):
 
 
 def folder(path, package):
-    """Return the package that contains `path`; `tools/NAME` and `apis/NAME` are separate packages."""
+    """Return the package that contains `path`; `apis/NAME` are separate packages."""
     parts = path.relative_to(package).with_suffix("").parts
-    depth = 2 if parts[0] in ("tools", "apis") and len(parts) > 2 else 1
+    depth = 2 if parts[0] == "apis" and len(parts) > 2 else 1
     return "/".join(parts[:depth])
 
 
 def test_only_one_module_reads_yaml():
-    readers = {each.name for each in modules(HARNESS) if "yaml" in each.roots()}
+    readers = {f"{each.path.relative_to(ROOT)}" for each in everything() if "yaml" in each.roots()}
     assert readers <= {
-        "yaml_text/reader.py",
-        "yaml_text/writer.py",
-        "tools/record/importers/vcr.py",  # files written by vcrpy, through its own loader
-        "tools/record/importers/langchain.py",  # the same from LangChain's serializer
+        "harness/streamconform/yaml_text/reader.py",
+        "harness/streamconform/yaml_text/writer.py",
+        "harness/streamconform_capture/importers/vcr.py",  # files written by vcrpy, through its own loader
+        "harness/streamconform_capture/importers/langchain.py",  # the same from LangChain's serializer
     }
 
 
 def test_the_modules_of_the_command_line_import_each_other_in_one_direction():
-    # Without `cli/__init__`, the list of verbs, each imported when it is used.
     imported = {
         f"streamconform.{each.name.removesuffix('.py').replace('/', '.')}": each.imports()
         for each in harness("cli")

@@ -14,8 +14,8 @@ from streamconform.model.trial import AnyTrial, Call
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
-from streamconform.tools.selftest.execute import make_group, run_groups
-from streamconform.tools.selftest.kill import find_idle_cases, make_matrix
+from streamconform_dev.selftest.execute import make_group, run_groups
+from streamconform_dev.selftest.kill import find_idle_cases, make_matrix
 from streamconform_mutants import MUTANTS
 from streamconform_reference import adapter as reference
 

@@ -6,10 +6,10 @@ import pytest
 from streamconform import load_cases
 from streamconform.adapters.interface import Greeting
 from streamconform.model.trial import Trial
-from streamconform.peers.table import PEERS
 from streamconform.run.plan import explain_skip
 from streamconform.run.vendor import explain_foreign_trial
 from streamconform.suite.expand import make_trial
+from streamconform_peers.table import PEERS
 
 MISTRAL = Greeting(name="x", vendor="mistral")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.tools.record import importers
-from streamconform.tools.record.importers import coding, import_file, langchain, vcr
-from streamconform.tools.record.importers.coding import decode_body
+from streamconform_capture import importers
+from streamconform_capture.importers import coding, import_file, langchain, vcr
+from streamconform_capture.importers.coding import decode_body
 
 from .test_formats import tnetstring
 

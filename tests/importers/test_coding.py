@@ -7,8 +7,8 @@ import zlib
 
 import brotli
 import pytest
-from streamconform.tools.record.importers import coding
-from streamconform.tools.record.importers.coding import Undecodable, decode_body
+from streamconform_capture.importers import coding
+from streamconform_capture.importers.coding import Undecodable, decode_body
 
 TEXT = "data: Grüß dich\n\n".encode() * 50
 

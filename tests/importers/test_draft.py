@@ -8,8 +8,8 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Outcome, Text, Thinking, ToolCall
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes, expectation
-from streamconform.tools.record import draft
 from streamconform.yaml_text import reader
+from streamconform_capture.record import draft
 
 from ..harness.builders import cassette
 

@@ -12,9 +12,9 @@ import requests
 import vcr
 from streamconform.apis import APIS
 from streamconform.suite import cassettes
-from streamconform.tools.record.export import FORMATS, find_base_url
-from streamconform.tools.record.importers import import_file
-from streamconform.vcr import Persister
+from streamconform_capture.importers import import_file
+from streamconform_capture.record.export import FORMATS, find_base_url
+from streamconform_capture.vcr import Persister
 from vcr.persisters.filesystem import FilesystemPersister
 
 from ..cli.project import Project

@@ -11,8 +11,8 @@ import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform.suite import cassettes
-from streamconform.tools.record.importers import import_file
-from streamconform.tools.record.importers.detect import detect_apis, explain_wrong_api
+from streamconform_capture.importers import import_file
+from streamconform_capture.importers.detect import detect_apis, explain_wrong_api
 
 from ..harness.builders import TEXT_FRAMES, sse_body
 

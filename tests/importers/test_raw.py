@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
-from streamconform.tools.record.importers import import_file
 from streamconform.wire import eventstream, invoke_stream
 from streamconform.wire.reframe import NotPayloadError, restore_framing
+from streamconform_capture.importers import import_file
 
 from ..harness.builders import TEXT_FRAMES, sse_body
 

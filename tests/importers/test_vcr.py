@@ -14,8 +14,8 @@ import vcr
 import yaml
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
-from streamconform.tools.record.importers import import_file
 from streamconform.wire import eventstream, invoke_stream
+from streamconform_capture.importers import import_file
 
 from .provider import BODY, KEY, REQUEST, provider
 

@@ -10,13 +10,8 @@ from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import Check
 from streamconform.suite.expand import expand
-from streamconform.tools.selftest.innocents import (
-    FailedCheck,
-    InnocentResult,
-    decide,
-    run_innocents,
-)
-from streamconform.tools.selftest.innocents_table import describe_check, format_innocents
+from streamconform_dev.selftest.innocents import FailedCheck, InnocentResult, decide, run_innocents
+from streamconform_dev.selftest.innocents_table import describe_check, format_innocents
 from streamconform_innocents import INNOCENTS, Answer, Grant, Innocent, TrialFacts
 from streamconform_reference import adapter as reference
 

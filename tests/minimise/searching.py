@@ -13,8 +13,8 @@ from streamconform.resources import find_bundled
 from streamconform.run.blame import ReferenceInput
 from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.load import Sources, collect, load
-from streamconform.tools.minimise.search import MinimiseJob, Search
-from streamconform.tools.minimise.write import format_command, write_result
+from streamconform_capture.minimise.search import MinimiseJob, Search
+from streamconform_capture.minimise.write import format_command, write_result
 
 GREETING = Greeting(name="in this process")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.tools.minimise import search
-from streamconform.tools.minimise.search import NothingToMinimise
+from streamconform_capture.minimise import search
+from streamconform_capture.minimise.search import NothingToMinimise
 
 from .searching import run_search
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from streamconform.tools.minimise.ddmin import minimise_list
+from streamconform_capture.minimise.ddmin import minimise_list
 
 
 def minimise(items, needed, least=0):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from streamconform.tools.minimise.fixup import fix_up
-from streamconform.tools.minimise.stream import split_stream
 from streamconform.wire import sse
+from streamconform_capture.minimise.fixup import fix_up
+from streamconform_capture.minimise.stream import split_stream
 
 A, R = "anthropic-messages", "openai-responses"
 START = {"type": "message_start", "message": {}}

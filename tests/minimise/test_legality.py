@@ -6,8 +6,8 @@ import json
 
 import pytest
 from streamconform.apis import APIS
-from streamconform.tools.minimise.legality import find_broken_rules, list_required_members
 from streamconform.wire import sse
+from streamconform_capture.minimise.legality import find_broken_rules, list_required_members
 
 from .searching import load_cases
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERY_SETS
-from streamconform.tools.minimise.search import judge_reference
 from streamconform.wire.framings import split
+from streamconform_capture.minimise.search import judge_reference
 from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference
 

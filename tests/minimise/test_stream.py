@@ -6,9 +6,9 @@ import pytest
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut
 from streamconform.suite.expand import expand
-from streamconform.tools.minimise.edits import edit_members, find_nodes, split_characters
-from streamconform.tools.minimise.stream import split_stream
 from streamconform.wire.framings import split
+from streamconform_capture.minimise.edits import edit_members, find_nodes, split_characters
+from streamconform_capture.minimise.stream import split_stream
 
 from .searching import load_cases
 

@@ -13,24 +13,24 @@ from functools import cache
 
 import pytest
 from click.testing import CliRunner
-from streamconform.cli import finding
 from streamconform.errors import SelectionError
 from streamconform.judge.request import compare_request
 from streamconform.known_failures.model import KnownCause, KnownFailure
-from streamconform.known_failures.of_peers import list_patterns, read_by_finding
 from streamconform.model.leaf import Literally
 from streamconform.model.trial import AS_IS, Call, RoundTrip
 from streamconform.model.verdict import Check
-from streamconform.peers import environments, node_runtime, snippet_templates
-from streamconform.peers.findings import read_findings
-from streamconform.peers.table import PEERS
 from streamconform.run.vendor import explain_foreign_case
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import expand
-from streamconform.tools.finding.lookup import find_findings, find_issue, select_checks
-from streamconform.tools.finding.program import write_program
-from streamconform.tools.finding.render import render
-from streamconform.tools.trials import may_match
+from streamconform_dev.cli import finding
+from streamconform_dev.finding.lookup import find_findings, find_issue, select_checks
+from streamconform_dev.finding.program import write_program
+from streamconform_dev.finding.render import render
+from streamconform_dev.trials import may_match
+from streamconform_peers import environments, node_runtime, snippet_templates
+from streamconform_peers.findings import read_findings
+from streamconform_peers.known import list_patterns, read_by_finding
+from streamconform_peers.table import PEERS
 
 from ..bundled_suite import SOURCES, cases, streams
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from streamconform.peers.findings import get_slug, read_finding, read_findings
-from streamconform.peers.history import read_history
-from streamconform.peers.table import PEERS
 from streamconform.resources import find_bundled
 from streamconform.suite.select import split_pattern
+from streamconform_peers.findings import get_slug, read_finding, read_findings
+from streamconform_peers.history import read_history
+from streamconform_peers.table import PEERS
 
 from ..bundled_suite import cases
 from ..docs import findings as page

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from streamconform import peers
+import streamconform_peers as peers
 
 FOLDER = Path(peers.__file__).parent
 PYTHON = sorted(path for path in FOLDER.glob("*/*.py") if path.name != "__init__.py")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
-from streamconform.peers import environments, node_package, node_runtime
-from streamconform.peers.node_table import NODE_PEERS
+from streamconform_peers import environments, node_package, node_runtime
+from streamconform_peers.node_table import NODE_PEERS
 
 from ..cli.project import Project
 

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-import streamconform.peers
-from streamconform.adapters import peer_host
+import streamconform_peers
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
-from streamconform.peers import normal_form, pins
-from streamconform.peers.table import PEERS
+from streamconform_peers import host as peer_host
+from streamconform_peers import normal_form, pins
+from streamconform_peers.table import PEERS
 
-HERE = Path(streamconform.peers.__file__).parent
+HERE = Path(streamconform_peers.__file__).parent
 PYTHON_PEERS = [peer for peer in PEERS.values() if peer.language == "python"]
 ADAPTERS = sorted(path for path in HERE.glob("*/*.py") if path.name != "__init__.py")
 ROOT = HERE.parent
@@ -99,7 +99,7 @@ def test_an_adapter_is_under_120_lines_and_names_no_host(path):
 @pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_an_adapter_imports_nothing_of_ours_but_other_adapters(path):
     ours = {name for name in read_imports(path) if name.startswith("streamconform")}
-    assert all(name.startswith("streamconform.peers") for name in ours)
+    assert all(name.startswith("streamconform_peers") for name in ours)
 
 
 def test_the_host_needs_only_the_standard_library():

@@ -7,10 +7,10 @@ import json
 import pytest
 from click.testing import CliRunner
 from streamconform.adapters.connect import connect
-from streamconform.cli import peers
 from streamconform.errors import ImplementationError, UsageError
-from streamconform.peers import environments, install, pins
-from streamconform.peers.table import PEERS
+from streamconform_peers import cli as peers
+from streamconform_peers import environments, install, pins
+from streamconform_peers.table import PEERS
 
 from ..cli.project import Project
 from .wheels import build_wheel

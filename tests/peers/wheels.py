@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 
-from streamconform.peers.table import PEERS
+from streamconform_peers.table import PEERS
 
 LIBRARY = """\
 import json

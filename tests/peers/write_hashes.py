@@ -12,8 +12,8 @@ import subprocess
 import sys
 from typing import Final
 
-from streamconform.peers.pins import HASHES, read_hashes, read_pins
-from streamconform.peers.table import PEERS
+from streamconform_peers.pins import HASHES, read_hashes, read_pins
+from streamconform_peers.table import PEERS
 
 COMMAND: Final = (
     *("uv", "pip", "compile", "--quiet", "--universal", "--no-deps", "--generate-hashes", "--no-header"),

@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from streamconform.peers.node_package import ADAPTERS, get_pins
-from streamconform.peers.node_table import NODE_PEERS
-from streamconform.peers.peer import Peer
+from streamconform_peers.node_package import ADAPTERS, get_pins
+from streamconform_peers.node_table import NODE_PEERS
+from streamconform_peers.peer import Peer
 
 OPTIONS: Final = ("--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact")
 

@@ -14,7 +14,7 @@ from streamconform.adapters.proxy_address import HEADERS_VARIABLE
 from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.errors import UsageError
 from streamconform.run.reading import read as read_results
-from streamconform.tools.probe.proxy_program import find_secrets
+from streamconform_capture.probe.proxy_program import find_secrets
 
 from ..cli.project import Project, Ran
 from .tiny_proxy import serve_proxy

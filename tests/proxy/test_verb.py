@@ -11,9 +11,9 @@ import sys
 import aiohttp
 import pytest
 from click.testing import CliRunner
-from streamconform.cli.proxy import command
 from streamconform.errors import UsageError
 from streamconform_proxy import THINKING_CAPABLE
+from streamconform_proxy.cli import command
 
 from ..cli.project import Project
 from .program import FROM_TO, started
@@ -128,7 +128,7 @@ def test_a_missing_aiohttp_is_reported_with_the_command_to_install_it():
 
 def test_neither_the_reference_nor_the_command_line_needs_aiohttp():
     program = (
-        "import sys, streamconform_proxy, streamconform.cli.proxy; "
+        "import sys, streamconform_proxy, streamconform_proxy.cli; "
         "sys.exit(any(name.partition('.')[0] == 'aiohttp' for name in sys.modules))"
     )
     assert subprocess.run((sys.executable, "-c", program), check=False).returncode == 0

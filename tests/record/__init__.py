@@ -1,1 +1,1 @@
-"""Tests of `streamconform.tools.record`."""
+"""Tests of `streamconform_capture.record`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamconform.suite import cassettes
 from streamconform.suite.load import Sources
-from streamconform.tools.record import committed
+from streamconform_capture.record import committed
 
 from ..cli.project import Project
 from ..harness import builders

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import streamconform
-from streamconform.tools.record.scanned import Scanned
+from streamconform_capture.record.scanned import Scanned
 
 HARNESS = Path(streamconform.__file__).parent
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 from streamconform.apis import APIS
 from streamconform.suite import cassettes
-from streamconform.tools.record.listened import find_api
+from streamconform_capture.record.listened import find_api
 
 from ..cli import forked
 from .anthropic import answer

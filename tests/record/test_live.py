@@ -15,7 +15,8 @@ import jsonschema
 import pytest
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded
 from streamconform.suite import cassettes
-from streamconform.tools.record.errors import (
+from streamconform.yaml_text import reader
+from streamconform_capture.record.errors import (
     BadAddress,
     BadHeader,
     CannotConnect,
@@ -23,8 +24,7 @@ from streamconform.tools.record.errors import (
     RecordError,
     UnsuitableExchange,
 )
-from streamconform.tools.record.live import RawRecording, record, record_async, to_cassette
-from streamconform.yaml_text import reader
+from streamconform_capture.record.live import RawRecording, record, record_async, to_cassette
 
 from .server import END, HEAD, Reset, Wait, chunk, serving
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import streamconform.cli
 import yaml
-from streamconform.tools.minimise.write import format_command, write_result
-from streamconform.tools.record.errors import SecretsLeft
+from streamconform_capture.minimise.write import format_command, write_result
+from streamconform_capture.record.errors import SecretsLeft
 
 from ..importers.test_formats import tnetstring
 from ..minimise.searching import run_search

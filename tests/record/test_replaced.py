@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 
 import pytest
-from streamconform.tools.record import scrub
-from streamconform.tools.record.placeholders import Placeholders
+from streamconform.secrets import scrub
+from streamconform.secrets.placeholders import Placeholders
 
 ACCOUNT = "8412" + "07735519"
 SIGNATURE = "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7"

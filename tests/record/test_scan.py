@@ -7,9 +7,9 @@ import json
 import os
 
 import pytest
-from streamconform.tools.record.key_forms import compile_pattern
-from streamconform.tools.record.placeholders import Placeholders
-from streamconform.tools.record.scan import scan
+from streamconform.secrets.key_forms import compile_pattern
+from streamconform.secrets.placeholders import Placeholders
+from streamconform.secrets.scan import scan
 
 RANDOM = "Qz8Kw2Lm5Xv9Rt3Yp7Nc4Hb6Jd1Fg0"
 

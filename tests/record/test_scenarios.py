@@ -12,9 +12,9 @@ from streamconform.apis import APIS
 from streamconform.apis.api import Target
 from streamconform.errors import UsageError
 from streamconform.suite.scenarios import FOLDER, TOPICS, load_bundled
-from streamconform.tools.record import endpoints
-from streamconform.tools.record.endpoints import ENDPOINTS
-from streamconform.tools.record.scenario_request import RequestSettings, build_request
+from streamconform_capture.record import endpoints
+from streamconform_capture.record.endpoints import ENDPOINTS
+from streamconform_capture.record.scenario_request import RequestSettings, build_request
 
 from ..bundled_suite import SOURCES
 from .test_listen import conform

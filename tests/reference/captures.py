@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from streamconform.model.case import Case
-from streamconform.tools.compare.inputs import RecordingFolder, read
+from streamconform_capture.compare.inputs import RecordingFolder, read
 
 
 @cache

@@ -32,7 +32,7 @@ from streamconform.reports.causes import (
     group_by_cause,
 )
 from streamconform.reports.describe import describe_failure
-from streamconform.tools.probe.proxy_rules import list_rules
+from streamconform_capture.probe.proxy_rules import list_rules
 from streamconform_reference.apis.grammars import GRAMMARS
 
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}

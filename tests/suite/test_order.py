@@ -11,8 +11,8 @@ from streamconform.model.trial import AS_IS, DELIVERY_SETS, SAMPLED, AnyTrial
 from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand
 from streamconform.suite.order import EARLY_CUT, ORDER_FILE, order_trials, read_order
-from streamconform.tools.selftest.execute import run_groups
-from streamconform.tools.selftest.groups import SECONDS_PER_TRIAL, group_mutants
+from streamconform_dev.selftest.execute import run_groups
+from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_mutants import MUTANTS
 
 from .. import bundled_suite

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from streamconform.adapters.forms import load_forms
 from streamconform.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ A Python adapter never runs in the harness process: this program speaks protocol
 other language does. Hangs, `sys.exit`, crashes and `print` are therefore handled in one place, and our own
 runs always exercise the protocol.
 """
-PROXY_PROGRAM: Final = "streamconform.tools.probe.proxy_program"
+PROXY_PROGRAM: Final = "streamconform_capture.probe.proxy_program"
 """The program that acts as the client and the upstream of a proxy under test."""
 _PROXY: Final = (sys.executable, "-m", PROXY_PROGRAM)
 
@@ -42,15 +43,25 @@ def connect(impl: str) -> Connection:
     kind, colon, rest = impl.partition(":")
     if not colon:
         return Connection(impl, _host_argv(impl))
-    form = FORMS.get(kind)
+    form = FORMS.get(kind) or _find_form(kind)
     if form is None:
-        known = ", ".join(f"`{name}:`" for name in FORMS)
+        known = ", ".join(f"`{name}:`" for name in list_words())
         raise UsageError(
             f"`--impl {impl}`: unknown form `{kind}:`; expected {known}, `reference` or a package name"
         )
     if not rest.strip():
         raise UsageError(f"`--impl {impl}`: a value is missing after the colon")
     return Connection(impl, form(rest))
+
+
+def list_words() -> list[str]:
+    """Return the words before the colon in alphabetical order."""
+    return sorted({*FORMS, *load_forms()})
+
+
+def _find_form(word: str) -> Callable[[str], tuple[str, ...]] | None:
+    form = load_forms().get(word)
+    return None if form is None else form.build_command
 
 
 def connect_command(argv: tuple[str, ...]) -> Connection:
@@ -95,12 +106,6 @@ def _host_mutant(name: str) -> tuple[str, ...]:
     return _host_argv(f"streamconform_mutants:{name}")
 
 
-def _host_peer(name: str) -> tuple[str, ...]:
-    from streamconform.peers.environments import build_command  # only this form needs it
-
-    return build_command(name)
-
-
 def _proxy_argv(address: str) -> tuple[str, ...]:
     from streamconform.adapters import proxy_address
 
@@ -112,7 +117,6 @@ FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "python": _host_callable,
     "cmd": _split_command,
     "mutant": _host_mutant,
-    "peer": _host_peer,
     "proxy": _proxy_argv,
 }
-"""Maps the word before the colon to the function that returns the program to start."""
+"""Maps the word before the colon to the function that returns the program to start; see also `forms`."""

@@ -236,7 +236,7 @@ def _load_attribute(target: str, module: str, name: str) -> Callable[[BytesInput
     try:
         value = getattr(loaded, name)
     except AttributeError as error:
-        hint = "`conform selftest --list` lists the mutants" if module == MUTANTS else CALLABLE
+        hint = "`conform dev selftest --list` lists the mutants" if module == MUTANTS else CALLABLE
         raise TargetError(
             f"module `{module}` has no `{name}`{suggest(name, dir(loaded)) or f'; {hint}'}"
         ) from error

@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Mapping
 from io import TextIOWrapper
 from typing import Any, Final
 
@@ -15,42 +14,11 @@ import click
 
 from streamconform._version import __version__
 from streamconform.cli.commands import Group
+from streamconform.cli.verbs import HEADINGS, find_verb, load_verbs
 from streamconform.errors import ConformError
 from streamconform.printable import escape_lines
 
-__all__ = ["VERBS", "conform", "main"]
-
-VERBS: Final[Mapping[str, str]] = {
-    "run": "Judge implementations against the recorded streams.",
-    "list": "List the cases that a run would judge.",
-    "report": "Make a report from results: HTML, JUnit, Markdown, GitHub annotations, a badge.",
-    "explain": "Show a case: its frames and events, and expected and actual values.",
-    "fuzz": "Judge implementations on generated answers.",
-    "minimise": "Find the smallest stream that still fails the same check.",
-    "diff": "Compare two results files: new and fixed failures.",
-    "serve": "Serve the recorded streams over HTTP, to debug a client.",
-    "check": "Judge an outcome from a file.",
-    "init": "Add an adapter, a workflow and a config to a project.",
-    "smoke": "Check an adapter before you blame the library.",
-    "lint": "Check specs and cassettes.",
-    "record": "Record an exchange with a live server as a cassette and a draft spec.",
-    "probe": "Judge the streams that a live server sends.",
-    "proxy": "Translate between two APIs: one for clients and one for the upstream.",
-    "import": "Turn captured streams into cassettes and draft specs.",
-    "export": "Write cassettes in the formats of other tools.",
-    "compare": "Run implementations over recordings and show where they differ.",
-    "drift": "Find fields and events that are new to the suite.",
-    "corpus": "Pull recordings that other projects publish.",
-    "finding": "Write a finding about a library as an issue for its tracker.",
-    "peers": "Install libraries that can be judged without writing an adapter.",
-    "schema": "Print a published JSON Schema.",
-    "selftest": "Test the suite itself with broken parsers.",
-}
-"""Every command, with its summary for `--help`; each has its own module, which defines `command`."""
-
-MODULES: Final[Mapping[str, str]] = {"import": "import_"}
-"""The modules of commands whose names are Python keywords."""
-
+__all__ = ["conform", "main"]
 
 MEDIUM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 """Errors from the disk or from the device behind stdout, which are never bugs in streamconform."""
@@ -80,22 +48,26 @@ class Verbs(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in table order."""
         del ctx
-        return [*VERBS]  # once it is imported, `list` is the command's module here
+        return [*load_verbs()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with this name, or None if there is none."""
         del ctx
-        if cmd_name not in VERBS:
+        verb = find_verb(cmd_name)
+        if verb is None:
             return None
-        module = importlib.import_module(f"streamconform.cli.{MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(verb.module).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table; this needs no imports, which keeps `--help` fast."""
+        """List the commands by heading; no command is imported, which keeps `--help` fast."""
         del ctx
-        with formatter.section("Verbs"):
-            formatter.write_dl([*VERBS.items()])
+        verbs = load_verbs().values()
+        for heading in HEADINGS:
+            rows = [(verb.name, verb.summary) for verb in verbs if verb.heading == heading]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
 
 @click.group(
@@ -144,7 +116,7 @@ def _run_command() -> int:
         error.show()
         code = error.exit_code
     except ConformError as error:
-        from streamconform.tools.record.scan import redact
+        from streamconform.secrets.scan import redact
 
         message = escape_lines(redact(str(error)))  # it may quote a server's answer or a file
         click.echo(message if "\n" in message else f"error: {message}", err=True)

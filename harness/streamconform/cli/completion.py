@@ -1,4 +1,4 @@
-"""Shell completion for cases, implementations, peers, mutants and profiles. No spec is parsed.
+"""Shell completion for cases, implementations, mutants and profiles. No spec is parsed.
 
 Each function imports what it needs when it is called, because every command imports this module.
 """
@@ -37,19 +37,16 @@ def complete_paths(paths: Iterable[str], incomplete: str) -> list[str]:
 def complete_impls(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the forms of `--impl`, or the names after `peer:` and `mutant:`."""
     form, colon, name = incomplete.partition(":")
-    if colon and form in ("mutant", "peer"):
-        complete = complete_mutants if form == "mutant" else complete_peers
-        return [f"{form}:{each}" for each in complete(ctx, parameter, name)]
-    forms = ("reference", "cmd:", "mutant:", "peer:", "proxy:", "python:")
-    return [each for each in forms if each.startswith(incomplete)]
+    from streamconform.adapters.connect import list_words
+    from streamconform.adapters.forms import load_forms
 
-
-def complete_peers(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the peer names that start with `incomplete`."""
-    del ctx, parameter
-    from streamconform.peers.table import PEERS
-
-    return [name for name in PEERS if name.startswith(incomplete)]
+    if colon and form == "mutant":
+        return [f"{form}:{each}" for each in complete_mutants(ctx, parameter, name)]
+    if colon and form in load_forms():
+        names = load_forms()[form].list_names()
+        return [f"{form}:{each}" for each in names if each.startswith(name)]
+    words = ("reference", *(f"{word}:" for word in list_words()))
+    return [each for each in words if each.startswith(incomplete)]
 
 
 def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -58,14 +55,6 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
     from streamconform_mutants import MUTANTS
 
     return [name for name in MUTANTS if name.startswith(incomplete)]
-
-
-def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the innocent names that start with `incomplete`."""
-    del ctx, parameter
-    from streamconform_innocents import INNOCENTS
-
-    return [name for name in INNOCENTS if name.startswith(incomplete)]
 
 
 def complete_profiles(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:

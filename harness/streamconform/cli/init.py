@@ -10,10 +10,7 @@ import click
 from streamconform.apis import APIS, TEMPLATE_API
 from streamconform.cli import commands
 from streamconform.errors import UsageError
-from streamconform.resources import find_bundled
-from streamconform.suite.cassettes import write_atomically
-from streamconform.suite.profiles import find_release
-from streamconform.tools.init.plan import (
+from streamconform.init.plan import (
     ADAPTER_MODES,
     LANGUAGES,
     WORKFLOW,
@@ -26,6 +23,9 @@ from streamconform.tools.init.plan import (
     find_target,
     plan_files,
 )
+from streamconform.resources import find_bundled
+from streamconform.suite.cassettes import write_atomically
+from streamconform.suite.profiles import find_release
 
 PROFILE: Final = "core"
 """The profile for a first run."""

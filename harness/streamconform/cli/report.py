@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 from streamconform import reports
+from streamconform.adapters.forms import load_forms
 from streamconform.cli import options
 from streamconform.errors import UsageError
-from streamconform.peers.table import PEERS
 from streamconform.reports.summary import describe_incomplete, is_inconsistent
 from streamconform.reports.terminal import Terminal
 from streamconform.run.exits import Exit
@@ -169,7 +169,11 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
     if the page is inside the folder that contains the specs folder.
     """
     root = catalog.sources.specs.resolve().parent
-    access = {f"peer:{peer.name}": peer.through for peer in PEERS.values()}
+    access = {
+        f"{word}:{name}": functions
+        for word, form in load_forms().items()
+        for name, functions in form.list_names().items()
+    }
 
     def make_page_context(path: str) -> PageContext:
         from streamconform.reports.matrix import PageContext  # only the matrix needs it

@@ -16,8 +16,8 @@ from streamconform.adapters.connect import Connection, get_proxy_address
 from streamconform.adapters.proxy_address import HEADERS_VARIABLE
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.tools.record import scrub
-from streamconform.tools.record.providers import CREDENTIALS
+from streamconform.secrets import scrub
+from streamconform.secrets.credentials import CREDENTIALS
 
 CONNECTION_HEADERS: Final = frozenset(
     {"accept-encoding", "connection", "content-length", "transfer-encoding"}

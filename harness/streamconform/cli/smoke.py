@@ -17,9 +17,9 @@ from streamconform.errors import UsageError
 from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
-from streamconform.tools.smoke.checks import SmokeResult, has_no_problems, run_checks
-from streamconform.tools.smoke.conversation import hold_conversation
-from streamconform.tools.smoke.transcript import Transcript
+from streamconform.smoke.checks import SmokeResult, has_no_problems, run_checks
+from streamconform.smoke.conversation import hold_conversation
+from streamconform.smoke.transcript import Transcript
 
 DEFAULT_TIMEOUT: Final = 10.0
 MAX_LINE: Final = 2000

@@ -14,15 +14,15 @@ from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
 from streamconform.model.case import AnyCase
 from streamconform.model.trial import DELIVERIES, FAULTS
-from streamconform.peers.findings import Finding, get_slug, read_findings
-from streamconform.peers.peer import Peer
-from streamconform.peers.table import PEERS
 from streamconform.reports.matrix.score import COLUMNS
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.load import COMMON
 from streamconform.suite.select import PatternParts, split_pattern
 from streamconform.suite.selection import SelectionSettings, find_sources
+from streamconform_peers.findings import Finding, get_slug, read_findings
+from streamconform_peers.peer import Peer
+from streamconform_peers.table import PEERS
 
 from ..matrix import FOLDER, RESULTS
 

@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from streamconform.causes.table import HARMS
 from streamconform.model.case import Case
-from streamconform.peers.findings import Library
-from streamconform.peers.table import PEERS
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
+from streamconform_peers.findings import Library
+from streamconform_peers.table import PEERS
 
 from ..findings import _name_thread
 from ..matrix import RESULTS

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 
 import click
 from streamconform.apis import APIS
-from streamconform.cli import VERBS, conform
+from streamconform.cli import conform
+from streamconform.cli.verbs import load_verbs
 from streamconform.model.capability import CALLED, CAPABILITIES, CLAIMED_BY_NAME
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.schemas import NAMES, load_schema
@@ -47,7 +48,7 @@ def _write_commands() -> Iterator[str]:
         " codes](../cli.md) explains how they work together.\n"
     )
     context = click.Context(conform, info_name="conform")
-    for verb in VERBS:
+    for verb in load_verbs():
         command = conform.get_command(context, verb)
         assert command is not None, "each verb has a command"
         yield from _write_command(command, click.Context(command, context, info_name=verb), "##")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamconform.errors import UsageError
-from streamconform.known_failures.of_peers import list_patterns, read_by_finding
-from streamconform.peers.findings import Finding
-from streamconform.peers.table import PEERS
 from streamconform.suite.catalog import Catalog
-from streamconform.tools.finding.lookup import make_issue
-from streamconform.tools.finding.render import format_install, render
-from streamconform.tools.trials import choose_trial
+from streamconform_dev.finding.lookup import make_issue
+from streamconform_dev.finding.render import format_install, render
+from streamconform_dev.trials import choose_trial
+from streamconform_peers.findings import Finding
+from streamconform_peers.known import list_patterns, read_by_finding
+from streamconform_peers.table import PEERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,6 @@ def list_reproductions(finding: Finding, peers: tuple[str, ...], catalog: Catalo
         try:
             issue = make_issue(PEERS[name], finding, trial, catalog.sources.specs)
         except UsageError:
-            continue  # `conform finding` says which snippet is missing
+            continue  # `conform dev finding` says which snippet is missing
         path = f"findings/{finding.slug}.{name}.md"
         yield Reproduction(name, trial.id, format_install(issue), issue.program, path, render(issue))

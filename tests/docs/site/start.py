@@ -12,7 +12,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from streamconform.apis import TEMPLATE_API
-from streamconform.tools.init.plan import Language, NewFile, find_target, plan_files
+from streamconform.init.plan import Language, NewFile, find_target, plan_files
 
 PROFILE: Final = "core"
 

@@ -1,0 +1,139 @@
+"""`conform dev selftest`: check that the suite catches parsers that are broken on purpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from streamconform.cli import completion, options
+from streamconform.config import read_settings
+from streamconform.plural import format_count
+from streamconform.reports import write_text
+from streamconform.run.exits import Exit
+from streamconform.run.workers import count_default_workers
+from streamconform.suggestions import suggest
+from streamconform.suite.selection import select
+
+from streamconform_dev.selftest.execute import run_groups
+from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
+from streamconform_dev.selftest.kill import MutantResult, find_idle_cases, make_matrix
+from streamconform_dev.selftest.table import format_table
+
+
+def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the innocent names that start with `incomplete`."""
+    del ctx, parameter
+    from streamconform_innocents import INNOCENTS
+
+    return [name for name in INNOCENTS if name.startswith(incomplete)]
+
+
+@click.command("selftest")
+@click.option("--list", "listed", is_flag=True, help="List the mutants with their bugs and issues, and exit.")
+@click.option(
+    "--mutant",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.complete_mutants,
+    help="Only this mutant. Repeatable.",
+)
+@click.option(
+    "--innocent",
+    "innocents",
+    multiple=True,
+    is_flag=False,
+    flag_value="all",
+    metavar="[NAME]",
+    shell_complete=complete_innocents,
+    help="Test with innocents instead: parsers that use one documented freedom each, and must not fail. With "
+    "NAME, only that one. Repeatable.",
+)
+@click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
+@click.option(
+    "-v", "--verbose", count=True, help="List the cases that catch each mutant, and cases that catch none."
+)
+@click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - means stdout.")
+@options.selection_options
+@options.sources_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    listed: bool,  # noqa: FBT001
+    mutant: tuple[str, ...],
+    innocents: tuple[str, ...],
+    **arguments: Any,
+) -> None:
+    """Test the suite itself: each mutant must be caught, and only by checks related to its bug.
+
+    With --innocent: no case may fail a parser that uses a freedom that the documentation grants.
+
+    Exit code 1: a mutant survives, is caught only by cases that do not name its bug, or fails unrelated
+    checks; or an innocent fails a `must`, or changes no answer of an API.
+    """
+    from streamconform_mutants import MUTANTS
+
+    if mutant and innocents:
+        raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
+    if innocents:
+        from streamconform_dev.cli.innocents import check_innocents, print_innocents
+
+        if listed:
+            print_innocents()
+            return
+        ctx.exit(check_innocents(innocents, arguments, SECONDS_PER_TRIAL))
+    if listed:
+        for info in MUTANTS.values():
+            issues = f" ({', '.join(info.issues)})" if info.issues else ""
+            click.echo(f"{info.name}: {info.bug}{issues}")
+        return
+    unknown = [name for name in mutant if name not in MUTANTS]
+    if unknown:
+        hint = suggest(unknown[0], MUTANTS) or "; `conform dev selftest --list` lists them"
+        raise click.UsageError(f"no mutant `{unknown[0]}`{hint}")
+    verbose = bool(arguments["verbose"])
+    settings = read_settings(arguments)
+    mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
+    selected = select(settings.selection).trials
+    groups = tuple(group_mutants(tuple(mutants), selected))
+    workers = settings.workers or count_default_workers()
+    results = run_groups(groups, workers, SECONDS_PER_TRIAL)
+    rows = tuple(
+        row
+        for group, found in zip(groups, results, strict=True)
+        for row in make_matrix(
+            found, {name: (mutants[name].fails, mutants[name].issues) for name in group.adapters}
+        )
+    )
+    for row in rows:
+        _print_row(row, verbose=verbose)
+    idle_cases = find_idle_cases(
+        (case for group in groups for case in group.case_ids),
+        (result for found in results for result in found),
+    )
+    # With only some of the mutants, almost every case would be listed.
+    if verbose and len(rows) == len(MUTANTS):
+        for case in idle_cases:
+            click.echo(f"catches no mutant: {case}")
+    if arguments["table"]:
+        bugs = {info.name: (info.bug, info.issues) for info in MUTANTS.values()}
+        write_text(arguments["table"], format_table(rows, bugs, idle_cases).rstrip("\n"))
+    caught = sum(row.killed for row in rows)
+    cases = len({trial.case.id for trial in selected})
+    catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
+    click.echo(f"{caught} of {len(rows)} mutants caught by {catching}")
+    ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
+
+
+def _print_row(row: MutantResult, *, verbose: bool) -> None:
+    label = (
+        "caught" if row.killed else "SURVIVES" if not row.cases else "ASTRAY" if row.guarded else "UNNAMED"
+    )
+    click.echo(f"{label:<9} {row.name:<36} by {format_count(len(row.cases), 'case')}")
+    for id_ in row.unexpected[:5]:
+        click.echo(f"          fails a check unrelated to its bug: {id_}")
+    if row.faulted:
+        click.echo(f"          {format_count(row.faulted, 'trial')} without an answer")
+    if verbose:
+        for case in row.cases:
+            click.echo(f"          {case}")

@@ -1,0 +1,1 @@
+"""`conform dev finding`: one file per finding, ready for the library's issue tracker."""

@@ -1,1 +1,0 @@
-"""Tools outside the pipeline, each named after the command that uses it."""

@@ -1,1 +1,0 @@
-"""`conform finding`: one file per finding, ready for the library's issue tracker."""

@@ -1,1 +1,0 @@
-"""`conform peers history`: find the releases of a library that introduced and fixed each finding."""

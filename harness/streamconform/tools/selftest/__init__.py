@@ -1,1 +1,0 @@
-"""`conform selftest`: test the suite with parsers that are broken on purpose."""

@@ -1,0 +1,1 @@
+"""Where recorded streams come from, and what they show: record, import, probe, compare, fuzz, minimise."""

@@ -1,0 +1,1 @@
+"""The commands of this package, each imported when it is called."""

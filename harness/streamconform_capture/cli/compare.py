@@ -1,0 +1,292 @@
+"""`conform compare`: run implementations over a folder of recordings, without expectations."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from streamconform import reports
+from streamconform._version import __version__
+from streamconform.adapters.connect import connect
+from streamconform.cli import commands, completion, options
+from streamconform.config import read_settings
+from streamconform.errors import UsageError
+from streamconform.model.case import Case
+from streamconform.model.result import ImplementationInfo
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.printable import escape_line
+from streamconform.reports.style import StyledLine, make_console, make_text
+from streamconform.reports.terminal import describe_implementation
+from streamconform.run.exits import Exit, RunSummary, choose_exit
+from streamconform.run.workers import count_default_workers
+
+from streamconform_capture.cli.corpus import cache_option
+from streamconform_capture.cli.examine_progress import ExamineProgress
+from streamconform_capture.compare import drive, store
+from streamconform_capture.compare.comparison import Comparison, to_json
+from streamconform_capture.compare.engines import Engine
+from streamconform_capture.compare.engines.local import InlineEngine, ProcessEngine
+from streamconform_capture.compare.examiner import Examiner
+from streamconform_capture.compare.inputs import describe_nothing, measure_input
+from streamconform_capture.compare.inputs.partition import PARTITION_BYTES
+from streamconform_capture.compare.inputs.storage import make_absolute
+from streamconform_capture.compare.job import Job
+from streamconform_capture.compare.minimise_examples import list_examples, minimise_examples
+from streamconform_capture.compare.part import Part
+from streamconform_capture.compare.report import format_lines, format_markdown
+from streamconform_capture.compare.sample import SampleRequest
+from streamconform_capture.corpus import cache
+from streamconform_capture.corpus.sources import SOURCES
+
+REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
+    "json": lambda comparison, text: to_json(comparison, text=text),
+    "markdown": lambda comparison, text: format_markdown(comparison, text=text),
+}
+WITHOUT_TEXT: Final = frozenset({"markdown"})
+"""Reports that omit recorded values by default: they often get committed, but recordings may be private."""
+DEFAULT_EXAMPLES: Final = 3
+
+
+@click.command("compare")
+@click.argument("impls", nargs=-1, metavar="[IMPL]...", shell_complete=completion.complete_impls)
+@click.option(
+    "--corpus",
+    required=True,
+    multiple=True,
+    metavar="PATH|URL|NAME",
+    help="Recordings: a folder, a tar, zip, JSONL, Parquet or WARC file, the URL of one, or the name of a "
+    "source that `conform corpus pull` fetched. Repeatable.",
+)
+@cache_option
+@click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
+@click.option(
+    "--deliver",
+    default="whole,bytewise,random",
+    show_default=True,
+    help="Deliveries or sets of them (fast, standard, full), separated by commas.",
+)
+@click.option("--sample", type=click.IntRange(min=1), help="Examine only this many recordings.")
+@click.option(
+    "--by",
+    type=commands.Choice(["random", "shape"]),
+    default="random",
+    show_default=True,
+    help="With --sample: select recordings at random, or with as many different shapes as possible.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0),
+    default=DEFAULT_EXAMPLES,
+    show_default=True,
+    help="Number of recordings to list per cause, smallest first.",
+)
+@click.option(
+    "--report",
+    multiple=True,
+    metavar="KIND=PATH",
+    help="Also write a json or markdown report; a PATH of - means stdout.",
+)
+@click.option(
+    "--text/--no-text",
+    default=None,
+    help="Show recorded values. [default: on the terminal and in json, but not in markdown]",
+)
+@click.option("--engine", type=commands.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Dask scheduler, as tcp://host:8786. [default: a local one]"
+)
+@click.option("--results", metavar="PATH|URL", help="Keep every finding in this folder, as Parquet files.")
+@click.option(
+    "--minimise",
+    metavar="FOLDER",
+    help="Minimise the examples, and write them here as cassettes and draft specs.",
+)
+@click.option("--resume", is_flag=True, help="Continue the run whose findings are in --results.")
+@click.option(
+    "--partition-size",
+    type=click.FloatRange(min=0.001),
+    default=PARTITION_BYTES / 2**20,
+    show_default=True,
+    help="Amount of data that a worker reads at a time, in MiB.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
+@click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Timeout per trial, in seconds.")
+@options.start_timeout_option
+@click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
+@click.pass_context
+def command(ctx: click.Context, /, **arguments: Any) -> None:
+    """Run implementations over recordings, and show where they differ.
+
+    \b
+    conform compare mypkg --corpus recordings             against itself: deliveries, invariants
+    conform compare reference mypkg --corpus recordings   against each other; the first is the baseline
+    conform compare mypkg --corpus mirascope              after `conform corpus pull mirascope`
+    conform compare mypkg --corpus s3://bucket/a.parquet --engine dask --scheduler tcp://host:8786
+
+    No expectation is needed: two implementations that differ cannot both be right, and an implementation
+    whose outcome depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1
+    otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
+    """
+    started = time.perf_counter()
+    settings = read_settings({key: arguments[key] for key in ("seed", "workers", "timeout", "start_timeout")})
+    report_targets = [_parse_report(option) for option in arguments["report"]]
+    names = arguments["impls"] or settings.impl or ("reference",)
+    if arguments["resume"] and arguments["results"] is None:
+        raise UsageError("`--resume` needs the `--results` of the run to continue")
+    if arguments["scheduler"] is not None and arguments["engine"] != "dask":
+        raise UsageError("`--scheduler` needs `--engine dask`")
+    job = Job(
+        connections=tuple(connect(name) for name in names),
+        deliveries=_parse_deliveries(arguments["deliver"]),
+        seed=settings.selection.seed,
+        timeout=settings.timeout or 10.0,
+        start_timeout=settings.start_timeout,
+        examples=arguments["examples"],
+        apis=frozenset(arguments["api"]),
+        results=make_absolute(arguments["results"]) if arguments["results"] else None,
+    )
+    given = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
+    size = int(arguments["partition_size"] * 2**20)
+    total = sum(map(measure_input, given))
+    urls = [make_absolute(url) for url in given]
+    if job.results is not None:
+        store.prepare(job, resume=arguments["resume"])
+    # A report on stdout is for a machine, so nothing else is printed there.
+    quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
+    console = make_console(sys.stdout)
+    # Before the workers start, so that an unusable implementation is reported once rather than once per
+    # worker.
+    implementations = _start_once(job)
+    if not quiet:
+        console.print(f"streamconform {__version__}, seed {job.seed}")
+    for info in () if quiet else implementations:
+        console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
+    workers = settings.workers or count_default_workers()
+    found, complete = Part(), True
+    cases: Mapping[str, Case] = {}
+    with ExamineProgress(None if quiet else console, total) as progress:
+        try:
+            with _sigterm_as_ctrl_c(), _make_engine(arguments, workers, total, size) as engine:
+                only = None
+                if arguments["sample"] is not None:
+                    request = SampleRequest(arguments["sample"], arguments["by"], job.seed, job.apis)
+                    only = drive.choose_sample(request, engine, drive.split_inputs(urls, size))
+                partitions = drive.split_inputs(urls, size, only)
+                found = drive.examine_inputs(
+                    job, engine, partitions, progress.advance, resume=arguments["resume"]
+                )
+                if arguments["minimise"] is not None:
+                    names = list_examples(found)
+                    cases = drive.fetch_recordings(names, engine, drive.split_inputs(urls, size))
+        except KeyboardInterrupt:
+            # Findings made before Ctrl-C are still reported.
+            found, complete = progress.found, False
+    if complete and not found.read and not found.unread:
+        raise UsageError(describe_nothing(given[0], arguments["api"]))
+    comparison = Comparison(
+        version=__version__,
+        implementations=implementations,
+        deliveries=job.deliveries,
+        seed=job.seed,
+        found=found,
+        complete=complete,
+        minimised=minimise_examples(found, cases, job, Path(arguments["minimise"] or ".")),
+    )
+    _report(comparison, report_targets, arguments["text"], quiet, time.perf_counter() - started)
+    # Not `quiet`: a report on stdout does not suppress a note on stderr.
+    if not complete and job.results is not None and arguments["quiet"] < 2:
+        click.echo("`--resume` continues this run.", err=True)
+    ctx.exit(_choose_exit(comparison))
+
+
+def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
+    """Return the implementations' greetings. Raises `ImplementationError`."""
+    with Examiner(job) as examiner:
+        return examiner.implementations
+
+
+def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: int) -> Engine:
+    if arguments["engine"] == "dask":
+        from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
+
+        return DaskEngine(arguments["scheduler"], workers)
+    # For a single partition, starting a process takes longer than it saves.
+    return InlineEngine() if workers == 1 or total <= size else ProcessEngine(workers)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    # CI systems send SIGTERM, which must not leave workers running.
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _report(
+    comparison: Comparison,
+    targets: Sequence[tuple[str, str]],
+    text: bool | None,  # noqa: FBT001 - an option with three values
+    quiet: int,
+    seconds: float,
+) -> None:
+    console = make_console(sys.stdout)
+    if quiet < 2:
+        *details, summary = format_lines(comparison, text=text is not False)
+        for line in (summary,) if quiet else details:
+            console.print(make_text(StyledLine(escape_line(line, 400))))
+        if not quiet:
+            console.print(make_text(StyledLine(f"{summary} in {seconds:.1f} s")))
+    for kind, path in targets:
+        with_text = kind not in WITHOUT_TEXT if text is None else text
+        reports.write_text(path, REPORTS[kind](comparison, with_text))
+
+
+def _choose_exit(comparison: Comparison) -> Exit:
+    found = comparison.found
+    return choose_exit(
+        RunSummary(
+            interrupted=not comparison.complete,
+            unexpected=bool(found.causes),
+            attempted=frozenset(index for index, count in found.attempted.items() if count),
+            answered=frozenset(index for index, count in found.answered.items() if count),
+        )
+    )
+
+
+def _find_corpus(name: str, cache_folder: str | None) -> str:
+    """Return the path or URL of the recordings: a pulled source's folder, or else `name` itself.
+
+    A source's name takes precedence; pass a folder of the same name as `./NAME`.
+    """
+    if name in SOURCES:
+        return str(cache.locate_recordings(cache.locate_root(cache_folder), SOURCES[name]))
+    return name
+
+
+def _parse_deliveries(option: str) -> tuple[str, ...]:
+    """Return the deliveries that `option` names, in the order of `DELIVERIES`. Raises `UsageError`."""
+    names: set[str] = set()
+    sets: dict[str, tuple[str, ...]] = dict[str, tuple[str, ...]](DELIVERY_SETS.items())
+    for word in (part.strip() for part in option.split(",")):
+        if word not in sets and word not in DELIVERIES:
+            known = ", ".join((*sets, *DELIVERIES))
+            raise UsageError(f"no delivery `{word}`; expected one of {known}")
+        names.update(sets.get(word, (word,)))
+    return tuple(name for name in DELIVERIES if name in names)
+
+
+def _parse_report(option: str) -> tuple[str, str]:
+    kind, equals, path = option.partition("=")
+    if kind not in REPORTS or not equals or not path:
+        kinds = " or ".join(f"`{name}`" for name in REPORTS)
+        raise UsageError(f"`--report {option}`: expected KIND=PATH, where KIND is {kinds}")
+    return kind, path

@@ -1,0 +1,99 @@
+"""`conform lint`: check specs and cassettes; each problem is `path:line: message`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from streamconform.cli import options
+from streamconform.config import read_settings
+from streamconform.errors import Problem, UsageError
+from streamconform.plural import format_count
+from streamconform.reports.style import StyledLine, print_lines
+from streamconform.run.exits import Exit
+from streamconform.suite.lint import lint_all, lint_paths
+from streamconform.suite.lint_shapes import lint_shapes
+from streamconform.suite.load import Sources, collect, list_spec_files
+from streamconform.suite.selection import find_sources
+
+from streamconform_capture.record.committed import list_files, start_scan
+
+GROUNDS: Final = {
+    "seen": "match real streams",
+    "documented": "match only with the provider's types",
+    "explained": "need an explanation in specs/shapes",
+}
+
+
+@click.command("lint")
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@options.sources_options
+@click.option(
+    "--strict/--no-strict",
+    default=False,
+    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a thread.",
+)
+@click.option(
+    "--shapes",
+    is_flag=True,
+    help="Instead, compare the fields and event order of authored streams with those of real ones.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="FIELD|FINGERPRINT",
+    help="Ignore a possible secret. Repeatable. [default: `allow` in the config]",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    strict: bool,  # noqa: FBT001
+    shapes: bool,  # noqa: FBT001
+    **arguments: Any,
+) -> None:
+    """Check specs and cassettes; without PATHS, all of them.
+
+    A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as `path:line:
+    message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files also count as
+    problems, even if encoded or split.
+    """
+    settings = read_settings(arguments)
+    sources = find_sources(settings.selection)
+    if shapes:
+        _lint_shapes(ctx, sources, paths)
+        return
+    # Started first, so that another process scans the files while this one lints.
+    wait_for_secrets = start_scan(list_files(paths, sources), settings.allow)
+    if paths:
+        cases, problems = lint_paths(paths, sources, strict=strict)
+    else:
+        cases, problems = lint_all(sources, strict=strict)
+    problems += wait_for_secrets()
+    _show(ctx, problems, format_count(cases, "case"))
+
+
+def _lint_shapes(ctx: click.Context, sources: Sources, paths: tuple[Path, ...]) -> None:
+    if paths:
+        raise UsageError("--shapes checks all streams; leave out the paths")
+    loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
+    report = lint_shapes(sources, loaded)
+    counts = ", ".join(
+        f"{report.streams[ground]:,} {words}"
+        for ground, words in GROUNDS.items()
+        if report.streams.get(ground)
+    )
+    total = format_count(sum(report.streams.values()), "authored stream")
+    _show(ctx, [*loaded.problems, *report.problems], f"{total} ({counts})")
+
+
+def _show(ctx: click.Context, problems: Iterable[Problem], checked: str) -> None:
+    problems = list(dict.fromkeys(problems))  # PATHS may name both a spec and its cassette
+    print_lines(StyledLine(str(problem)) for problem in problems)
+    if problems:
+        click.echo(format_count(len(problems), "problem"), err=True)
+        ctx.exit(Exit.USAGE)
+    click.echo(f"{checked}, no problems", err=True)

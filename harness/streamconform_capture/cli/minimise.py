@@ -1,0 +1,235 @@
+"""`conform minimise CASE --impl …`: find the smallest stream that still fails the same check."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from streamconform.adapters.preflight import connect_startable
+from streamconform.cli import commands, completion, options
+from streamconform.config import read_settings
+from streamconform.errors import SelectionError, UsageError
+from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.trial import DELIVERY_SETS, Trial
+from streamconform.plural import format_count
+from streamconform.run.exits import Exit
+from streamconform.run.interruptible import run_interruptible
+from streamconform.suite.expand import expand, make_trial
+from streamconform.suite.selection import find_case
+
+from streamconform_capture.minimise import render
+from streamconform_capture.minimise.oracle import Candidate, SearchBudget
+from streamconform_capture.minimise.search import MinimiseJob, Search, select_reducible
+from streamconform_capture.minimise.write import WrittenFiles, format_command, scan_result, write_result
+
+DEFAULT_FOLDER: Final = "minimised"
+
+
+@click.command("minimise")
+@click.argument("case", shell_complete=completion.complete_cases)
+@click.option(
+    "-i",
+    "--impl",
+    metavar="IMPL",
+    shell_complete=completion.complete_impls,
+    help="Implementation that fails. [default: `impl` in the config]",
+)
+@options.input_option
+@click.option(
+    "--check",
+    metavar="PATH",
+    help="Check that must keep failing. [default: the first with the worst verdict]",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    help="Folder for specs/ and cassettes/.",
+)
+@click.option("--no-write", is_flag=True, help="Print only, write nothing.")
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="FIELD|FINGERPRINT",
+    help="Ignore a possible secret. Repeatable.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=commands.Choice(("text", "markdown")),
+    default="text",
+    show_default=True,
+    help="Output format; markdown is for an issue.",
+)
+@click.option("--max-trials", type=click.IntRange(min=1), default=2000, show_default=True)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Seconds for the whole search; the smallest stream found by then is kept.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Timeout per trial, in seconds; lower it if the failure is a timeout.",
+)
+@options.start_timeout_option
+@click.option("--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]")
+@options.sources_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    case: str,
+    impl: str | None,
+    check: str | None,
+    out: str,
+    no_write: bool,  # noqa: FBT001 - click's flag
+    allowed: tuple[str, ...],
+    form: str,
+    max_trials: int,
+    time_limit: float,
+    timeout: float,
+    **arguments: Any,
+) -> None:
+    """Find the smallest stream that fails the same check as CASE.
+
+    CASE is a case id or the end of one. Add `@DELIVERY` or `@FAULT.N` to use the bytes of that delivery or
+    fault; without it, the first delivery or fault that fails is used.
+
+    \b
+    conform minimise parallel-calls-with-ping -i mypkg
+    conform minimise plain-text@utf8-split -i mypkg --check 'content.*.text'
+    conform minimise parallel-calls -i peer:litellm --format markdown --no-write | gh issue create -F -
+
+    Frames, payload members and characters are removed as long as the check still fails in the same way and a
+    valid stream stays valid. A cassette and a draft spec are written to --out, and the command that runs them
+    is printed. If the stream still contains a possible secret, nothing is printed or written.
+
+    Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
+    130 interrupted (the smallest stream found so far is written).
+    """
+    settings = read_settings(arguments | {"allow": allowed})
+    selection = settings.selection
+    # Before the case is read, which takes a second.
+    connection = connect_startable(_pick_impl(impl, settings.impl))
+    suite_case = find_case(case, selection)
+    job = MinimiseJob(
+        connection=connection,
+        trials=_find_trials(suite_case, case.partition("@")[2], selection.seed),
+        check=check,
+        input=selection.input,
+        timeout=timeout,
+        start_timeout=settings.start_timeout,
+        on_long_wait=options.print_note,
+        max_trials=max_trials,
+        seconds=time_limit,
+    )
+    search = Search(job)
+    interrupted = False
+    try:
+        with _progress_bar(search):
+            run_interruptible(search.run())
+    except KeyboardInterrupt:
+        interrupted = True
+    if search.best is None:
+        ctx.exit(Exit.INTERRUPTED)
+    names = [name for name in ("input", "seed", "specs", "cassettes") if getattr(selection, name)]
+    option_text = "".join(f" --{name} {shlex.quote(str(getattr(selection, name)))}" for name in names)
+    search_command = format_command(search, option_text)
+    written = None
+    if no_write:
+        # What is printed may be published too.
+        scan_result(search, search.best, search_command, settings.allow)
+    else:
+        written = write_result(Path(out), search, search.best, search_command, settings.allow)
+    click.echo(_render_result(form, search, written))
+    if interrupted:
+        ctx.exit(Exit.INTERRUPTED)
+
+
+def _pick_impl(impl: str | None, configured: tuple[str, ...]) -> str:
+    impls = (impl,) if impl else configured
+    if not impls:
+        raise UsageError("Missing --impl (and no `impl` in conform.toml)")
+    if len(impls) > 1:
+        raise UsageError("Missing --impl: the config has several implementations; choose one")
+    return impls[0]
+
+
+def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
+    """Return the trials that may fail: the one for the named delivery or fault, or all standard ones."""
+    if not isinstance(case, Case) or not case.stream:
+        kind = (
+            "tests an answer without streaming"
+            if isinstance(case, Case)
+            else "tests requests"
+            if isinstance(case, RoundTripCase)
+            else "tests a function"
+        )
+        raise SelectionError(
+            f"`{case.id}` {kind}, and only streams can be minimised; its input is in {case.path}:{case.line}"
+        )
+    if name:
+        trials: tuple[Trial, ...] = (make_trial(case, name, seed),)
+    else:
+        expanded = expand((case,), DELIVERY_SETS["standard"], "bytes", seed, "one")
+        trials = tuple(trial for trial in expanded if isinstance(trial, Trial))
+    candidates = select_reducible(trials)
+    if not candidates:
+        raise SelectionError(
+            f"`{case.id}@{name}`: a cassette cannot represent a broken connection; "
+            "use `@cut-after-frame` instead"
+        )
+    return candidates
+
+
+def _render_result(form: str, search: Search, written: WrittenFiles | None) -> str:
+    impl = f"-i {shlex.quote(search.job.connection.impl)}"
+    if written is None:
+        trial_id = search.oracle.original.id if search.oracle is not None else ""
+        run = f"conform explain {trial_id} {impl}"
+    else:
+        input_option = f" --input {search.job.input}" if search.job.input else ""
+        # Without it, a failure at level `should` is a warning, and the printed command would pass.
+        strict = " --strict" if search.job.trials[0].level == "should" else ""
+        folders = "".join(
+            f" --{name} {shlex.quote(str(written.folder / name))}" for name in ("specs", "cassettes")
+        )
+        run = f"conform run{folders} {impl} -k {written.id}{input_option}{strict}"
+    if form == "markdown":
+        return render.render_markdown(search, search.final_failures, run)
+    return render.render_text(search, search.final_failures, written, run)
+
+
+@contextmanager
+def _progress_bar(search: Search) -> Iterator[None]:
+    """Show the smallest stream so far on stderr, if that is a terminal."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("  minimising {task.description}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("")
+
+    def show_candidate(candidate: Candidate, budget: SearchBudget) -> None:
+        size = f"{format_count(candidate.frame_count, 'frame')}, {len(candidate.trial.body):,} bytes"
+        bar.update(task, description=f"{size}, {format_count(budget.trials, 'trial')}")
+
+    search.on_smaller = show_candidate
+    with bar:
+        yield

@@ -1,0 +1,153 @@
+"""`conform probe`: judge the streams that a live server sends."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from streamconform import reports
+from streamconform.apis import APIS
+from streamconform.cli import commands, options
+from streamconform.cli.known_failures import (
+    check_update_options,
+    known_failures_options,
+    update_known_failures,
+)
+from streamconform.cli.report import make_page_contexts
+from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
+from streamconform.errors import UsageError
+from streamconform.known_failures.reading import KnownFailuresSettings, read_known_failures
+from streamconform.reports.terminal import Terminal
+from streamconform.run.run_folders import CONFORM, prepare_conform_folder
+from streamconform.run.session import Progress
+from streamconform.suite.catalog import read_catalog
+from streamconform.suite.selection import SelectionSettings, find_sources
+
+RESULTS: Final = CONFORM / "probe.jsonl"
+"""Default path for the results: a separate file, so that `conform run`'s results are not overwritten."""
+
+
+@click.command("probe")
+@click.argument("url")
+@click.option("--api", required=True, type=commands.Choice(list(APIS)), help="The server's wire format.")
+@click.option("--model", metavar="NAME", help="The model to request. [default: `default`]")
+@click.option(
+    "-k",
+    "--select",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only questions that match: a glob on ids (* one component, ** any number), or a substring.",
+)
+@options.server_options
+@click.option(
+    "--temperature", type=click.FloatRange(min=0), help="Temperature to request. [default: the server's]"
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Timeout per answer, in seconds. [default: 60]",
+)
+@known_failures_options
+@click.option("--strict", is_flag=True, help="Treat warnings (level should) as failures.")
+@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
+@click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
+@click.option(
+    "--report",
+    multiple=True,
+    metavar="KIND=PATH",
+    help=f"Also write a report: {', '.join(reports.REPORTS)} or jsonl; a PATH of - means stdout. Repeatable. "
+    "Results are written to .conform/probe.jsonl, or to PATH with jsonl=PATH.",
+)
+@click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
+@click.option("-v", "--verbose", count=True, help="Print every cause, with all its questions.")
+@click.pass_context
+def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
+    """Judge the streams that a live server (a gateway, a proxy or an inference server) sends.
+
+    \b
+    conform probe http://127.0.0.1:8080 --api openai-chat --model my-model
+    conform probe http://127.0.0.1:8080 --api anthropic-messages -k 'probe/**/tool-call'
+    conform probe https://gateway.example --api openai-responses --key-env GATEWAY_KEY
+
+    Standard questions are sent one at a time, both with and without streaming. Every stream is checked
+    against the API's grammar, as its provider documents it, and decoded by the reference parser; errors and
+    token counts are judged too. The key is read from the environment and never stored. This costs tokens.
+    Exit codes: as for `conform run`.
+    """
+    # Slow to import, and not needed for `--help`.
+    from streamconform_capture.probe.plan import find_unmatched, list_cases
+    from streamconform_capture.probe.probe import ProbePlan, run_probe
+    from streamconform_capture.record.scenario_request import RequestSettings
+
+    started = time.perf_counter()
+    api = arguments["api"]
+    base_url, host = parse_base_url(url, "URL")
+    if arguments["model"] is None and APIS[api].endpoints.names_model:
+        raise UsageError(f"the URL path of {api} contains the model; add --model NAME")
+    key = read_key(arguments["key_env"], APIS[api].key.variable)
+    check_key_is_private(base_url, host, key)
+    headers = parse_headers(arguments["headers"])
+    report_targets = [reports.parse_option(option) for option in arguments["report"]]
+    check_update_options(arguments, arguments["known_failures"])
+    # Every entry may be about the API that is probed: its questions are all of them.
+    files = read_known_failures(
+        KnownFailuresSettings(
+            arguments["known_failures"],
+            SelectionSettings(select=arguments["select"]),
+            strict=arguments["strict"],
+            narrowed=bool(arguments["select"]),
+            update=arguments["update"],
+        ),
+        [base_url],
+        lambda entries: find_unmatched(entries, api),
+    )
+    plan = ProbePlan(
+        base_url=base_url,
+        request_settings=RequestSettings(
+            api=api,
+            model=arguments["model"] or "default",
+            key=key,
+            headers=headers,
+            temperature=arguments["temperature"],
+        ),
+        cases=list_cases(api, arguments["select"], has_key=key is not None),
+        timeout=arguments["timeout"] or 60.0,
+        strict=arguments["strict"],
+        maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
+        command=_format_command(base_url, arguments),
+        selection={name: arguments[name] or None for name in ("api", "model", "select", "known_failures")},
+        known_failures=tuple(file.listed for file in files),
+    )
+    paths = (target for kind, target in report_targets if kind == reports.STREAMED)
+    path = Path(next(paths, RESULTS))
+    if path == RESULTS:
+        prepare_conform_folder()
+    to_stdout = any(target == "-" for _, target in report_targets)
+    # A report on stdout is for a machine, so nothing else is printed there.
+    quiet = 2 if to_stdout else arguments["quiet"]
+    with Terminal(quiet=min(quiet, 1), verbose=arguments["verbose"], strict=plan.strict) as terminal:
+        finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
+        if quiet < 2:
+            terminal.finish(finished.results, time.perf_counter() - started)
+    page_context = make_page_contexts(read_catalog(find_sources(SelectionSettings())), ())
+    for kind, target in report_targets:
+        if kind != reports.STREAMED:
+            reports.write_report(kind, target, finished.results, page_context)
+    if arguments["update"]:
+        for line in update_known_failures(files, finished, strict=plan.strict):
+            click.echo(line, err=True)
+    ctx.exit(finished.exit)
+
+
+def _format_command(base_url: str, arguments: dict[str, Any]) -> str:
+    """Return the command that repeats the probe, without header values, which may be private."""
+    parts = ["conform", "probe", base_url, "--api", arguments["api"]]
+    for option in ("model", "key_env", "temperature"):
+        if arguments[option] is not None:
+            parts += [f"--{option.replace('_', '-')}", str(arguments[option])]
+    for header in arguments["headers"]:
+        parts += ["--header", f"{header.partition(':')[0].strip()}: …"]
+    return shlex.join(parts)

@@ -1,0 +1,188 @@
+"""`conform record --listen`: record the traffic between any client and a server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import signal
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from streamconform.apis import APIS
+from streamconform.cli.server import LOOPBACK, parse_base_url
+from streamconform.config import ProjectSettings
+from streamconform.errors import UsageError
+from streamconform.plural import format_count
+from streamconform.printable import escape_line
+from streamconform.run.exits import Exit
+from streamconform.suite.documents import is_document
+
+from streamconform_capture.record.exchange import Origin
+from streamconform_capture.record.listen import Overheard, RecordingProxy, Upstream
+from streamconform_capture.record.listened import (
+    KeptExchange,
+    ListenSettings,
+    NotKept,
+    Streams,
+    keep_exchange,
+)
+from streamconform_capture.record.providers import HOSTS
+from streamconform_capture.record.sign import sign_again
+
+MAX_LINE: Final = 600
+"""The maximum number of characters to print about one exchange."""
+
+
+def listen(arguments: Mapping[str, Any], settings: ProjectSettings, words: Sequence[str]) -> int:
+    """Record until the command `words` ends or a signal arrives; return the exit code."""
+    host, port = _parse_address(arguments["listen"])
+    url, server = parse_base_url(arguments["upstream"], "--upstream")
+    listening = ListenSettings(
+        specs=Path(settings.selection.specs or "specs"),
+        folder=Path(settings.selection.cassettes or "cassettes"),
+        name=arguments["name"] or "overheard",
+        topic=arguments["topic"],
+        origin=Origin(
+            server=arguments["server"] or (server if server in HOSTS else "unnamed server"),
+            note=arguments["note"],
+        ),
+        names=arguments["names"],
+        allowed=settings.allow,
+    )
+    writer = _Writer(listening)
+    proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)
+    try:
+        code = asyncio.run(_serve(proxy, url, words))
+    except OSError as error:
+        raise UsageError(f"cannot listen on `{arguments['listen']}`: {error.strerror or error}") from error
+    finally:
+        writer.finish()
+    summary = writer.summarise()
+    return code or summary
+
+
+async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> int:
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with proxy:
+        # With a command, stdout belongs to the command.
+        click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
+        if not words:
+            click.echo(f"{_format_variables(proxy.url)}\nstop with Ctrl-C", err=True)
+            await stopped.wait()
+            return Exit.EXPECTED
+        return await _run_command(words, _make_environment(proxy.url), stopped)
+
+
+async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
+    """Run the command and return the exit code that a shell would report; a signal ends the command."""
+    try:
+        process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **variables})
+    except OSError as error:
+        raise UsageError(f"cannot run `{words[0]}`: {error.strerror}") from error
+    ended, signalled = asyncio.ensure_future(process.wait()), asyncio.ensure_future(stopped.wait())
+    await asyncio.wait({ended, signalled}, return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if not ended.done():
+        process.terminate()
+    code = await ended
+    # asyncio reports a process killed by signal N as -N; a shell reports it as 128 + N.
+    return code if code >= 0 else 128 - code
+
+
+class _Writer:
+    """Writes exchanges one at a time in a separate thread, so that writing does not delay any stream."""
+
+    def __init__(self, settings: ListenSettings) -> None:
+        self._settings = settings
+        self._waiting: queue.SimpleQueue[Overheard | None] = queue.SimpleQueue()
+        self._counts: Counter[str] = Counter()
+        self._streams: Streams = {}
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._write, name="writer")
+        self._thread.start()
+
+    def add(self, exchange: Overheard) -> None:
+        self._waiting.put(exchange)
+
+    def finish(self) -> None:
+        """Wait until everything is written. Raises the first error."""
+        self._waiting.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def summarise(self) -> Exit:
+        """Print how many exchanges were saved, and return the matching exit code."""
+        kept, lost = self._counts["kept"], self._counts["lost"]
+        click.echo(
+            f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True
+        )
+        if kept:
+            specs, folder = self._settings.specs, self._settings.folder
+            click.echo(
+                f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
+            )
+        return Exit.USAGE if lost or not kept else Exit.EXPECTED
+
+    def _write(self) -> None:
+        while (exchange := self._waiting.get()) is not None:
+            try:
+                result = keep_exchange(exchange, self._settings, self._streams)
+            except BaseException as error:  # noqa: BLE001 - raised in the main thread
+                self._error = self._error or error
+                continue
+            self._counts[
+                "kept" if isinstance(result, KeptExchange) else "lost" if result.is_lost else ""
+            ] += 1
+            click.echo(_describe(result, exchange), err=True)
+
+
+def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
+    if isinstance(result, NotKept):
+        head, *rest = result.why.split("\n")
+        first = escape_line(f"not saved: {result.request}: {head}", MAX_LINE)
+        return "\n".join([first, *(escape_line(line, MAX_LINE) for line in rest)])
+    cassette = result.cassette
+    if result.is_twin:
+        size = f"{len(cassette.twin or b''):,} bytes"
+        return f"{cassette.api}/{cassette.name}: HTTP {exchange.status}, {size}, the stream's twin"
+    size = f"{len(cassette.body):,} bytes in {format_count(len(cassette.marks), 'chunk')}"
+    cut = f", cut: {exchange.cut}" if exchange.cut else ""
+    form = ", a document" if is_document(cassette) else ""
+    replaced = "".join(f", replaced {count} x {kind}" for kind, count in result.replaced.items())
+    name = f"{cassette.api}/{cassette.name}"
+    first = f"{name}: HTTP {cassette.status}, {size}{form}{cut}{replaced}"
+    return "\n".join(
+        escape_line(line, MAX_LINE) for line in (first, *(f"  check: {note}" for note in result.notes))
+    )
+
+
+def _make_environment(url: str) -> dict[str, str]:
+    """Return the environment variables that make every API's SDKs use `url`."""
+    return {name: url + path for api in APIS.values() for name, path in api.key.addresses.items()}
+
+
+def _format_variables(url: str) -> str:
+    return "\n".join(f"  {name}={value}" for name, value in _make_environment(url).items())
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    # `isascii`, because `isdigit` also accepts characters such as `²`, which `int` rejects.
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise UsageError(
+            f"`--listen {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 selects a free port"
+        )
+    if not LOOPBACK.fullmatch(host):
+        raise UsageError(
+            f"`--listen {text}`: only this machine may connect, because clients send their keys unencrypted; "
+            "use 127.0.0.1"
+        )
+    return host, int(port)

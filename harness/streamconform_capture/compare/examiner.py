@@ -1,0 +1,236 @@
+"""Run implementations on recordings, in one process; each is started once, and restarted only if it exits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault
+from streamconform.adapters.program import Collateral, Program
+from streamconform.errors import ImplementationError
+from streamconform.judge import decode
+from streamconform.model.case import Case
+from streamconform.model.outcome import Outcome
+from streamconform.model.result import ImplementationInfo, TrialResult
+from streamconform.model.trial import AnyTrial, Trial
+from streamconform.run.blame import Blame
+from streamconform.run.dispatch import Dispatcher
+from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
+from streamconform.run.pool import Tally, build_result
+from streamconform.suite.expand import expand
+
+from streamconform_capture.compare.findings import Answers, Finding, find_findings, get_ending
+from streamconform_capture.compare.inputs.recording import UnreadRecording
+from streamconform_capture.compare.job import Job
+from streamconform_capture.compare.part import MAX_UNREAD, Part, Unread, group_findings
+
+
+class Stopped(Exception):
+    """The caller wants no more results."""
+
+
+class Examiner:
+    """A job's running implementations."""
+
+    def __init__(self, job: Job) -> None:
+        """Store `job` without starting anything."""
+        self.job = job
+        self._loop = asyncio.Runner()
+        self._running: list[_Running] = []
+        self._stack = contextlib.AsyncExitStack()
+
+    def __enter__(self) -> Self:
+        """Start the implementations. Raises `ImplementationError`."""
+        self._loop.__enter__()
+        try:
+            self._loop.run(self._start())
+        # If an implementation cannot be started, the ones before it are running already.
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the implementations."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the implementations."""
+        try:
+            self._loop.run(self._stop())
+        finally:
+            self._loop.close()
+
+    @property
+    def implementations(self) -> tuple[ImplementationInfo, ...]:
+        """Return the implementations' greetings."""
+        return tuple(each.plan.info for each in self._running)
+
+    def examine(
+        self,
+        recordings: Iterable[Case | UnreadRecording],
+        *,
+        keep: Callable[[Sequence[Finding]], None] | None = None,
+        before: Callable[[str], None] | None = None,
+    ) -> Part:
+        """Examine `recordings` and return the results.
+
+        `before` is called with each recording's name before it is examined, and `keep` with the findings of
+        each recording that has any. Both may raise `Stopped`.
+        """
+        for each in self._running:
+            each.tally = Tally()  # Failures in the worker's earlier partitions do not count.
+        return self._loop.run(self._examine(recordings, keep, before))
+
+    async def _start(self) -> None:
+        started: list[tuple[Program, Greeting]] = []
+        for connection in self.job.connections:
+            program = Program(connection)
+            # Before the start, which may fail and leave a process behind.
+            self._stack.push_async_callback(program.stop)
+            started.append((program, await program.start(self.job.start_timeout)))
+        server = None
+        if any(greeting.inputs[0] == "http" for _, greeting in started):
+            # Imported here, because only a run over HTTP needs it.
+            from streamconform.replay.server import ReplayServer
+
+            server = await self._stack.enter_async_context(ReplayServer())
+        for index, (program, greeting) in enumerate(started):
+            plan = plan_implementation(index, program.connection, greeting, ())
+            dispatcher = Dispatcher(plan, BLAME.find_first_delta, server)
+            self._running.append(_Running(plan, program, dispatcher, Tally()))
+
+    async def _stop(self) -> None:
+        for each in self._running:
+            await each.program.stop()  # A program may have been restarted since it was pushed on the stack.
+        await self._stack.aclose()
+
+    async def _examine(
+        self,
+        recordings: Iterable[Case | UnreadRecording],
+        keep: Callable[[Sequence[Finding]], None] | None,
+        before: Callable[[str], None] | None,
+    ) -> Part:
+        job = self.job
+        names = [each.plan.connection.impl for each in self._running]
+        read: Counter[str] = Counter()
+        skipped: Counter[tuple[int, str]] = Counter()
+        endings: Counter[tuple[str, str, str, int]] = Counter()
+        attempted: Counter[int] = Counter()
+        answered: Counter[int] = Counter()
+        unread: dict[tuple[str, str], list[str]] = {}
+        found: list[Finding] = []
+        trials = differing = 0
+        for recording in recordings:
+            if job.apis and recording.api not in job.apis:
+                continue
+            if isinstance(recording, UnreadRecording):
+                unread.setdefault((recording.api, recording.reason), []).append(recording.file)
+                continue
+            if before is not None:
+                before(recording.id)
+            read[recording.api] += 1
+            expanded = tuple(expand((recording,), job.deliveries, "bytes", job.seed))
+            answers = [await self._answer(i, recording, expanded) for i in range(len(self._running))]
+            for index, each in enumerate(answers):
+                reasons = each.skipped + Counter(
+                    result.reason or "" for result in each.results if result.verdict == "skipped"
+                )
+                trials += len(each.results) + each.skipped.total()
+                attempted[index] += len(each.results) + each.skipped.total() - reasons.total()
+                answered[index] += each.answered
+                for reason, count in reasons.items():
+                    skipped[index, reason] += count
+                if each.first is not None:
+                    endings[recording.api, *get_ending(each.first[1]), index] += 1
+            findings = tuple(find_findings(recording, answers, names))
+            if findings:
+                differing += 1
+                found.extend(findings)
+                if keep is not None:
+                    keep(findings)
+        return Part(
+            read=dict(read),
+            trials=trials,
+            skipped=dict(skipped),
+            endings=dict(endings),
+            attempted=dict(attempted),
+            answered=dict(answered),
+            unread=tuple(
+                Unread(api, reason, len(files), tuple(sorted(files)[:MAX_UNREAD]))
+                for (api, reason), files in unread.items()
+            ),
+            causes=group_findings(found, job.examples),
+            differing=differing,
+        )
+
+    async def _answer(self, index: int, case: Case, trials: Sequence[AnyTrial]) -> Answers:
+        """Return one implementation's answers to the trials of a recording."""
+        running = self._running[index]
+        greeting = running.plan.greeting
+        plan = plan_implementation(index, running.plan.connection, greeting, trials)
+        results: list[TrialResult] = []
+        outcomes: dict[str, Outcome] = {}
+        answered = 0
+        for trial in plan.trials:
+            assert isinstance(trial, Trial), "a recording has no other trials"
+            answer, result = await self._judge(running, trial)
+            results.append(result)
+            answered += not isinstance(answer, ProtocolFault | Hang)
+            if isinstance(answer, Observation):
+                # An answer that is not in the normal form fails an invariant instead.
+                with contextlib.suppress(decode.MalformedError):
+                    outcome = decode.decode_outcome(answer.outcome)
+                    known = outcomes.values()
+                    outcomes[trial.delivery] = next((each for each in known if each == outcome), outcome)
+        reasons = Counter(reason for _, reason in plan.skipped)
+        if plan.unclaimed:
+            reasons[explain_skip(case, greeting) or ""] += len(plan.unclaimed)
+        return Answers(greeting.claims(case.api), tuple(results), outcomes, answered, reasons)
+
+    async def _judge(self, running: _Running, trial: Trial) -> tuple[Answer, TrialResult]:
+        plan, tally = running.plan, running.tally
+        answer: Answer = tally.create_fault(plan.index)
+        server = None
+        if not tally.gave_up(plan.index):
+            try:
+                await running.restart(self.job.start_timeout)
+                dispatched = running.dispatcher.dispatch(running.program, trial, self.job.timeout)
+                given, server = await dispatched
+            except ImplementationError as error:
+                tally.record_failure(plan.index, str(error).splitlines()[0])
+                answer = tally.create_fault(plan.index)
+            else:
+                assert not isinstance(given, Collateral), "only one run is in flight at a time"
+                tally.record_answer(plan.index, given)
+                answer = given
+        return answer, build_result(plan, trial, answer, server, 0.0, BLAME)
+
+
+BLAME = Blame(None)
+"""The reference is not needed, because differences between implementations are shown without frames."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A started implementation."""
+
+    plan: ImplementationPlan
+    """The plan has no trials, because trials are planned per recording."""
+    program: Program
+    dispatcher: Dispatcher
+    tally: Tally
+
+    async def restart(self, seconds: float) -> None:
+        """Start a new program if the last one has exited. Raises `ImplementationError`."""
+        if self.program.dead:
+            await self.program.stop()
+            self.program = Program(self.plan.connection)
+            await self.program.start(seconds)

@@ -1,0 +1,60 @@
+"""Open files and folders by path or URL, with fsspec."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import IO, Any, Final
+
+import fsspec
+from streamconform.errors import UsageError
+
+BUFFER: Final = 256 * 1024
+
+
+def open_storage(url: str) -> tuple[Any, str]:
+    """Return the file system for `url`, and the path within it.
+
+    Raises `UsageError` for an unknown protocol.
+    """
+    try:
+        storage, path = fsspec.core.url_to_fs(url)
+    except (ValueError, ImportError, OSError) as error:
+        raise UsageError(f"`{url}` cannot be opened: {str(error).splitlines()[0]}") from error
+    return storage, path
+
+
+def open_file(url: str) -> IO[bytes]:
+    """Open `url` as a seekable file for reading. Raises `OSError`."""
+    if is_local(url):
+        return Path(url).open("rb")
+    storage, path = open_storage(url)
+    # `readline` has no limit for remote files.
+    return io.BufferedReader(storage.open(path, "rb"), BUFFER)
+
+
+def measure_file(url: str) -> int:
+    """Return the size of `url` in bytes, or 0 if the server does not report it. Raises `OSError`."""
+    if is_local(url):
+        return Path(url).stat().st_size
+    storage, path = open_storage(url)
+    return int(storage.size(path) or 0)
+
+
+def is_folder(url: str) -> bool:
+    """Return whether `url` is a folder."""
+    if is_local(url):
+        return Path(url).is_dir()
+    storage, path = open_storage(url)
+    return bool(storage.isdir(path))
+
+
+def make_absolute(url: str) -> str:
+    """Return `url` in a form that also works from a different working directory."""
+    return os.path.abspath(url) if is_local(url) else url  # noqa: PTH100 - links stay as they are
+
+
+def is_local(url: str) -> bool:
+    """Return whether `url` is a local path."""
+    return "://" not in url

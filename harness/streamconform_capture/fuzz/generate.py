@@ -1,0 +1,154 @@
+"""Turn generated answers into cases: an encoder writes the bytes, and the answer is the expectation.
+
+No decoder is involved, so the answer is an oracle for every implementation, including the bundled one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis.internal.conjecture import providers
+from streamconform.apis import APIS
+from streamconform.errors import UsageError
+from streamconform.judge import decode
+from streamconform.model.case import Case
+from streamconform.model.cassette import Authored, Cassette
+from streamconform.model.trial import DELIVERY_SETS, Trial
+from streamconform.resources import find_bundled
+from streamconform.suite import cassettes, expectation
+from streamconform.suite.expand import expand
+from streamconform_reference.apis import ENCODERS, LOSSES
+from streamconform_reference.encoding.encoder import PLACEHOLDER, apply_losses
+from streamconform_reference.events import UsageUpdate
+
+from streamconform_capture.fuzz.answers import Answer, answers
+from streamconform_capture.record import draft
+
+TOPIC: Final = "fuzz"
+_DELIVERIES: Final = 2
+"""The number of deliveries per answer, in addition to one fault. More answers find more bugs than more
+deliveries do.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Makes the trials for one API; the same seed gives the same trials."""
+
+    api: str
+    seed: int
+
+    def generate(self, count: int) -> Iterator[Trial]:
+        """Yield the trials for `count` answers."""
+        base = _load_request(self.api)
+        for number, answer in enumerate(draw_answers(base, self.api, self.seed, count)):
+            case = make_case(base, answer, f"{self.seed}-{number}")
+            yield from self._choose_trials(case)
+
+    def _choose_trials(self, case: Case) -> Sequence[Trial]:
+        """Return a case's trials: a few of its deliveries, and one of its faults."""
+        choice = random.Random(f"{self.seed}:{case.id}")  # noqa: S311 - a repeatable choice, not a secret
+        of_case = partial(expand, (case,), input_mode="http", seed=self.seed)
+        whole = [trial for trial in of_case(DELIVERY_SETS["standard"]) if isinstance(trial, Trial)]
+        broken = [trial for trial in of_case((), faults="all") if isinstance(trial, Trial)]
+        return [
+            *choice.sample(whole, min(_DELIVERIES, len(whole))),
+            *choice.sample(broken, min(1, len(broken))),
+        ]
+
+
+def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer]:
+    """Return `count` answers from the model that `base` requests; the same seed gives the same answers."""
+    drawn: list[Answer] = []
+    strategy = answers(model=base.model or PLACEHOLDER, call_name=APIS[api].smoke.call_name)
+    # Drawing answers never fails, so hypothesis shrinks and stores nothing; `minimise` makes streams smaller.
+    configure = settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+    @seeded(seed)
+    @configure
+    @given(strategy)
+    def collect(answer: Answer) -> None:
+        drawn.append(answer)
+
+    with _no_local_constants():
+        collect()
+    return drawn[:count]
+
+
+@contextmanager
+def _no_local_constants() -> Iterator[None]:
+    """Keep hypothesis from drawing constants that occur in the loaded modules.
+
+    hypothesis reads them from the source of every loaded module that is not installed, so the same seed would
+    give different answers in a checkout, in an installed package, and after a different command. There is no
+    setting to prevent this.
+    """
+    read = getattr(providers, "_get_local_constants", None)
+    if read is None:  # a release that uses another name
+        yield
+        return
+    none = type(read())()
+    setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010 - a private name of a library
+    try:
+        yield
+    finally:
+        setattr(providers, "_get_local_constants", read)  # noqa: B010
+
+
+def make_case(base: Cassette, answer: Answer, name: str) -> Case:
+    """Return the case for `answer`, with the request from `base`."""
+    api = base.api
+    expected = apply_losses(LOSSES, api, answer.outcome)
+    encoder = ENCODERS[api](
+        model=base.model or PLACEHOLDER, response_id=answer.outcome.response_id or PLACEHOLDER
+    )
+    # The first report already contains the final counts, so that a broken stream has no other counts.
+    first = [UsageUpdate(answer.outcome.usage, None)] if answer.outcome.usage is not None else []
+    body = (
+        b"".join(map(encoder.piece, first)) + encoder.opening() + b"".join(map(encoder.piece, answer.pieces))
+    )
+    cassette = replace(
+        base,
+        name=f"{TOPIC}-{name}",
+        body=body,
+        marks=(),
+        twin=None,
+        provenance=Authored(
+            source="https://github.com/streamconform/streamconform", note="made by `conform fuzz`"
+        ),
+    )
+    outcome = decode.decode_outcome(expected.to_json())
+    fields: dict[str, Any] = draft.build_expect(outcome, body)
+    fields.pop("response_id", None)  # for an API without ids, none are expected
+    # The generated answer has no provider's own reason: the encoder chose one that fits, and a library need
+    # not expose it.
+    if raw := fields["stop"].get("raw"):
+        fields["stop"] = {**fields["stop"], "raw": {"any_of": [raw, None]}}
+    return Case(
+        id=f"{api}/{TOPIC}/{name}",
+        api=api,
+        title="A generated answer",
+        cassette=cassette,
+        expect=expectation.parse(fields),
+        path="generated",
+    )
+
+
+def _load_request(api: str) -> Cassette:
+    """Return a bundled recording whose request has a tool."""
+    if api not in ENCODERS:
+        raise UsageError(f"no answers of `{api}` can be generated; available: {', '.join(ENCODERS)}")
+    return cassettes.load(find_bundled("cassettes"), api, APIS[api].smoke.call_cassette)

@@ -1,0 +1,193 @@
+"""Convert an exchange recorded by another tool to a cassette."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from streamconform.apis import APIS
+from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.model.trial import Framing
+from streamconform.secrets import scrub
+from streamconform.secrets.placeholders import Placeholders
+from streamconform.wire import eventstream
+from streamconform.wire.framings import MEDIA_TYPES, MESSAGE_REWRITERS, replace_payloads, split
+
+from streamconform_capture.importers.coding import Undecodable, decode_body
+from streamconform_capture.record.live import SUFFIXES
+
+BODY_SUFFIX: Final[Mapping[str, str]] = {
+    "sse": "sse",
+    "ndjson": "ndjson",
+    "json_array": "json",
+    "eventstream": "eventstream",
+    "invoke_stream": "eventstream",
+}
+CUTS_LOST: Final = "the chunk boundaries were not recorded"
+
+
+class NotImportable(ValueError):
+    """This exchange cannot become a cassette; others in the same file still can."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedExchange:
+    """An exchange that is not imported, and the reason."""
+
+    origin: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedExchange:
+    """A response and, if it was recorded, its request. Header names are lower-case."""
+
+    origin: str
+    """The file's name, and the exchange's number in the file."""
+    recipe: str
+    """The tool that recorded it, and how it was converted."""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes
+    """The recorded bytes, possibly still compressed."""
+    url: str | None = None
+    method: str = "POST"
+    request_headers: Mapping[str, str] = field(default_factory=dict)
+    request_body: bytes | None = None
+
+    @property
+    def api(self) -> str | None:
+        """Return the API that the request's path belongs to, or None."""
+        return next((name for name, api in APIS.items() if api.importing.stream.search(self.path)), None)
+
+    @property
+    def decoded_body(self) -> bytes:
+        """Return the body without its content coding, or unchanged if the coding cannot be removed."""
+        try:
+            return decode_body(self.body, self.headers.get("content-encoding", "")).body
+        except Undecodable:
+            return self.body
+
+    @property
+    def wants_document(self) -> bool:
+        """Return whether the request's path belongs to a non-streaming endpoint."""
+        patterns = (api.importing.document for api in APIS.values())
+        return any(pattern is not None and pattern.search(self.path) for pattern in patterns)
+
+    @property
+    def path(self) -> str:
+        """Return the request's path without its query; empty if the request was not recorded."""
+        return urlsplit(self.url or "").path
+
+
+def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
+    """Return `exchange` as an `api` cassette, decoded and without known secrets.
+
+    Raises `NotImportable` if the response is neither a stream nor an error document.
+    """
+    if exchange.method != "POST":
+        raise NotImportable(f"its method is {exchange.method}, expected POST")
+    try:
+        coding = decode_body(exchange.body, exchange.headers.get("content-encoding", ""))
+    except Undecodable as error:
+        raise NotImportable(str(error)) from error
+    framed = APIS[api].detect_framing(exchange.status, coding.body)
+    media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not coding.body:
+        raise NotImportable(f"it has no body (HTTP status {exchange.status})")
+    # Where a stream consists of JSON lines, a non-streaming answer looks like a stream of one line.
+    whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
+    if whole and exchange.status < 400 and media in ("application/json", ""):
+        raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media or 'a document'}")
+    headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
+    notes = [note for note in (coding.note, _explain_missing_request(exchange)) if note]
+    clean = _Cleaner(exchange, headers, coding.body, framed)
+    body = clean(coding.body)
+    if framed in MESSAGE_REWRITERS:
+        # Binary frames have checksums, which replacing a value would invalidate, and their payloads may be in
+        # base64.
+        body = replace_payloads(framed, eventstream.update_checksums(coding.body, body), clean)
+    return Cassette(
+        api=api,
+        name=name,
+        request=_build_request(exchange, api, clean),
+        status=exchange.status,
+        headers={"content-type": MEDIA_TYPES[framed]} | clean.clean_headers(headers),
+        body=body,
+        suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
+        marks=(),
+        provenance=Derived(exchange.origin, f"{exchange.recipe}; {CUTS_LOST}", note=" ".join(notes) or None),
+    )
+
+
+def make_slug(text: str) -> str:
+    """Return `text` as a cassette name: lower-case words joined by hyphens, at most 80 characters."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "imported"
+
+
+def find_secrets(exchange: ImportedExchange) -> tuple[bytes, ...]:
+    """Return the keys, passwords and cookies in an exchange, which the server may echo in its body."""
+    return scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.url or "")
+
+
+class _Cleaner:
+    """Replaces keys and identifying values with text of the same length in every part of an exchange."""
+
+    def __init__(
+        self, exchange: ImportedExchange, headers: Mapping[str, str], body: bytes, framed: Framing
+    ) -> None:
+        self._secrets = find_secrets(exchange)
+        self._placeholders = Placeholders()
+        self._placeholders.learn_request(_parse_json(exchange.request_body or b"") or {})
+        self._placeholders.learn_headers(headers)
+        self._placeholders.learn((exchange.url or "").encode("utf-8", "replace"))
+        self._placeholders.learn(exchange.request_body or b"")
+        self._placeholders.learn(body)
+        for frame in split(framed, body) if framed in MESSAGE_REWRITERS else ():
+            self._placeholders.learn(frame.payload)
+
+    def __call__(self, data: bytes) -> bytes:
+        return scrub.blank(self._placeholders.apply(data), self._secrets)
+
+    def clean_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        return {name: self.clean_text(value) for name, value in headers.items()}
+
+    def clean_text(self, text: str) -> str:
+        return self(text.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
+
+
+def _build_request(exchange: ImportedExchange, api: str, clean: _Cleaner) -> Request:
+    body = _parse_json(clean(exchange.request_body or b""))
+    headers = scrub.filter_headers(exchange.request_headers, scrub.REQUEST_HEADERS)
+    return Request(
+        method="POST",
+        path=clean.clean_text(_get_target(exchange.url)) or APIS[api].importing.path,
+        headers=clean.clean_headers(headers) or {"content-type": "application/json"},
+        body={"stream": True} if body is None else body,
+    )
+
+
+def _explain_missing_request(exchange: ImportedExchange) -> str | None:
+    if exchange.request_body is None:
+        return "The request was not recorded; a minimal one replaces it."
+    if _parse_json(exchange.request_body) is None:
+        return "The request is not a JSON object; a minimal one replaces it."
+    return None
+
+
+def _get_target(url: str | None) -> str:
+    """Return the path and query of `url`, without the values of parameters that contain keys."""
+    parts = urlsplit(url or "")
+    return scrub.replace_key_parameters(parts.path + (f"?{parts.query}" if parts.query else ""))
+
+
+def _parse_json(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

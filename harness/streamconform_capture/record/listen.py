@@ -1,0 +1,391 @@
+"""A recording reverse proxy: it forwards each request to one server and records the exchange.
+
+Both bodies are forwarded unchanged. Each piece of an answer is forwarded as soon as it arrives, and recorded
+with its time. Two request headers are replaced: `host` and `accept-encoding`; the latter because the pieces
+of a compressed body do not match the server's writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+import h11
+from streamconform.model.cassette import ChunkMark
+
+from streamconform_capture.record.live import MAX_BYTES, Cut
+
+MAX_HEAD: Final = 64 * 1024
+MAX_REQUEST: Final = 64 * 1024 * 1024
+"""The maximum size of a request body; requests with images are large."""
+MAX_CONNECTIONS: Final = 500
+READ_SIZE: Final = 64 * 1024
+HOP_BY_HOP: Final = frozenset({
+    b"connection", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-connection", b"te", b"trailer",
+    b"transfer-encoding", b"upgrade",
+})  # fmt: skip
+"""Headers that apply to a single connection. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1"""
+REPLACED: Final = frozenset({b"accept-encoding", b"content-length", b"host"})
+RESET: Final = struct.pack("ii", 1, 0)
+"""Makes `close` send a TCP reset."""
+
+Headers = list[tuple[bytes, bytes]]
+Sign = Callable[[str, str, Headers, bytes], Headers]
+"""Takes a request's method, URL, headers and body; returns the headers to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The server that requests are forwarded to."""
+
+    url: str
+    """The address, without a trailing slash."""
+
+    @property
+    def is_tls(self) -> bool:
+        """Return whether the connection is encrypted."""
+        return urlsplit(self.url).scheme == "https"
+
+    @property
+    def host(self) -> str:
+        """Return the host's name."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        """Return the port."""
+        return urlsplit(self.url).port or (443 if self.is_tls else 80)
+
+    @property
+    def authority(self) -> str:
+        """Return the host, and the port unless it is the default one."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def prefix(self) -> str:
+        """Return the path to put in front of each request's own path."""
+        return urlsplit(self.url).path
+
+
+@dataclass(slots=True, kw_only=True)
+class Overheard:
+    """One exchange, complete or not. Header names are lower-case."""
+
+    number: int
+    """The request's number, counted from 1 in order of arrival."""
+    method: str
+    target: str
+    """The path and query of the client's request."""
+    request_headers: Mapping[str, str]
+    request_body: bytes
+    status: int | None = None
+    """The status of the answer; None until the server answers."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytearray = field(default_factory=bytearray)
+    marks: list[ChunkMark] = field(default_factory=list)
+    is_whole: bool = False
+    """Whether the server ended its answer."""
+    cut: Cut | None = None
+    failure: str | None = None
+    """Why there is no answer."""
+
+
+class CannotForward(Exception):
+    """A request cannot be forwarded. The message says why, and what to do."""
+
+
+class RecordingProxy:
+    """Listens inside `async with`, and passes each exchange to `keep` when it ends."""
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        keep: Callable[[Overheard], None],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        sign: Sign | None = None,
+    ) -> None:
+        """Store the settings without listening yet; `port` 0 chooses a free port."""
+        self.url = ""
+        """The URL at which it listens, without a trailing slash."""
+        self._upstream = upstream
+        self._keep = keep
+        self._address = host, port
+        self._sign = sign
+        # Loading certificates is slow, so it is skipped without TLS.
+        self._tls = ssl.create_default_context() if upstream.is_tls else None
+        self._count = 0
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        """Start listening. Raises `OSError` if the port is in use."""
+        host, port = self._address
+        self._server = await asyncio.start_server(self._accept, host, port, backlog=256)
+        self.url = f"http://{host}:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close every connection; the part of each exchange that has arrived is saved."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._connections) >= MAX_CONNECTIONS:
+            writer.transport.abort()
+            return
+        task = asyncio.ensure_future(self._serve(_Client(reader, writer)))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, client: _Client) -> None:
+        try:
+            with suppress(ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError):
+                while (request := await client.receive_request()) is not None:
+                    # A client that uses this as a proxy sends whole URLs, but there is only one upstream.
+                    if request[0].target.startswith(b"/"):
+                        await self._forward(client, *request)
+                    else:
+                        await client.answer(400, "the request target must be a path")
+                    if not client.is_reusable:
+                        break
+                    client.connection.start_next_cycle()
+        finally:
+            client.writer.close()
+
+    async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
+        """Forward one request and its response; the exchange is always saved."""
+        self._count += 1
+        exchange = Overheard(
+            number=self._count,
+            method=request.method.decode("ascii"),
+            target=request.target.decode("ascii"),
+            request_headers=_decode_headers(request.headers),
+            request_body=body,
+        )
+        left = asyncio.ensure_future(client.wait_until_it_leaves())
+        try:
+            head = self._make_head(exchange, request)
+            await _Forwarding(exchange, client, left).run(self._connect, head)
+        except CannotForward as error:
+            exchange.failure = str(error)
+            await client.answer(502, str(error))
+        except asyncio.CancelledError:
+            if not exchange.is_whole:
+                exchange.cut = exchange.cut or "client left"
+            raise
+        finally:
+            self._keep(exchange)
+            left.cancel()
+            await asyncio.gather(left, return_exceptions=True)  # only one coroutine may read at a time
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        upstream = self._upstream
+        name = upstream.host if self._tls else None
+        return await asyncio.open_connection(
+            upstream.host, upstream.port, ssl=self._tls, server_hostname=name, limit=READ_SIZE
+        )
+
+    def _make_head(self, exchange: Overheard, request: h11.Request) -> h11.Request:
+        kept = [
+            (name, value)
+            # `raw_items` keeps the client's spelling of the names.
+            for name, value in request.headers.raw_items()
+            if name.lower() not in HOP_BY_HOP | REPLACED
+        ]
+        headers = [
+            (b"Host", self._upstream.authority.encode("ascii")),
+            *kept,
+            (b"Accept-Encoding", b"identity"),
+            (b"Connection", b"close"),
+        ]
+        if exchange.request_body or exchange.method not in ("GET", "HEAD", "DELETE"):
+            headers.append((b"Content-Length", b"%d" % len(exchange.request_body)))
+        target = self._upstream.prefix + exchange.target
+        if self._sign is not None:
+            url = f"{urlsplit(self._upstream.url).scheme}://{self._upstream.authority}{target}"
+            headers = self._sign(exchange.method, url, headers, exchange.request_body)
+        return h11.Request(method=request.method, target=target, headers=headers)
+
+
+class _Client:
+    """The connection of a client."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
+        _disable_delay(writer)
+
+    @property
+    def is_reusable(self) -> bool:
+        return self.connection.our_state is h11.DONE and self.connection.their_state is h11.DONE
+
+    async def receive_request(self) -> tuple[h11.Request, bytes] | None:
+        """Return the next request and its complete body, or None if there is no further request."""
+        head: h11.Request | None = None
+        body = bytearray()
+        while True:
+            event = self.connection.next_event()
+            if event is h11.NEED_DATA:
+                # The server is contacted only when the body is complete, so the client must not wait.
+                if self.connection.they_are_waiting_for_100_continue:
+                    await self.send(h11.InformationalResponse(status_code=100, headers=[]))
+                self.connection.receive_data(await self.reader.read(READ_SIZE))
+            elif isinstance(event, h11.Request):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += event.data
+                if len(body) > MAX_REQUEST:
+                    await self.answer(413, f"the request body is larger than {MAX_REQUEST:,} bytes")
+                    return None
+            elif isinstance(event, h11.EndOfMessage):
+                assert head is not None, "h11 gives the head first"
+                return head, bytes(body)
+            else:
+                return None
+
+    async def wait_until_it_leaves(self) -> None:
+        """Wait until the client closes its side; bytes that arrive before that belong to its next request."""
+        while True:
+            try:
+                data = await self.reader.read(READ_SIZE)
+            except ConnectionError:
+                return
+            if not data:
+                return
+            self.connection.receive_data(data)
+
+    async def send(self, event: h11.Event) -> None:
+        self.writer.write(self.connection.send(event) or b"")
+        await self.writer.drain()
+
+    async def answer(self, status: int, message: str) -> None:
+        """Send our own error document."""
+        body = b'{"error":{"type":"proxy_error","message":"%b"}}' % message.encode("ascii", "replace")
+        headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
+        await self.send(h11.Response(status_code=status, headers=headers))
+        await self.send(h11.Data(data=body))
+        await self.send(h11.EndOfMessage())
+
+
+class _Forwarding:
+    """A request that is being forwarded to the server, and its answer."""
+
+    def __init__(self, exchange: Overheard, client: _Client, left: asyncio.Task[None]) -> None:
+        self._exchange = exchange
+        self._client = client
+        self._left = left
+        self._sent_at = 0.0
+
+    async def run(
+        self,
+        connect: Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]],
+        head: h11.Request,
+    ) -> None:
+        try:
+            reader, writer = await connect()
+        except OSError as error:
+            self._exchange.failure = f"cannot connect: {error.strerror or error}"
+            await self._client.answer(502, "conform record cannot connect to the upstream")
+            return
+        _disable_delay(writer)
+        # A client that leaves ends the request, as it does without the recorder: the server stops generating.
+        self._left.add_done_callback(lambda _: writer.transport.abort())
+        try:
+            await self._exchange_messages(reader, writer, head)
+        finally:
+            writer.transport.abort()
+
+    async def _exchange_messages(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: h11.Request
+    ) -> None:
+        server = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
+        for part in (head, h11.Data(data=self._exchange.request_body), h11.EndOfMessage()):
+            writer.write(server.send(part) or b"")
+        try:
+            await writer.drain()
+            self._sent_at = time.monotonic()
+            while True:
+                event: object = server.next_event()
+                if event is h11.NEED_DATA:
+                    server.receive_data(await reader.read(READ_SIZE))
+                elif await self._receive(event):
+                    return
+        except (ConnectionError, h11.RemoteProtocolError) as error:
+            await self._break_off(error)
+
+    async def _receive(self, event: object) -> bool:
+        """Store and forward the server's bytes; return whether the answer has ended."""
+        exchange = self._exchange
+        if isinstance(event, h11.Response):
+            exchange.status = event.status_code
+            exchange.headers = _decode_headers(event.headers)
+            await self._send(_make_response(event))
+        elif isinstance(event, h11.Data):
+            self._store(bytes(event.data))
+            await self._send(event)
+        elif isinstance(event, h11.EndOfMessage):
+            exchange.is_whole = True
+            await self._send(event)
+            return True
+        elif not isinstance(event, h11.InformationalResponse):
+            raise h11.RemoteProtocolError("the server switches to another protocol")
+        return False
+
+    def _store(self, data: bytes) -> None:
+        exchange = self._exchange
+        kept = data[: MAX_BYTES - len(exchange.body)]
+        if kept:
+            elapsed = round((time.monotonic() - self._sent_at) * 1000)
+            exchange.marks.append(ChunkMark(len(exchange.body), elapsed))
+            exchange.body += kept
+        if len(kept) < len(data):
+            exchange.cut = "too_large"
+
+    async def _send(self, event: h11.Event) -> None:
+        """Forward bytes to the client; if it has disconnected, disconnect from the server too."""
+        with suppress(ConnectionError):
+            await self._client.send(event)
+
+    async def _break_off(self, error: Exception) -> None:
+        """Record how the answer ended, and end the client's response in the same way."""
+        exchange, client = self._exchange, self._client
+        if self._left.done():
+            exchange.cut = "client left"
+            raise ConnectionAbortedError from error
+        if exchange.status is None:
+            exchange.failure = f"no HTTP response: {error}"
+            await client.answer(502, "the upstream sent no HTTP response")
+            return
+        is_reset = isinstance(error, ConnectionError)
+        exchange.cut = "reset" if is_reset else "closed"
+        if is_reset:
+            client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        raise ConnectionAbortedError from error
+
+
+def _make_response(answer: h11.Response) -> h11.Response:
+    """Return the head for the client; h11 adds a transfer encoding if no length is known."""
+    headers = [(name, value) for name, value in answer.headers.raw_items() if name.lower() not in HOP_BY_HOP]
+    return h11.Response(status_code=answer.status_code, headers=headers, reason=answer.reason)
+
+
+def _decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("ascii").lower(): value.decode("latin-1") for name, value in headers}
+
+
+def _disable_delay(writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,0 +1,77 @@
+"""`peer:anthropic-helper`: the Anthropic SDK's `messages.stream()` and the message that it accumulates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from streamconform_peers.anthropic.errors import (
+    STOP_REASONS,
+    build_request,
+    describe_error,
+    get_client,
+    read_usage,
+)
+from streamconform_peers.normal_form import (
+    Block,
+    ExceptionKeeper,
+    build_call,
+    build_keywords,
+    build_other,
+    build_outcome,
+    get,
+)
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of `messages.stream()`, built from `get_final_message()` and completed blocks."""
+    request = {key: value for key, value in build_request(run).items() if key != "stream"}
+    client = get_client(run)
+    # MCP servers are documented only for the beta resource.
+    messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
+    message: Any = None
+    done: set[int] = set()
+    keywords = build_keywords(messages.stream, request)
+    with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
+        for event in stream:
+            done |= {event.index} if event.type == "content_block_stop" else set()
+            if message is not None or event.type == "message_start":  # there is no snapshot before this event
+                message = stream.current_message_snapshot
+        message = stream.get_final_message()
+    return convert_message(message, kept, done)
+
+
+def convert_message(
+    message: Any, kept: ExceptionKeeper, done: Collection[int] | None = None
+) -> dict[str, Any]:
+    """Return the outcome of a message; `done` contains the indexes of the completed blocks (None: all)."""
+    # Without a final message, the snapshot's stop reason is not used.
+    stop = None if kept.exception else get(message, "stop_reason")
+    return build_outcome(
+        [
+            _convert_block(block, done=done is None or index in done)
+            for index, block in enumerate(get(message, "content") or [])
+        ],
+        STOP_REASONS.get(stop, "other") if stop else None,
+        stop,
+        usage=read_usage(dict(get(message, "usage") or {})),
+        error=kept.error,
+        model=get(message, "model"),
+        response_id=get(message, "id"),
+    )
+
+
+def _convert_block(block: Any, *, done: bool) -> Block:
+    match get(block, "type"):
+        case "text":
+            return {"type": "text", "text": block.text or ""}
+        case "thinking":
+            return {"type": "thinking", "text": block.thinking, "signature": block.signature}
+        case "redacted_thinking":
+            return {"type": "thinking", "text": "", "signature": block.data, "redacted": True}
+        case "tool_use":
+            return build_call(block.id, block.name, block.input, complete=done)
+        case "server_tool_use" | "mcp_tool_use":
+            return build_call(block.id, block.name, block.input, complete=done, executor="provider")
+        case kind:
+            return build_other(str(kind))

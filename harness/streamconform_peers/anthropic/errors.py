@@ -1,0 +1,70 @@
+"""The Anthropic SDK's client, requests, errors and usage.
+
+`APIStatusError` is the provider's error, even in the middle of a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import anthropic
+import httpx2
+
+from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get, subtract
+
+STOP_REASONS: Final[Mapping[str, str]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_use",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+}
+CONNECTION_ERRORS: Final = (httpx2.TransportError, anthropic.APIConnectionError)
+"""While the SDK reads a stream, it does not catch the HTTP library's exceptions."""
+
+
+@cache
+def _get_shared_client() -> anthropic.Anthropic:
+    return anthropic.Anthropic(api_key="none", max_retries=0, timeout=TIMEOUT_SECONDS)
+
+
+def get_client(run: Any) -> anthropic.Anthropic:
+    """Return the process's client, set to the run's address and key."""
+    return _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
+
+
+def build_request(run: Any) -> dict[str, Any]:
+    """Return the run's request, with defaults for missing fields that the SDK requires."""
+    return {"model": run.model, "max_tokens": 1, "messages": [], **(run.request or {})}
+
+
+def describe_error(error: Exception) -> Error | None:
+    """Return the error in an SDK exception; None if the connection was lost."""
+    if isinstance(error, CONNECTION_ERRORS):
+        return None
+    if not isinstance(error, anthropic.APIStatusError):
+        return describe_exception(error)
+    message = get(error.body, "error", "message")
+    return {
+        "type": get(error.body, "error", "type"),
+        "message": message if isinstance(message, str) else error.message,
+        # For an error event, the SDK reports the response's status, 200, which is not the error's.
+        "status": error.status_code if error.status_code >= 400 else None,
+    }
+
+
+def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return the usage buckets, using the last value that was reported for each of the SDK's usage fields."""
+    return {
+        "input": subtract(usage.get("input_tokens")),
+        "cache_read": usage.get("cache_read_input_tokens"),
+        "cache_write": usage.get("cache_creation_input_tokens"),
+        "cache_write_1h": get(usage.get("cache_creation"), "ephemeral_1h_input_tokens"),
+        "output": usage.get("output_tokens"),
+        "reasoning": get(usage.get("output_tokens_details"), "thinking_tokens"),
+        "web_searches": get(usage.get("server_tool_use"), "web_search_requests"),
+    }

@@ -1,0 +1,108 @@
+"""The history of peers' findings, one file per peer: `docs/matrix/history/<peer>.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from streamconform.errors import SourceError
+from streamconform.resources import find_bundled
+from streamconform.schemas import check_document
+from streamconform.yaml_text import reader, writer
+
+State = Literal["present", "absent", "unclear"]
+HEADING: Final = (
+    "# The releases that introduced and fixed each finding; written by `conform dev history {}`.\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingHistory:
+    """The releases of one library that have a finding's bug."""
+
+    finding: str
+    """The finding's slug."""
+    package: str
+    """The library whose releases were tested."""
+    trial: str
+    """The trial that was run with each release."""
+    oldest: str
+    """The oldest release known to have the bug."""
+    without: str | None = None
+    """The last tested release before `oldest` that does not have the bug, if there is one."""
+    fixed: str | None = None
+    """The first tested release in which the bug is fixed, if there is one."""
+    newest: State | None = None
+    """Whether the newest release on the index has the bug; None if that was not tested."""
+    adjacent: bool = True
+    """Whether the releases at each boundary are neighbors on the index."""
+    steady: bool = True
+    """Whether the tested releases show that the bug was introduced once and fixed at most once."""
+    releases: Mapping[str, State] = field(default_factory=dict)
+    """The tested releases, in version order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerHistory:
+    """The histories of a peer's findings, and the newest release of each library involved."""
+
+    peer: str
+    newest: Mapping[str, str]
+    findings: tuple[FindingHistory, ...]
+
+
+def read_history_of(peer: str) -> PeerHistory | None:
+    """Return the bundled history of `peer`, or None if it has none. Raises `SourceError`."""
+    path = find_bundled("history") / f"{peer}.yaml"
+    return read_history(path) if path.exists() else None
+
+
+def read_history(path: Path) -> PeerHistory:
+    """Return the history in a file. Raises `SourceError`, which lists the invalid lines."""
+    document = reader.read(path)
+    problems = check_document("history.v1", document)
+    if problems:
+        raise SourceError(problems)
+    value = document.value
+    findings = tuple(FindingHistory(**entry) for entry in value["findings"])
+    return PeerHistory(peer=value["peer"], newest=value["newest"], findings=findings)
+
+
+def format_history(history: PeerHistory) -> str:
+    """Return the text of a history's file."""
+    document = {
+        "history": 1,
+        "peer": history.peer,
+        "newest": writer.FlowMap(sorted(history.newest.items())),
+        "findings": [_to_entry(entry) for entry in sorted(history.findings, key=lambda each: each.finding)],
+    }
+    return HEADING.format(history.peer) + writer.dump(document, history.peer)
+
+
+def describe(entry: FindingHistory, newest: str) -> str:
+    """Return the end of a sentence that says when a bug was introduced and fixed."""
+    if entry.without is None:
+        parts = [f"in every release that can be tested, since {entry.oldest}"]
+    else:
+        parts = [f"since {entry.oldest}"]
+        parts += [] if entry.adjacent else [f"or a release after {entry.without}"]
+    if entry.fixed:
+        parts.append(f"fixed in {entry.fixed}" + ("" if entry.adjacent else " or a release before it"))
+    elif entry.newest == "present":
+        parts.append(f"the newest release, {newest}, has it")
+    else:
+        parts.append(f"the newest release, {newest}, cannot be tested")
+    if not entry.steady:
+        parts.append("but some releases in between do not have it")
+    return ", ".join(parts)
+
+
+def _to_entry(entry: FindingHistory) -> dict[str, Any]:
+    values = {
+        name: getattr(entry, name) for name in FindingHistory.__dataclass_fields__ if name != "releases"
+    }
+    defaults = {"without": None, "fixed": None, "newest": None, "adjacent": True, "steady": True}
+    kept = {name: value for name, value in values.items() if value != defaults.get(name, ...)}
+    return {**kept, "releases": writer.FlowMap(entry.releases)}

@@ -1,0 +1,57 @@
+"""`peer:huggingface_hub`: `InferenceClient.chat_completion()`, for Chat Completions.
+
+`HfHubHTTPError` is the provider's error response, and `TextGenerationError` is an error in the stream.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+from huggingface_hub import InferenceClient, InferenceTimeoutError
+from huggingface_hub.errors import HfHubHTTPError, TextGenerationError
+
+from streamconform_peers.error_documents import build_error, parse_document
+from streamconform_peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Error,
+    ExceptionKeeper,
+    build_keywords,
+    describe_exception,
+)
+from streamconform_peers.openai.chunks import convert_chunks
+from streamconform_peers.openai.completion import ChatFields, convert_completion
+
+EXPOSED = ChatFields(reasoning=("reasoning",), usage_parts=False)
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat_completion()`, streamed or not."""
+    client = InferenceClient(base_url=f"{run.base_url}/v1", api_key=run.api_key, timeout=TIMEOUT_SECONDS)
+    request = {"model": run.model, "messages": [], **(run.request or {}), "stream": run.stream}
+    keywords = build_keywords(client.chat_completion, request)
+    chunks: list[Any] = []
+    with client, ExceptionKeeper(describe_error) as kept:
+        if not run.stream:
+            chunks.append(client.chat_completion(**keywords))
+        else:
+            for chunk in client.chat_completion(**keywords):
+                chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    if run.stream:
+        return convert_chunks(chunks, kept, EXPOSED)
+    return convert_completion(next(iter(chunks), None), kept, EXPOSED)
+
+
+def describe_error(error: Exception) -> Error | None:
+    """Return the error in an exception from the library; None if the connection was lost."""
+    # `HfHubHTTPError` is an `OSError` but not a `TransportError`.
+    if isinstance(error, (InferenceTimeoutError, httpx2.TransportError)):
+        return None
+    if isinstance(error, HfHubHTTPError):
+        document = parse_document(error.response.text)
+        message = error.server_message or str(error)
+        return build_error(document, message=message, status=error.response.status_code)
+    if isinstance(error, TextGenerationError):
+        # The exception's argument is the value that the provider sent under `error`.
+        return build_error(next(iter(error.args), None), message=str(error), status=None)
+    return describe_exception(error)

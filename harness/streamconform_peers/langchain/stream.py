@@ -1,0 +1,108 @@
+"""`peer:langchain`: `stream()` in LangChain's chat models, and the `content_blocks` of the summed chunks.
+
+The request's prompt and tools are sent in the library's own form. Calls are read from the sum's `tool_calls`
+and `invalid_tool_calls`. LangChain does not catch exceptions from a provider's SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cohere.core.http_sse import SSEError
+from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
+
+from streamconform_peers.anthropic import errors
+from streamconform_peers.cohere import v1
+from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error
+from streamconform_peers.google_genai import parts
+from streamconform_peers.langchain import messages
+from streamconform_peers.langchain import settings as langchain_settings
+from streamconform_peers.langchain.blocks import convert_blocks, read_usage
+from streamconform_peers.langchain.models import MODEL_BUILDERS
+from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
+from streamconform_peers.openai import completion
+
+STOP_REASONS: Final[Mapping[str, str]] = {
+    **completion.STOP_REASONS,
+    **errors.STOP_REASONS,
+    **parts.STOP_REASONS,
+    **v1.STOP_REASONS,
+    "completed": "stop",
+    "max_output_tokens": "length",
+}
+"""LangChain's integrations pass through the provider's own stop reason."""
+STOP_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
+"""Fields of `response_metadata` in which the integrations put the provider's stop reason."""
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of a run; for a round trip, both outcomes."""
+    if run.conversation is None:
+        return _run_model(run, messages.build_prompt(run), {}, {})[0]
+    conversation, api = run.conversation, run.api
+    cache_control = langchain_settings.get_cache_control(conversation, api)
+    history = messages.build_messages(conversation, api, cache_control)
+    settings = langchain_settings.build_settings(conversation, api)
+    choice = langchain_settings.build_tool_choice(conversation, api)
+    first, answer = _run_model(run, history, settings, choice)
+    if run.results is None or answer is None:
+        return first
+    with ExceptionKeeper() as kept:  # a call that LangChain returned without an id cannot be answered
+        history += [answer, *messages.build_result_messages(answer, run.results)]
+    if kept.exception:
+        return {"first": first, "outcome": build_outcome([], None, None, error=kept.error)}
+    return {"first": first, "outcome": _run_model(run, history, settings, choice)[0]}
+
+
+def _run_model(
+    run: Any, prompt: Any, settings: dict[str, Any], choice: dict[str, Any]
+) -> tuple[dict[str, Any], Any]:
+    """Return the outcome, and the message that a user of the library would send back."""
+    message: Any = None
+    with ExceptionKeeper(_describe_error) as kept:
+        bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for the settings
+        model = MODEL_BUILDERS[run.api](run, **({} if bound else settings))
+        bound = bound | langchain_settings.build_format(run.conversation or {}, run.api)
+        tools = messages.build_tools(run)
+        model = model.bind_tools(tools, **choice) if tools else model
+        model = model.bind(**bound) if bound else model
+        if (run.conversation or {}).get("stream") is False:
+            message = model.invoke(prompt)
+        else:
+            for chunk in model.stream(prompt):
+                message = chunk if message is None else message + chunk
+    return _build_outcome(message, kept), message
+
+
+def _describe_error(error: Exception) -> Error | None:
+    # For bytes that are not an event stream, Cohere raises `SSEError`, a subclass of an httpx exception.
+    if isinstance(error, CONNECTION_ERRORS) and not isinstance(error, SSEError):
+        return None
+    if isinstance(error, ChatGoogleGenerativeAIError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # the provider's error
+    return describe_error(error)
+
+
+def _build_outcome(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+    metadata = get(message, "response_metadata") or {}
+    raw = next((str(metadata[name]) for name in STOP_FIELDS if metadata.get(name)), None)
+    raw = raw or get(metadata, "incomplete_details", "reason") or get(metadata, "status")
+    blocked = get(metadata, "prompt_feedback", "block_reason")
+    raw = raw or (str(get(blocked, "value") or blocked) if blocked else None)
+    raw = None if kept.exception and not kept.error else raw  # the connection was lost
+    return build_outcome(
+        list(convert_blocks(message, complete=bool(raw))) if message is not None else [],
+        "content_filter" if blocked and raw else STOP_REASONS.get(raw, "other") if raw else None,
+        raw,
+        usage=read_usage(get(message, "usage_metadata")),
+        error=kept.error,
+        model=metadata.get("model_name") or metadata.get("model"),
+        **_read_response_id(metadata, message),
+    )
+
+
+def _read_response_id(metadata: Mapping[str, Any], message: Any) -> dict[str, Any]:
+    """Return the provider's id, or nothing if LangChain generated the message's id for its own run."""
+    id_ = metadata.get("id") or get(message, "id")
+    return {} if id_ is None or id_.startswith("lc_run-") else {"response_id": id_}

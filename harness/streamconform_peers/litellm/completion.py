@@ -1,0 +1,70 @@
+"""`peer:litellm`: LiteLLM's `completion(stream=True)`, with `stream_chunk_builder()` applied to the chunks.
+
+LiteLLM uses the Chat Completions format for every provider; the request's prompt and tools are sent in that
+format. Cohere is not claimed, because LiteLLM requests lines of JSON (`accept: application/json`), but all v2
+recordings are SSE. LiteLLM's exceptions derive from the OpenAI SDK's. `APIConnectionError` is raised for
+provider errors too, so it means a lost connection only if it was caused by an exception of the HTTP library.
+The stop reasons are LiteLLM's own; it does not expose the provider's.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise importing litellm downloads prices
+
+import litellm
+
+from streamconform_peers.connection_errors import describe_error, is_connection_lost
+from streamconform_peers.litellm.answers import build_answer
+from streamconform_peers.litellm.messages import build_result_messages
+from streamconform_peers.litellm.models import PROVIDERS, build_arguments
+from streamconform_peers.normal_form import Error, ExceptionKeeper, get
+
+litellm.telemetry = False
+litellm.suppress_debug_info = True
+litellm.num_retries = 0
+litellm.disable_hf_tokenizer_download = True  # otherwise it downloads a tokenizer when no usage arrives
+
+# LiteLLM imports a provider's code on the first call, which takes longer than a trial's timeout.
+for _prefix, _ in PROVIDERS.values():
+    litellm.completion(f"{_prefix}/warm", [{"role": "user", "content": "?"}], mock_response="!", stream=True)
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of a run; for a round trip, both outcomes."""
+    arguments = build_arguments(run)
+    if (run.conversation or {}).get("stream") is False:
+        return _run_document(run.api, arguments)
+    first, message = _run_stream(run.api, arguments)
+    if run.results is None or message is None:
+        return first
+    arguments["messages"] += [message, *build_result_messages(message, run.results)]
+    return {"first": first, "outcome": _run_stream(run.api, arguments)[0]}
+
+
+def _run_stream(api: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the outcome, and the message that a user of the library would send back."""
+    chunks: list[Any] = []
+    with ExceptionKeeper(_describe_error) as kept:
+        for chunk in litellm.completion(**arguments, stream=True):
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    response = litellm.stream_chunk_builder(chunks) if chunks else None
+    choices = get(response, "choices")
+    outcome = build_answer(api, response, chunks, kept.error)
+    return outcome, choices[0].message if choices else None
+
+
+def _run_document(api: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of `completion()` without streaming."""
+    # OpenAI's API rejects this field in a request without streaming.
+    del arguments["stream_options"]
+    response: Any = None
+    with ExceptionKeeper(_describe_error) as kept:
+        response = litellm.completion(**arguments)
+    return build_answer(api, response, [response] if response else [], kept.error)
+
+
+def _describe_error(error: Exception) -> Error | None:
+    return None if is_connection_lost(error) else describe_error(error)

@@ -1,0 +1,111 @@
+"""`peer:mistralai`: Mistral's dialect of Chat Completions through Mistral's SDK, with `chat.stream()`.
+
+Mistral's API sends complete calls; a piece without an id, for which the SDK returns the string `null`,
+continues the call at its index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from mistralai.client import Mistral
+
+from streamconform_peers.mistralai.errors import describe_error
+from streamconform_peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Block,
+    ExceptionKeeper,
+    append_text,
+    build_call,
+    build_keywords,
+    build_outcome,
+    get,
+)
+
+STOP_REASONS: Final[Mapping[str, str]] = {
+    "stop": "stop",
+    "length": "length",
+    "model_length": "length",
+    "tool_calls": "tool_use",
+    "error": "error",
+    "content_filter": "content_filter",
+}
+
+
+@cache
+def get_client() -> Mistral:
+    """Return the client of this process; each request carries its run's address."""
+    return Mistral(api_key="conform", timeout_ms=int(TIMEOUT_SECONDS * 1000))
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat.stream()`, or `chat.complete()`."""
+    chat = get_client().chat
+    stream = chat.stream
+    request = {"model": run.model, "messages": [], **(run.request or {})}
+    keywords = build_keywords(stream if run.stream else chat.complete, request)
+    for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
+        keywords.pop(field, None)
+    chunks: list[Any] = []
+    if not run.stream:
+        with ExceptionKeeper(describe_error) as kept:
+            chunks = [chat.complete(**keywords, server_url=run.base_url)]
+    else:
+        with ExceptionKeeper(describe_error) as kept, stream(**keywords, server_url=run.base_url) as events:
+            for event in events:
+                chunks.append(event.data)
+    content: list[Block] = []
+    calls: dict[int | None, Block] = {}
+    stop: str | None = None
+    usage: Any = None
+    for chunk in chunks:
+        usage = chunk.usage or usage
+        for choice in [choice for choice in chunk.choices if not choice.index]:
+            delta = choice.delta if run.stream else choice.message
+            _append_content(content, delta.content)
+            for piece in delta.tool_calls or []:
+                _add_piece(content, calls, piece)
+            stop = choice.finish_reason or stop
+    blocks = [
+        block
+        if block["type"] != "tool_call"
+        else build_call(block["id"], block["name"], block["arguments"], complete=bool(stop))
+        for block in content
+    ]
+    # `cache_usage` is not claimed, so `input` is the whole prompt.
+    buckets = {"input": usage.prompt_tokens, "output": usage.completion_tokens} if usage else None
+    return build_outcome(
+        blocks,
+        STOP_REASONS.get(stop, "other") if stop else None,
+        stop,
+        usage=buckets,
+        error=kept.error,
+        model=get(chunks[0], "model") if chunks else None,
+        response_id=get(chunks[0], "id") if chunks else None,
+    )
+
+
+def _append_content(content: list[Block], delta: Any) -> None:
+    """Append a delta's content: text, or a list of text and thinking parts."""
+    for part in [delta] if isinstance(delta, str) else delta or []:
+        if isinstance(part, str):
+            append_text(content, "text", part)
+        elif get(part, "type") == "text":
+            append_text(content, "text", part.text)
+        elif get(part, "type") == "thinking":
+            for thinking in part.thinking:
+                append_text(content, "thinking", get(thinking, "text"))
+
+
+def _add_piece(content: list[Block], calls: dict[int | None, Block], piece: Any) -> None:
+    arguments = piece.function.arguments
+    call = calls.get(piece.index)
+    if call is not None and piece.id in {call["id"], "null", None}:
+        call["arguments"] = call["arguments"] + arguments if isinstance(arguments, str) else arguments
+        return
+    id_ = None if piece.id == "null" else piece.id
+    name = piece.function.name
+    calls[piece.index] = {"type": "tool_call", "id": id_, "name": name, "arguments": arguments}
+    content.append(calls[piece.index])

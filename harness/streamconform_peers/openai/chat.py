@@ -1,0 +1,39 @@
+"""Chat Completions through the OpenAI SDK: raw chunks aggregated as its guides show, and its helper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamconform_peers.normal_form import ExceptionKeeper, build_keywords
+from streamconform_peers.openai.chunks import convert_chunks
+from streamconform_peers.openai.completion import convert_completion
+from streamconform_peers.openai.errors import build_request, describe_error, get_client
+
+
+def run_raw(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat.completions.create(stream=True)`; only choice 0 is read."""
+    create = get_client(run).chat.completions.create
+    if not run.stream:
+        completion: Any = None
+        with ExceptionKeeper(describe_error) as kept:
+            completion = create(**build_keywords(create, build_request(run)))
+        return convert_completion(completion, kept)
+    chunks: list[Any] = []
+    with ExceptionKeeper(describe_error) as kept:
+        for chunk in create(**build_keywords(create, build_request(run) | {"stream": True})):
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    return convert_chunks(chunks, kept)
+
+
+def run_helper(run: Any) -> dict[str, Any]:
+    """Return the outcome of the completion that `chat.completions.stream()` accumulated."""
+    chat = get_client(run).chat.completions
+    completion: Any = None
+    with (
+        ExceptionKeeper(describe_error) as kept,
+        chat.stream(**build_keywords(chat.stream, build_request(run))) as stream,
+    ):
+        for _ in stream:
+            completion = stream.current_completion_snapshot
+        completion = stream.get_final_completion()
+    return convert_completion(completion, kept)

@@ -1,0 +1,71 @@
+"""`peer:openrouter`: Chat Completions through OpenRouter's SDK, with `chat.send()`.
+
+`OpenRouterError` is the provider's error. An error in the middle of a stream is a field of a chunk whose stop
+reason is `error`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import httpx
+from openrouter import OpenRouter
+from openrouter.errors import NoResponseError, OpenRouterError
+
+from streamconform_peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Error,
+    ExceptionKeeper,
+    build_keywords,
+    describe_exception,
+    get,
+)
+from streamconform_peers.openai.chunks import convert_chunks
+from streamconform_peers.openai.completion import ChatFields, convert_completion
+
+EXPOSED = ChatFields(reasoning=("reasoning",))
+
+
+@cache
+def get_client() -> OpenRouter:
+    """Return the client of this process; each request carries its run's address."""
+    return OpenRouter(api_key="conform", retry_config=None, timeout_ms=int(TIMEOUT_SECONDS * 1000))
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat.send()`, streamed or not."""
+    send = get_client().chat.send
+    keywords = build_keywords(send, {"messages": [], **(run.request or {}), "stream": run.stream})
+    keywords.pop("extra_body", None)  # the SDK cannot send fields that OpenRouter's API does not have
+    keywords |= {"model": run.model, "server_url": f"{run.base_url}/api/v1"}
+    if not run.stream:
+        completion: Any = None
+        with ExceptionKeeper(describe_error) as kept:
+            completion = send(**keywords)
+        return convert_completion(completion, kept, EXPOSED)
+    chunks: list[Any] = []
+    with ExceptionKeeper(describe_error) as kept, send(**keywords) as stream:
+        for chunk in stream:
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    error = next((chunk.error for chunk in chunks if get(chunk, "error")), None)
+    if error is not None:
+        kept.error = _convert_error(error)
+    return convert_chunks(chunks, kept, EXPOSED)
+
+
+def describe_error(error: Exception) -> Error | None:
+    """Return the error in an SDK exception; None if the connection was lost."""
+    if isinstance(error, (NoResponseError, httpx.TransportError)):
+        return None
+    if not isinstance(error, OpenRouterError):
+        return describe_exception(error)
+    details = get(error, "data", "error")
+    return _convert_error(details or error) | {"status": error.status_code}
+
+
+def _convert_error(error: Any) -> Error:
+    """Convert an error from the SDK; its code is a number, and its type, if any, is in the metadata."""
+    kind = get(error, "metadata", "error_type")
+    named = {"type": str(kind)} if kind else {}
+    return {**named, "message": get(error, "message"), "status": get(error, "code")}

@@ -1,0 +1,113 @@
+"""`peer:pydantic-ai`: Pydantic AI's `direct.model_request_stream_sync()`, and the response that it builds.
+
+`ModelAPIError` and its subclasses are the provider's errors, except `ModelConnectionError`, which is a lost
+connection. The request's prompt and tools are sent in the library's own form. For a complete answer, a count
+is reported as 0 if Pydantic AI returns 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_ai import ModelRequest
+from pydantic_ai.direct import model_request_stream_sync, model_request_sync
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
+from streamconform.adapters import request_reader
+
+from streamconform_peers.anthropic import errors
+from streamconform_peers.google_genai import parts
+from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
+from streamconform_peers.pydantic_ai import messages
+from streamconform_peers.pydantic_ai import settings as pydantic_ai_settings
+from streamconform_peers.pydantic_ai.models import build_model, describe_error
+from streamconform_peers.pydantic_ai.parts import convert_part, read_usage
+
+STOP_REASONS: Final[Mapping[str, str]] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_call": "tool_use",
+    "content_filter": "content_filter",
+    "error": "error",
+}
+RAW_STOP_REASONS: Final[Mapping[str, str]] = {**errors.STOP_REASONS, **parts.STOP_REASONS}
+"""The stop reasons that Pydantic AI exposes only as the provider sent them, in `provider_details`."""
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of a run; for a round trip, both outcomes."""
+    conversation = run.conversation
+    if conversation is None:
+        prompt = ModelRequest.user_text_prompt(request_reader.read_prompt(run.request))
+        return _run_model(run, [prompt], _build_tools(run), {})[0]
+    history = messages.build_messages(conversation, run.api)
+    tools = messages.build_tools(conversation)
+    settings = pydantic_ai_settings.build_settings(conversation, run.api)
+    first, response = _run_model(run, history, tools, settings)
+    if run.results is None or response is None:
+        return first
+    reply = messages.build_result_message(response, run.results, conversation.get("system"))
+    return {"first": first, "outcome": _run_model(run, [*history, response, reply], tools, settings)[0]}
+
+
+def _build_tools(run: Any) -> list[ToolDefinition]:
+    return [
+        ToolDefinition(name=name, description=description, parameters_json_schema=dict(schema))
+        for name, description, schema in request_reader.read_tools(run.request)
+    ]
+
+
+def _run_model(
+    run: Any, history: list[Any], tools: list[ToolDefinition], settings: Any
+) -> tuple[dict[str, Any], Any]:
+    """Return the outcome, and the response that a user of the library would send back."""
+    options: dict[str, Any] = {
+        "model_settings": settings,
+        "model_request_parameters": ModelRequestParameters(
+            function_tools=tools, **messages.build_output(run.conversation or {})
+        ),
+    }
+    response: Any = None
+    whole = False
+    with ExceptionKeeper(describe_error) as kept:
+        model = build_model(run)
+        if (run.conversation or {}).get("stream") is False:
+            response, whole = model_request_sync(model, history, **options), True
+        else:
+            with model_request_stream_sync(model, history, **options) as stream:
+                try:
+                    for _ in stream:
+                        pass
+                    whole = True
+                finally:
+                    response = stream.response
+    return _build_outcome(response, kept.error, whole=whole), response
+
+
+def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
+    # A stream that broke off is incomplete, even if its response has a stop reason.
+    reason = get(response, "finish_reason") if whole else None
+    details = get(response, "provider_details")
+    raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None
+    # Pydantic AI ends refusals with `content_filter`, and exposes their text, or the provider's reason,
+    # separately.
+    refused = reason == "content_filter" and (raw == "refusal" or bool(get(details, "refusal")))
+    outcome = build_outcome(
+        [convert_part(part, complete=bool(reason or raw)) for part in get(response, "parts") or []],
+        "refusal"
+        if refused
+        else STOP_REASONS.get(reason, "other")
+        if reason
+        else RAW_STOP_REASONS.get(raw, "other")
+        if raw
+        else None,
+        raw,
+        usage=read_usage(get(response, "usage"), whole=whole),
+        error=error,
+        model=get(response, "model_name"),
+        response_id=get(response, "provider_response_id"),
+    )
+    if refused and raw is None:
+        del outcome["stop"]["raw"]
+    return outcome

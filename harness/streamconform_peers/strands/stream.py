@@ -1,0 +1,92 @@
+"""`peer:strands`: Strands' model providers, and the message that `stream_messages()` builds from events.
+
+An `Agent` streams through the same function. Messages are in the Bedrock Converse format for every provider.
+If the stream raises, the text received so far is read from its events. The request's prompt and tools are
+sent in the library's own form. Input counts include the cache if the provider's counts do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from botocore.eventstream import ParserError
+from botocore.exceptions import ClientError
+from strands.event_loop.streaming import stream_messages
+from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
+from streamconform.adapters import request_reader
+
+from streamconform_peers.anthropic import errors as anthropic_errors
+from streamconform_peers.boto3 import converse
+from streamconform_peers.boto3 import errors as boto3_errors
+from streamconform_peers.boto3.events import aggregate_content
+from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost
+from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
+from streamconform_peers.strands.blocks import (
+    convert_block,
+    has_whole_arguments,
+    move_signatures,
+    number_blocks,
+    read_usage,
+)
+from streamconform_peers.strands.models import MODEL_BUILDERS
+
+STOP_REASONS: Final[Mapping[str, str]] = {**anthropic_errors.STOP_REASONS, **converse.STOP_REASONS}
+"""Strands' own stop reasons are Bedrock's; any others are the provider's."""
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of a run."""
+    chunks: list[Any] = []
+    with ExceptionKeeper(_describe_error) as kept:
+        asyncio.run(_collect(run, chunks))
+    stop, message, usage, _ = next((event["stop"] for event in chunks if "stop" in event), [None] * 4)
+    # If this event is missing, the provider reported no usage, but Strands returns 0.
+    has_usage = any("metadata" in event.get("event", {}) for event in chunks)
+    if message is None:
+        content = aggregate_content(number_blocks(chunks))
+    else:
+        content = [convert_block(block) for block in message["content"]]
+    if run.api == "google-generate":
+        content = move_signatures(content)
+    # An `Agent` does not run the calls in such an answer; whether the last call had ended is not exposed.
+    is_cut = message is not None and stop != "tool_use"
+    cut = [block for block in content[-1:] if is_cut and block["type"] == "tool_call"]
+    for block in cut:
+        block["complete"] = False
+    outcome = build_outcome(
+        content,
+        STOP_REASONS.get(stop, "other") if stop else None,
+        None,
+        usage=read_usage(usage, run.api) if has_usage and usage else None,
+        error=kept.error,
+    )
+    for call in [call for call in cut if has_whole_arguments(call, chunks)]:
+        del call["complete"]
+    return outcome
+
+
+async def _collect(run: Any, events: list[Any]) -> None:
+    """Append the events, including those before an exception."""
+    tools = [
+        {"name": name, "description": description or name, "inputSchema": {"json": dict(schema)}}
+        for name, description, schema in request_reader.read_tools(run.request)
+    ]
+    messages = [{"role": "user", "content": [{"text": request_reader.read_prompt(run.request)}]}]
+    async for event in stream_messages(MODEL_BUILDERS[run.api](run), None, messages, tools):
+        events.append(dict(event))  # noqa: PERF401 - events before an exception must be kept
+
+
+def _describe_error(error: Exception) -> Error | None:
+    if isinstance(error, (ModelThrottledException, ContextWindowOverflowException)) and isinstance(
+        error.__cause__, Exception
+    ):
+        error = error.__cause__  # the provider's error
+    if is_connection_lost(error) or isinstance(error, (*CONNECTION_ERRORS, *boto3_errors.CONNECTION_ERRORS)):
+        return None
+    if isinstance(error, (ClientError, ParserError)):
+        return boto3_errors.describe_error(error)
+    if isinstance(error, RuntimeError) and isinstance(get(error, "code"), str):  # of the Responses API
+        return {"type": get(error, "code"), "message": str(error), "status": None}
+    return describe_error(error)

@@ -1,0 +1,57 @@
+"""`peer:zai`: Chat Completions through Z.ai's SDK, with `chat.completions.create()`.
+
+`APIStatusError` is the provider's error response, whose body is available only through `response`;
+`APIResponseError` is an error in the stream.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+from zai import ZaiClient
+from zai.core import APIResponseError, APIStatusError
+from zai.core._errors import APIConnectionError  # not exported
+
+from streamconform_peers.error_documents import build_error, parse_document
+from streamconform_peers.normal_form import (
+    TIMEOUT_SECONDS,
+    Error,
+    ExceptionKeeper,
+    build_keywords,
+    describe_exception,
+)
+from streamconform_peers.openai.chunks import convert_chunks
+from streamconform_peers.openai.completion import ChatFields, convert_completion
+
+EXPOSED = ChatFields(reasoning=("reasoning_content",))
+HTTP_CLIENT = httpx.Client(timeout=TIMEOUT_SECONDS)
+
+
+def adapter(run: Any) -> dict[str, Any]:
+    """Return the outcome of `chat.completions.create()`, streamed or not."""
+    client = ZaiClient(base_url=run.base_url, api_key=run.api_key, max_retries=0, http_client=HTTP_CLIENT)
+    create = client.chat.completions.create
+    request = {"model": run.model, "messages": [], **(run.request or {}), "stream": run.stream}
+    keywords = build_keywords(create, request)
+    if not run.stream:
+        completion: Any = None
+        with ExceptionKeeper(describe_error) as kept:
+            completion = create(**keywords)
+        return convert_completion(completion, kept, EXPOSED)
+    chunks: list[Any] = []
+    with ExceptionKeeper(describe_error) as kept:
+        for chunk in create(**keywords):
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+    return convert_chunks(chunks, kept, EXPOSED)
+
+
+def describe_error(error: Exception) -> Error | None:
+    """Return the error in an SDK exception; None if the connection was lost."""
+    if isinstance(error, (APIConnectionError, httpx.TransportError)):
+        return None
+    if isinstance(error, APIStatusError):
+        return build_error(parse_document(error.response.text), message=str(error), status=error.status_code)
+    if isinstance(error, APIResponseError):
+        return build_error(error.json_data, message=error.message, status=None)
+    return describe_exception(error)
