@@ -11,7 +11,7 @@ import sys
 
 import pytest
 import yaml
-from streamconform.cli import VERBS
+from streamconform.cli.verbs import load_verbs
 from streamconform.model.case import RoundTripCase
 from streamconform.suite.load import list_spec_files
 
@@ -63,11 +63,11 @@ def own_suite(project, spec=ONE_CASE):
 
 
 def test_every_verb_has_help_and_says_it_in_one_line(project):
-    for verb, line in VERBS.items():
+    for verb, row in load_verbs().items():
         ran = project.run(verb, "--help")
         assert ran.code == 0
         assert ran.out.startswith("Usage: "), verb
-        assert line.endswith(".")
+        assert row.summary.endswith(".")
 
 
 def test_list_shows_id_level_and_title_of_every_case(project):

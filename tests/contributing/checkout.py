@@ -40,7 +40,7 @@ class Checkout:
         """Run a command from the page in the copy, like a reader with `.venv` activated."""
         functions = [f'python() {{ {shlex.quote(sys.executable)} "$@"; }}']
         functions += [f'{name}() {{ python -m {module} "$@"; }}' for name, module in _PROGRAMS.items()]
-        paths = (self.root / "harness", self.root / "reference_impl")
+        paths = (self.root / "harness", self.root / "harness/dev", self.root / "reference_impl")
         return subprocess.run(
             ("bash", "-c", "; ".join((*functions, line))),
             cwd=self.root,

@@ -6,39 +6,38 @@ import ast
 from pathlib import Path
 
 import pytest
-import streamconform
 from streamconform_capture.record.scanned import Scanned
 
-HARNESS = Path(streamconform.__file__).parent
+HARNESS = Path(__file__).parents[2] / "harness"
 
 WRITERS = {
-    "tools/record/save.py": "the only writer of cassettes and drafts; it takes a `Scanned`",
-    "tools/record/committed.py": "digests of files without secrets, into the user's cache",
-    "suite/cassettes.py": "writes for `tools/record/save.py`",
-    "tools/corpus/pull.py": "recordings that others have published, into the user's cache, as they are",
-    "tools/corpus/download.py": "a requirement for pip",
-    "reports/__init__.py": "reports of results, where the user says",
-    "library.py": "the same from Python",
-    "cli/report.py": "the same",
-    "cli/compare.py": "the same",
-    "cli/drift.py": "the same",
-    "cli/export.py": "cassettes, which passed the scan when they were saved, in other formats",
-    "cli/diff.py": "the same, to stdout",
-    "cli/innocents.py": "a table of innocents",
-    "cli/selftest.py": "a table of mutants",
-    "cli/init.py": "templates",
-    "cli/fuzz.py": "generated streams, and mutated recordings that the user has, where the user says",
-    "cli/finding.py": "committed findings and streams of the suite, where the user says",
-    "tools/history/session.py": "names of releases and findings",
-    "tools/history/environment.py": "environments of releases, in the user's cache",
-    "cli/known_failures.py": "ids of cases",
-    "tools/compare/store.py": "findings with their values, where the user says, as results have them",
-    "run/answers.py": "answers of implementations, where the user says",
-    "run/results.py": "results of a run",
-    "run/run_folders.py": "the folders of runs",
-    "peers/install.py": "environments of peers",
-    "peers/node_package.py": "the same",
-    "adapters/host.py": "a pipe",
+    "streamconform_capture/record/save.py": "the only writer of cassettes and drafts; it takes a `Scanned`",
+    "streamconform_capture/record/committed.py": "digests of files without secrets, into the user's cache",
+    "streamconform/suite/cassettes.py": "writes for `streamconform_capture/record/save.py`",
+    "streamconform_capture/corpus/pull.py": "recordings of others, into the user's cache, as they are",
+    "streamconform_capture/corpus/download.py": "a requirement for pip",
+    "streamconform/reports/__init__.py": "reports of results, where the user says",
+    "streamconform/library.py": "the same from Python",
+    "streamconform/cli/report.py": "the same",
+    "streamconform_capture/cli/compare.py": "the same",
+    "streamconform_capture/cli/drift.py": "the same",
+    "streamconform_capture/cli/export.py": "cassettes, which passed the scan when saved",
+    "streamconform/cli/diff.py": "the same, to stdout",
+    "dev/streamconform_dev/cli/innocents.py": "a table of innocents",
+    "dev/streamconform_dev/cli/selftest.py": "a table of mutants",
+    "streamconform/cli/init.py": "templates",
+    "streamconform_capture/cli/fuzz.py": "generated streams, mutated recordings of the user",
+    "dev/streamconform_dev/cli/finding.py": "committed findings and streams, where the user says",
+    "dev/streamconform_dev/history/session.py": "names of releases and findings",
+    "dev/streamconform_dev/history/environment.py": "environments of releases, in the user's cache",
+    "streamconform/cli/known_failures.py": "ids of cases",
+    "streamconform_capture/compare/store.py": "findings with values, where the user says",
+    "streamconform/run/answers.py": "answers of implementations, where the user says",
+    "streamconform/run/results.py": "results of a run",
+    "streamconform/run/run_folders.py": "the folders of runs",
+    "streamconform_peers/install.py": "environments of peers",
+    "streamconform_peers/node_package.py": "the same",
+    "streamconform/adapters/host.py": "a pipe",
 }
 """Modules that write files, each with what it writes."""
 
@@ -67,14 +66,12 @@ def is_write(node):
 def list_writers():
     for path in sorted(HARNESS.rglob("*.py")):
         name = path.relative_to(HARNESS).as_posix()
-        if not name.startswith("_bundled/") and any(
-            map(is_write, ast.walk(ast.parse(path.read_text("utf-8"))))
-        ):
+        if "/_bundled/" not in name and any(map(is_write, ast.walk(ast.parse(path.read_text("utf-8"))))):
             yield name
 
 
 def test_every_module_that_writes_files_is_listed():
-    """Write streams with `tools/record/save.py`; list a module here only if it never writes any."""
+    """Write streams with `record/save.py`; list a module here only if it never writes any."""
     assert set(list_writers()) - WRITERS.keys() == set()
 
 

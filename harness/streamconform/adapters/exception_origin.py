@@ -34,8 +34,11 @@ FILE_ERRORS: Final = (
 )
 """Subclasses of `OSError` that connections never raise."""
 
-# With the separator, because `streamconform_reference` is a library in a folder next to this package.
-_PACKAGE: Final = str(Path(__file__).resolve().parents[1]) + os.sep
+OWN_PACKAGES: Final = ("streamconform", "streamconform_capture", "streamconform_peers")
+"""The packages whose code is never a library under test: the harness, its clients of proxies, and adapters.
+The reference parser, in a folder beside them, is one.
+"""
+_OWN_FOLDERS: Final = tuple(f"{Path(__file__).resolve().parents[2] / name}{os.sep}" for name in OWN_PACKAGES)
 _LIBRARY_FOLDERS: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 Frame = tuple[FrameType, int]
@@ -61,8 +64,8 @@ def find_library_exception(
     """
     current: BaseException | None = _unwrap_group(error)
     own_file = find_own_file(adapter)
-    # The client of a proxy under test is the harness's own; it raises an exception class from this package.
-    while current is not None and not type(current).__module__.startswith("streamconform."):
+    # The client of a proxy under test is the harness's own; it raises an exception class of ours.
+    while current is not None and type(current).__module__.partition(".")[0] not in OWN_PACKAGES:
         frames = _list_frames_after_adapter(current, own_file)
         if any(_is_library(frame) for frame, _ in frames) or _is_class_of_library(current, adapter):
             return current
@@ -113,14 +116,14 @@ def _unwrap_group(error: BaseException) -> BaseException:
 
 
 def _list_frames_after_adapter(error: BaseException, own_file: str | None) -> list[Frame]:
-    """Return the traceback's frames after the last one in the adapter or in this package."""
+    """Return the traceback's frames after the last one in the adapter or in our packages."""
     frames = list(walk_tb(error.__traceback__))
     own = [i for i, (frame, _) in enumerate(frames) if _is_own(frame.f_code.co_filename, own_file)]
     return frames[own[-1] + 1 :] if own else frames
 
 
 def _is_own(file: str, own_file: str | None) -> bool:
-    return file == own_file or file.startswith(_PACKAGE)
+    return file == own_file or file.startswith(_OWN_FOLDERS)
 
 
 def _is_library(frame: FrameType) -> bool:
@@ -147,7 +150,7 @@ def _is_library_file(file: str) -> bool:
 def _is_class_of_library(error: BaseException, adapter: Callable[..., Any]) -> bool:
     module = type(error).__module__
     package = module.partition(".")[0]
-    own = {"__main__", "streamconform"}
+    own = {"__main__", *OWN_PACKAGES}
     # The adapter may be part of the library's package, so only its own module counts.
     return package not in sys.stdlib_module_names | own and module != getattr(adapter, "__module__", None)
 
