@@ -141,6 +141,8 @@ def test_one_is_listed_and_explained(project):
     [("{}", 0), (" {}\n", 0), ("[1]", 1), ('{}, "x": 2', 2), ("{}}, {", 2), ("1 2", 2), ("", 2)],
 )
 def test_the_output_in_a_file_is_one_json_value(project, text, code):
-    ran = project.with_file("out.json", text).run("check", "out.json", "--case", "common/heal/empty-object")
+    ran = project.with_file("out.json", text).run(
+        "explain", "common/heal/empty-object", "--outcome", "out.json"
+    )
     assert ran.code == code, ran.out + ran.err
     assert ("`out.json` is not a JSON value in UTF-8" in ran.err) == (code == 2)

@@ -1,4 +1,4 @@
-"""Generate the output of `conform check` in docs/http.md: run the page's script against the replay server."""
+"""Generate the output of `conform explain --outcome` in docs/http.md: run the page's script on a server."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ VERBS = {
     ("explain", "one-call@crlf"): (2, "round trips have as-is, whole, bytewise, random"),
     ("explain", "one-call"): (2, "`reference` cannot send requests"),
     ("minimise", "one-call", "-i", "reference"): (2, "tests requests, and only streams"),
-    ("check", "over_http.py", "--case", "one-call"): (2, "which only a server sees"),
+    ("explain", "one-call", "--outcome", "over_http.py"): (2, "which only a server sees"),
     ("run", "-i", "python:over_http:adapter", "--deliver", "fast", "--report", "html=r.html"): (
         0,
         "2 trials",

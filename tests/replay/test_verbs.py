@@ -1,4 +1,4 @@
-"""`conform serve` and `conform check` as a user sees them, and the page about them."""
+"""`conform serve` and `conform explain --outcome` as a user sees them, and the page about them."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_nothing_to_serve_is_the_users_mistake(own):
 
 def check(own, told, *words, name="outcome.json"):
     given = told if isinstance(told, str) else json.dumps(told)
-    return own.with_file(name, given).run("check", name, "--case", "small", "--specs", "specs", *words)
+    return own.with_file(name, given).run("explain", "small", "--outcome", name, "--specs", "specs", *words)
 
 
 def test_an_outcome_as_expected_passes(own):
@@ -217,7 +217,7 @@ def test_events_are_judged_where_they_are_there(own):
 
 def test_a_fault_is_named_after_the_case(own):
     cut = {"status": "incomplete", "stop": {"reason": None}, "content": []}
-    words = ("check", "outcome.json", "--specs", "specs", "--case")
+    words = ("explain", "--outcome", "outcome.json", "--specs", "specs")
     project = own.with_file("outcome.json", json.dumps(cut))
     assert project.run(*words, "small@reset").code == 0
     assert project.run(*words, "small@stall.5").code == 0
@@ -250,7 +250,7 @@ def test_an_outcome_that_is_not_in_the_normal_form_fails_with_what_is_wrong(own)
 
 
 def test_a_file_that_is_not_there_is_the_users_mistake(own):
-    ran = own.run("check", "nowhere.json", "--case", "small", "--specs", "specs")
+    ran = own.run("explain", "small", "--outcome", "nowhere.json", "--specs", "specs")
     assert (ran.code, "nowhere.json` cannot be read" in ran.err) == (2, True)
 
 

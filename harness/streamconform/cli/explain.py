@@ -15,16 +15,19 @@ from streamconform.adapters.preflight import connect_startable
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.cli import commands, completion, options
+from streamconform.cli.outcome_file import JudgedFile, judge_file
 from streamconform.cli.server import add_proxy_headers
 from streamconform.config import read_settings
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError, UsageError
+from streamconform.model.capability import CAPABILITIES, Capability
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
-from streamconform.reports.explanation import ExplainedTrial, explain
-from streamconform.reports.style import render_lines
+from streamconform.reports.explanation import ExplainedTrial, explain, explain_verdict
+from streamconform.reports.style import StyledLine, print_lines, render_lines
 from streamconform.run.dispatch import Dispatcher
+from streamconform.run.exits import Exit
 from streamconform.run.plan import plan_implementation
 from streamconform.suite.evidence import find_facts
 from streamconform.suite.expand import make_round_trip, make_trial
@@ -41,6 +44,30 @@ from streamconform.wire.framings import split
     metavar="IMPL",
     help="Implementation to show, in the same forms as for `conform run`. [default: reference]",
 )
+@click.option(
+    "--outcome",
+    "file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Instead of running an implementation, judge the outcome in this JSON file; - is stdin.",
+)
+@click.option(
+    "-c",
+    "--capability",
+    multiple=True,
+    type=commands.Choice(sorted(CAPABILITIES)),
+    help="With --outcome: judge only the values of this capability. Repeatable. [default: all, including"
+    " events if there are any]",
+)
+@click.option("--strict", is_flag=True, help="With --outcome: treat warnings as failures.")
+@click.option(
+    "--format",
+    "shape",
+    type=commands.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="With --outcome: json prints the failed checks.",
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True)
 @options.start_timeout_option
 @click.option("-v", "--verbose", count=True, help="Show payloads in full, and the request.")
@@ -53,9 +80,13 @@ def command(
     /,
     case: str,
     impl: str | None,
+    file: str | None,
+    capability: tuple[Capability, ...],
     timeout: float,
     verbose: int,
     *,
+    strict: bool,
+    shape: str,
     pager: bool,
     **arguments: Any,
 ) -> None:
@@ -69,15 +100,30 @@ def command(
     conform explain tool-use/parallel-calls@crlf -i mypkg        with your package, every line ending as CR LF
     conform explain tool-use/parallel-calls -- ./my-parser       with your program
     conform explain heal/json-text -i mypkg --no-pager           a function: its input and output
+    conform explain text/plain-text --outcome mine.json          an outcome that was produced elsewhere
 
     `>` marks frames that are relevant to a failed check, and `!` marks the first wrong event. NO_COLOR is
     honored. Exit codes: 0 shown (whatever the verdict), 2 usage or input error, 3 implementation unusable.
+
+    The file of --outcome contains an outcome in the normal form, or an object with `outcome`, `events` and
+    `raised` as in a protocol result; for a function, its output. `conform serve` serves the streams to your
+    client. Only the checks are shown, and with -v the frames too; the exit code is 1 if a check fails.
     """
     settings = read_settings(arguments)
     # Before the case is read, which takes a second.
     program = commands.get_program(ctx)
     if program and impl:
         raise UsageError(f"both `{impl}` and a program after `--` are given; use one of them")
+    if file is not None:
+        if program or impl:
+            raise UsageError("--outcome judges a file; leave out the implementation")
+        trial = _make_trial(
+            find_case(case, settings.selection), case.partition("@")[2], settings.selection.seed
+        )
+        ctx.exit(_show_file(judge_file(file, trial, capability), shape, strict=strict, verbose=bool(verbose)))
+    for name in ("capability", "strict", "shape"):
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            raise UsageError(f"`--{name.replace('shape', 'format')}` needs --outcome")
     connection = connect_command(program) if program else connect_startable(impl or "reference")
     (connection,) = add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])
     suite_case = find_case(case, settings.selection)
@@ -90,6 +136,16 @@ def command(
         click.echo_via_pager(text)
     else:
         click.echo(text, nl=False, color=True)  # `text` has colors only if stdout wants them
+
+
+def _show_file(judged: JudgedFile, shape: str, *, strict: bool, verbose: bool) -> Exit:
+    if shape == "json":
+        click.echo(judged.format_json())
+    elif verbose:
+        print_lines(explain(judged.explained, verbose=True))
+    else:
+        print_lines((StyledLine(judged.explained.trial.id, "bold"), *explain_verdict(judged.explained)))
+    return judged.get_exit(strict=strict)
 
 
 def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:

@@ -52,7 +52,7 @@ def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None
 
     Prints the base URL and the path of each case; the server's root page lists them. For a different delivery
     or a fault, add `@NAME` to the case: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
-    logged on stderr; `conform check` judges your client's outcome.
+    logged on stderr; `conform explain CASE --outcome FILE` judges your client's outcome.
     """
     settings = read_settings(arguments).selection
     catalog = read_catalog(find_sources(settings))

@@ -43,7 +43,6 @@ VERBS: Final = (
     Verb("diff", "Judge", "Compare two results files: new and fixed failures.", "streamconform.cli.diff"),
     Verb("init", "Judge", "Add an adapter, a workflow and a config to a project.", "streamconform.cli.init"),
     Verb("smoke", "Judge", "Check an adapter before you blame the library.", "streamconform.cli.smoke"),
-    Verb("check", "Judge", "Judge an outcome from a file.", "streamconform.cli.check"),
     Verb("schema", "Judge", "Print a published JSON Schema.", "streamconform.cli.schema"),
     Verb(
         "serve",

@@ -59,8 +59,8 @@ def _render(cases: list[ServedCase]) -> str:
         f"{_HEAD}<h1>Served streams</h1><p>{count}{folded}. Use a base URL below as the base URL"
         " of your client, with any key, and send a streaming request: the answer is the recorded stream,"
         " whatever the request says. For another delivery or a fault, add its name to the base URL:"
-        " <code>@bytewise</code>, <code>@gzip</code>, <code>@reset.5</code>. <code>conform check"
-        f" OUTCOME.json --case ID</code> judges the outcome of your client.</p>{sections}\n</html>\n"
+        " <code>@bytewise</code>, <code>@gzip</code>, <code>@reset.5</code>. <code>conform explain"
+        f" ID --outcome OUTCOME.json</code> judges the outcome of your client.</p>{sections}\n</html>\n"
     )
 
 
