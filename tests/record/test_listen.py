@@ -1,4 +1,4 @@
-"""`conform record --listen`: a proxy between real clients and real servers, on real sockets."""
+"""`conform record listen`: a proxy between real clients and real servers, on real sockets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def connect(url):
 
 @dataclass
 class Listening:
-    """A running `conform record --listen`."""
+    """A running `conform record listen`."""
 
     folder: Path
     process: forked.Started
@@ -73,8 +73,8 @@ class Listening:
 
 @contextmanager
 def listening(folder, upstream, *words, env=None):
-    """Yield a running `conform record --listen` in front of `upstream`."""
-    command = ("record", "--listen", "127.0.0.1:0", "--upstream", upstream, *words)
+    """Yield a running `conform record listen` in front of `upstream`."""
+    command = ("record", "listen", "--upstream", upstream, *words)
     env = {**os.environ, **(env or {})}
     with forked.Started("streamconform", command, cwd=folder, env=env) as process:
         yield Listening(folder, process, process.stdout.readline().split()[0])
@@ -86,8 +86,8 @@ def conform(folder, *words, env=None):
 
 
 def run(folder, upstream, *words, env=None):
-    """Run `conform record --listen … WORDS`, and return the result."""
-    return conform(folder, "record", "--listen", "127.0.0.1:0", "--upstream", upstream, *words, env=env)
+    """Run `conform record listen … WORDS`, and return the result."""
+    return conform(folder, "record", "listen", "--upstream", upstream, *words, env=env)
 
 
 def test_a_stream_passes_unchanged_and_becomes_a_cassette_and_a_draft(tmp_path):
@@ -388,17 +388,14 @@ def test_a_command_that_asks_nothing_fails(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--listen", "127.0.0.1", "--upstream", "http://x"), "expected HOST:PORT"),
-        (("--listen", "0.0.0.0:1", "--upstream", "http://x"), "only this machine may connect"),
-        (("--listen", "127.0.0.1:0"), "missing option `--upstream`"),
-        (("--upstream", "http://x"), "missing option `--listen`"),
-        (
-            ("--listen", "127.0.0.1:0", "--upstream", "http://x", "--twin"),
-            "`--twin` cannot be used with `--listen`",
-        ),
-        (("--listen", "127.0.0.1:0", "--upstream", "ftp://x"), "--upstream is not an http or https URL"),
-        (("--listen", "127.0.0.1:0", "--upstream", "http://x", "--", "no-such-program"), "cannot run"),
-        (("--", "ls"), "a command is run only with --listen"),
+        (("listen", "--address", "127.0.0.1", "--upstream", "http://x"), "expected HOST:PORT"),
+        (("listen", "--address", "0.0.0.0:1", "--upstream", "http://x"), "only this machine may connect"),
+        (("listen",), "Missing option '--upstream'"),
+        (("listen", "--upstream", "http://x", "--twin"), "No such option '--twin'"),
+        (("--twin", "listen", "--upstream", "http://x"), "`--twin` has no effect before `listen`"),
+        (("listen", "--upstream", "ftp://x"), "--upstream is not an http or https URL"),
+        (("listen", "--upstream", "http://x", "--", "no-such-program"), "cannot run"),
+        (("--", "ls"), "no command `ls`"),
         ((), "missing option `--api`"),
     ],
 )

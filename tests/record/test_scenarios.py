@@ -1,4 +1,4 @@
-"""`conform record --scenarios` against real servers on loopback; the real engine's are in tests/engine."""
+"""`conform record scenarios` against real servers on loopback; the real engine's are in tests/engine."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def answering(*, refused=("no-such-model",), edit=lambda body: body):
 
 
 def record(folder, server, *words, endpoint=ANTHROPIC, env=None):
-    return conform(folder, "record", "--scenarios", *words, *endpoint, "--base-url", server.url, env=env)
+    return conform(folder, "record", "scenarios", *words, *endpoint, "--base-url", server.url, env=env)
 
 
 def written(folder):
@@ -92,12 +92,12 @@ def test_twenty_scenarios_can_be_asked_in_every_api(api):
 
 def test_all_scenarios_are_recorded_with_one_command_and_only_once(tmp_path):
     with answering() as server:
-        done = record(tmp_path, server, "all")
+        done = record(tmp_path, server)
         assert done.returncode == 0, done.stderr
         count = len(server.requests)
         assert count >= 27
         assert f"{count} of {count} answers recorded" in done.stdout
-        again = record(tmp_path, server, "all")
+        again = record(tmp_path, server)
         assert (again.returncode, len(server.requests)) == (0, count)
     assert f"nothing to record: {count} already recorded" in again.stdout
     run = conform(tmp_path, "run", "--specs", "specs", "--cassettes", "cassettes")
@@ -112,16 +112,16 @@ def test_the_mode_says_what_is_recorded_again(tmp_path, mode, sent):
     with answering() as server:
         assert record(tmp_path, server, "text").returncode == 0
         server.requests.clear()
-        done = record(tmp_path, server, "text,unicode", "--mode", mode)
+        done = record(tmp_path, server, "text", "unicode", "--mode", mode)
         assert len(server.requests) == sent
     assert done.returncode == 0, done.stderr
 
 
 def test_a_refresh_without_a_change_says_so_and_writes_nothing(tmp_path):
     with answering() as server:
-        record(tmp_path, server, "text,unicode")
+        record(tmp_path, server, "text", "unicode")
         before = written(tmp_path)
-        done = record(tmp_path, server, "all", "--refresh")
+        done = record(tmp_path, server, "--refresh")
     assert done.returncode == 0, done.stderr
     assert "2 answers recorded again and compared, nothing written: 0 changes of shape" in done.stdout
     assert written(tmp_path) == before
@@ -152,7 +152,7 @@ def test_a_refresh_needs_recordings(tmp_path):
 
 def test_an_answer_that_is_refused_is_not_recorded_and_the_others_are(tmp_path):
     with answering(refused=("no-such-model", "pirate")) as server:
-        done = record(tmp_path, server, "text,system-prompt,unknown-model")
+        done = record(tmp_path, server, "text", "system-prompt", "unknown-model")
     assert done.returncode == 1
     assert "not recorded: anthropic-messages/llama-cpp-system-prompt: " in done.stderr
     assert "HTTP status 400, expected 2xx" in done.stderr
@@ -163,7 +163,7 @@ def test_an_answer_that_is_refused_is_not_recorded_and_the_others_are(tmp_path):
 def test_a_server_that_is_not_there_is_one_message(tmp_path):
     with answering() as server:
         pass
-    done = record(tmp_path, server, "all")
+    done = record(tmp_path, server)
     assert done.returncode == 2
     assert done.stderr.count("cannot connect") == 1
     assert "Traceback" not in done.stderr
@@ -215,19 +215,20 @@ def test_a_local_server_gets_no_key_of_a_provider(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--scenarios", "all"), "missing option `--endpoint`"),
-        (("--endpoint", "openai"), "missing option `--scenarios`"),
-        (("--scenarios", "all", "--endpoint", "opnai"), "did you mean `openai`"),
-        (("--scenarios", "texts", "--endpoint", "llama-cpp"), "did you mean `text`"),
-        (("--scenarios", "all", "--endpoint", "openai"), "serves several models; add --model"),
-        (("--scenarios", "all", "--endpoint", "openai", "--model", "m"), "set `OPENAI_API_KEY`"),
-        (("--scenarios", "all", "--endpoint", "groq", "--api", "cohere-chat"), "it supports openai-chat"),
-        (("--scenarios", "all", "--endpoint", "llama-cpp", "--twin"), "`--twin` cannot be used with"),
-        (("--scenarios", "all", "--endpoint", "azure", "--model", "m"), "needs `AZURE_OPENAI_RESOURCE`"),
+        ((), "Missing option '--endpoint'"),
+        (("--endpoint", "opnai"), "did you mean `openai`"),
+        (("texts", "--endpoint", "llama-cpp"), "did you mean `text`"),
+        (("--endpoint", "openai"), "serves several models; add --model"),
+        (("--endpoint", "openai", "--model", "m"), "set `OPENAI_API_KEY`"),
+        (("--endpoint", "groq", "--api", "cohere-chat"), "it supports openai-chat"),
+        (("--endpoint", "llama-cpp", "--twin"), "No such option '--twin'"),
+        (("--endpoint", "azure", "--model", "m"), "needs `AZURE_OPENAI_RESOURCE`"),
     ],
 )
 def test_a_wrong_use_is_explained(tmp_path, words, message):
-    done = conform(tmp_path, "record", *words, env={"OPENAI_API_KEY": "", "AZURE_OPENAI_RESOURCE": ""})
+    done = conform(
+        tmp_path, "record", "scenarios", *words, env={"OPENAI_API_KEY": "", "AZURE_OPENAI_RESOURCE": ""}
+    )
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""A signed AWS request stays valid behind `record --listen`, with a real client and a strict verifier."""
+"""A signed AWS request stays valid behind `record listen`, with a real client and a strict verifier."""
 
 from __future__ import annotations
 

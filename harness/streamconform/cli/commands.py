@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,6 +25,35 @@ class Group(click.Group):
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             ctx.fail(f"no command `{name}`{suggest(name, self.list_commands(ctx)) or '; see --help'}")
         return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Group):
+    """A group that imports a command's module, `PACKAGE.NAME`, only when the command is called."""
+
+    def __init__(self, *args: Any, summaries: Mapping[str, str], package: str, **settings: Any) -> None:
+        """Accept the arguments of `click.Group`, the commands with their summaries, and their package."""
+        super().__init__(*args, **settings)
+        self.summaries = summaries
+        self.package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in table order."""
+        del ctx
+        return [*self.summaries]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command with this name, or None if there is none."""
+        del ctx
+        if cmd_name not in self.summaries:
+            return None
+        command: click.Command = importlib.import_module(f"{self.package}.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table; this needs no imports."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([*self.summaries.items()])
 
 
 class Choice(click.Choice[str]):

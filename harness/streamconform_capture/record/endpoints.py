@@ -1,4 +1,4 @@
-"""The endpoints that `conform record --scenarios` knows: addresses, APIs, and variables that contain keys."""
+"""The endpoints that `conform record scenarios` knows: addresses, APIs, and variables that contain keys."""
 
 from __future__ import annotations
 

@@ -1,17 +1,16 @@
-"""`conform record --scenarios`: record the suite's own conversations from an endpoint."""
+"""`conform record scenarios`: record the suite's own conversations from an endpoint."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 import click
 from streamconform.apis import APIS
+from streamconform.cli import commands
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
-from streamconform.config import ProjectSettings
 from streamconform.errors import ConformError, UsageError
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
@@ -20,11 +19,13 @@ from streamconform.secrets import scrub
 from streamconform.suggestions import suggest
 from streamconform.suite.scenarios import Scenario, load_bundled
 
+from streamconform_capture.cli.record.saving import SaveSettings, read_save_settings, save_options
 from streamconform_capture.record.endpoints import ENDPOINTS, Endpoint, fill_in, get_host
 from streamconform_capture.record.errors import CannotConnect, RecordError
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.prices import INSTALL
 from streamconform_capture.record.scenario_runs import (
+    Mode,
     PlannedRequest,
     RecordedScenario,
     ScenarioSettings,
@@ -38,30 +39,108 @@ from streamconform_capture.record.scenario_runs import (
 )
 
 T = TypeVar("T")
-ALL: Final = "all"
 WIDTH: Final = 400
 MAX_CHANGES: Final = 200
 """The maximum number of shape changes to list."""
 
 
-def record_scenarios(arguments: Mapping[str, Any], settings: ProjectSettings) -> int:
-    """Record the scenarios selected by `arguments`; return the exit code."""
-    endpoint = _find(arguments["endpoint"], ENDPOINTS, "--endpoint")
-    scenarios = _select_scenarios(arguments["scenarios"])
-    apis = _select_apis(arguments["api"], endpoint)
-    plan = _make_settings(arguments, settings, endpoint, apis)
+@click.command("scenarios")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option(
+    "--endpoint", required=True, metavar="NAME", help="Where to record: openai, anthropic, llama-cpp, ..."
+)
+@click.option("--api", type=commands.Choice(list(APIS)), help="Only this API. [default: all of the endpoint]")
+@click.option("--base-url", metavar="URL", help="The server. [default: the endpoint's]")
+@click.option("--model", metavar="MODEL", help="The model to request.")
+@click.option(
+    "--key-env",
+    metavar="VAR",
+    help="Environment variable with the key. [default: the provider's usual one]",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True)
+@click.option(
+    "--mode",
+    type=commands.Choice(get_args(Mode)),
+    default="new",
+    show_default=True,
+    help="Which scenarios to record: none if there are recordings already, only missing ones, or all.",
+)
+@click.option(
+    "--refresh", is_flag=True, help="Record scenarios again, but only report which shapes have changed."
+)
+@click.option("--dry-run", is_flag=True, help="Print the requests and their estimated cost.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop before the scenarios cost more than this.",
+)
+@save_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    names: tuple[str, ...],
+    endpoint: str,
+    api: str | None,
+    base_url: str | None,
+    model: str | None,
+    key_env: str | None,
+    timeout: float,
+    mode: Mode,
+    max_cost: float | None,
+    *,
+    refresh: bool,
+    dry_run: bool,
+    **saving: Any,
+) -> None:
+    """Record the suite's own conversations, such as text, refusals and parallel calls; without NAMEs, all.
+
+    \b
+    conform record scenarios --endpoint openai --model gpt-5-mini --dry-run
+    conform record scenarios text parallel-calls --endpoint llama-cpp
+
+    An endpoint is a provider, a gateway or a local engine. --dry-run shows the requests and the maximum cost.
+    """
+    chosen = _find(endpoint, ENDPOINTS, "--endpoint")
+    scenarios = _select_scenarios(names)
+    apis = _select_apis(api, chosen)
+    model = model or chosen.model
+    if model is None:
+        raise UsageError(f"`{chosen.name}` serves several models; add --model NAME")
+    base_url, host = parse_base_url(base_url or fill_in(chosen.base_url, chosen), "--base-url")
+    # A provider's key is not sent to the user's own server unless the user says so.
+    variable = "" if chosen.is_local else (chosen.key or APIS[apis[0]].key).variable
+    key = read_key(key_env, variable)
+    check_key_is_private(base_url, host, key)
+    if key is None and not chosen.is_local and not dry_run:
+        raise UsageError(f"no key for {chosen.title}: set `{variable}`, or pass --key-env VAR")
+    plan = _make_settings(
+        chosen, base_url, model, key=key, timeout=timeout, saving=read_save_settings(**saving)
+    )
     planned = tuple(plan_requests(plan, apis, scenarios))
-    if arguments["refresh"]:
-        return _refresh(planned, plan, _Budget(arguments["max_cost"]), dry_run=arguments["dry_run"])
-    chosen = select_requests(planned, plan, arguments["mode"])
-    if arguments["dry_run"]:
+    if refresh:
+        ctx.exit(_refresh(planned, plan, _Budget(max_cost), dry_run=dry_run))
+    ctx.exit(_record(planned, plan, mode, max_cost, dry_run=dry_run))
+
+
+def _record(
+    planned: Sequence[PlannedRequest],
+    plan: ScenarioSettings,
+    mode: Mode,
+    max_cost: float | None,
+    *,
+    dry_run: bool,
+) -> Exit:
+    chosen = select_requests(planned, plan, mode)
+    if dry_run:
         return _show(chosen, plan)
     left_out = len(planned) - len(chosen)
     if not chosen:
         click.echo(f"nothing to record: {left_out} already recorded; `--mode all` replaces them")
         return Exit.EXPECTED
-    _check_prices(chosen, arguments["max_cost"])
-    recorded = _send_all(chosen, plan, _Budget(arguments["max_cost"]), _save)
+    _check_prices(chosen, max_cost)
+    recorded = _send_all(chosen, plan, _Budget(max_cost), _save)
     before = f"; {left_out} already recorded" if left_out else ""
     click.echo(
         f"{len(recorded)} of {format_count(len(chosen), 'answer')} recorded{before}{_format_sum(recorded)}"
@@ -73,33 +152,28 @@ def record_scenarios(arguments: Mapping[str, Any], settings: ProjectSettings) ->
 
 
 def _make_settings(
-    arguments: Mapping[str, Any], settings: ProjectSettings, endpoint: Endpoint, apis: Sequence[str]
+    endpoint: Endpoint,
+    base_url: str,
+    model: str,
+    *,
+    key: str | None,
+    timeout: float,
+    saving: SaveSettings,
 ) -> ScenarioSettings:
-    model = arguments["model"] or endpoint.model
-    if model is None:
-        raise UsageError(f"`{endpoint.name}` serves several models; add --model NAME")
-    url = arguments["base_url"] or fill_in(endpoint.base_url, endpoint)
-    base_url, host = parse_base_url(url, "--base-url")
-    # A provider's key is not sent to the user's own server unless the user says so.
-    variable = "" if endpoint.is_local else (endpoint.key or APIS[apis[0]].key).variable
-    key = read_key(arguments["key_env"], variable)
-    check_key_is_private(base_url, host, key)
-    if key is None and not endpoint.is_local and not arguments["dry_run"]:
-        raise UsageError(f"no key for {endpoint.title}: set `{variable}`, or pass --key-env VAR")
     return ScenarioSettings(
         endpoint=endpoint,
         base_url=base_url,
         model=model,
         key=key,
-        specs=Path(settings.selection.specs or "specs"),
-        folder=Path(settings.selection.cassettes or "cassettes"),
+        specs=saving.specs,
+        folder=saving.folder,
         origin=Origin(
-            server=arguments["server"] or (endpoint.title if endpoint.is_local else get_host(base_url)),
-            note=arguments["note"],
+            server=saving.server or (endpoint.title if endpoint.is_local else get_host(base_url)),
+            note=saving.note,
         ),
-        timeout=arguments["timeout"],
-        names=arguments["names"],
-        allowed=settings.allow,
+        timeout=timeout,
+        names=saving.scrubbed,
+        allowed=saving.allowed,
     )
 
 
@@ -154,7 +228,7 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 
 def _refresh(
     planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
-) -> int:
+) -> Exit:
     """Repeat the requests of the existing recordings, write nothing, and print which shapes have changed."""
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
     chosen = [request for request in planned if before[request.api, request.name] is not None]
@@ -179,7 +253,7 @@ def _refresh(
     return Exit.EXPECTED if not changes and len(now) == len(chosen) else Exit.UNEXPECTED
 
 
-def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> int:
+def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> Exit:
     """Print the requests and their maximum cost; send nothing."""
     for planned in chosen:
         body = json.dumps(planned.request.body, ensure_ascii=False, separators=(",", ":"))
@@ -223,11 +297,9 @@ def _format_cost(cost: Decimal) -> str:
     return f"{cost:.6f} USD" if cost < Decimal("0.01") else f"{cost:.4f} USD"
 
 
-def _select_scenarios(text: str) -> tuple[Scenario, ...]:
+def _select_scenarios(names: Sequence[str]) -> tuple[Scenario, ...]:
     known = {scenario.name: scenario for scenario in load_bundled()}
-    if text == ALL:
-        return tuple(known.values())
-    return tuple(_find(name.strip(), known, "--scenarios") for name in text.split(","))
+    return tuple(_find(name, known, "NAME") for name in names or known)
 
 
 def _select_apis(api: str | None, endpoint: Endpoint) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`conform record --listen`: record the traffic between any client and a server."""
+"""`conform record listen`: record the traffic between any client and a server."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import click
 from streamconform.apis import APIS
+from streamconform.cli import commands
 from streamconform.cli.server import LOOPBACK, parse_base_url
-from streamconform.config import ProjectSettings
 from streamconform.errors import UsageError
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
 
+from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, RecordingProxy, Upstream
 from streamconform_capture.record.listened import (
@@ -38,32 +38,57 @@ MAX_LINE: Final = 600
 """The maximum number of characters to print about one exchange."""
 
 
-def listen(arguments: Mapping[str, Any], settings: ProjectSettings, words: Sequence[str]) -> int:
-    """Record until the command `words` ends or a signal arrives; return the exit code."""
-    host, port = _parse_address(arguments["listen"])
-    url, server = parse_base_url(arguments["upstream"], "--upstream")
-    listening = ListenSettings(
-        specs=Path(settings.selection.specs or "specs"),
-        folder=Path(settings.selection.cassettes or "cassettes"),
-        name=arguments["name"] or "overheard",
-        topic=arguments["topic"],
-        origin=Origin(
-            server=arguments["server"] or (server if server in HOSTS else "unnamed server"),
-            note=arguments["note"],
-        ),
-        names=arguments["names"],
-        allowed=settings.allow,
+@click.command("listen", cls=commands.ProgramCommand)
+@click.option("--upstream", metavar="URL", required=True, help="The server to forward to.")
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="The address to listen on; port 0 means a free one.",
+)
+@click.option(
+    "--name", default="overheard", help="Name of the cassettes and cases. [default: overheard-1, …]"
+)
+@save_options
+@click.pass_context
+def command(ctx: click.Context, /, upstream: str, address: str, name: str, **saving: Any) -> None:
+    """Record the traffic between any client and a server, while a program runs or until Ctrl-C.
+
+    \b
+    conform record listen --upstream https://api.openai.com -- python my_agent.py
+
+    The program runs with the environment variables from which SDKs read their base URL. Every exchange is
+    saved, whatever its API. The exit code is the program's, or 2 if an answer could not be saved or no answer
+    arrived.
+    """
+    settings = read_save_settings(**saving)
+    check_slug("--name", name)
+    host, port = _parse_address(address)
+    url, server = parse_base_url(upstream, "--upstream")
+    writer = _Writer(
+        ListenSettings(
+            specs=settings.specs,
+            folder=settings.folder,
+            name=name,
+            topic=settings.topic,
+            origin=Origin(
+                server=settings.server or (server if server in HOSTS else "unnamed server"),
+                note=settings.note,
+            ),
+            names=settings.scrubbed,
+            allowed=settings.allowed,
+        )
     )
-    writer = _Writer(listening)
     proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)
     try:
-        code = asyncio.run(_serve(proxy, url, words))
+        code = asyncio.run(_serve(proxy, url, commands.get_program(ctx)))
     except OSError as error:
-        raise UsageError(f"cannot listen on `{arguments['listen']}`: {error.strerror or error}") from error
+        raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
     finally:
         writer.finish()
     summary = writer.summarise()
-    return code or summary
+    ctx.exit(code or summary)
 
 
 async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> int:
@@ -178,11 +203,11 @@ def _parse_address(text: str) -> tuple[str, int]:
     # `isascii`, because `isdigit` also accepts characters such as `²`, which `int` rejects.
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise UsageError(
-            f"`--listen {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 selects a free port"
+            f"`--address {text}`: expected HOST:PORT, as in 127.0.0.1:8090; port 0 selects a free port"
         )
     if not LOOPBACK.fullmatch(host):
         raise UsageError(
-            f"`--listen {text}`: only this machine may connect, because clients send their keys unencrypted; "
-            "use 127.0.0.1"
+            f"`--address {text}`: only this machine may connect, because clients send their keys "
+            "unencrypted; use 127.0.0.1"
         )
     return host, int(port)
