@@ -51,10 +51,4 @@ VERBS: Final = (
         "streamconform_capture.cli.minimise",
     ),
     Verb("lint", "Examine", "Check specs and cassettes.", "streamconform_capture.cli.lint"),
-    Verb(
-        "drift",
-        "Examine",
-        "Find fields and events that are new to the suite.",
-        "streamconform_capture.cli.drift",
-    ),
 )
