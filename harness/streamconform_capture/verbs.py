@@ -20,12 +20,6 @@ VERBS: Final = (
         "streamconform_capture.cli.import_",
     ),
     Verb(
-        "export",
-        "Capture",
-        "Write cassettes in the formats of other tools.",
-        "streamconform_capture.cli.export",
-    ),
-    Verb(
         "corpus",
         "Capture",
         "Pull recordings that other projects publish.",

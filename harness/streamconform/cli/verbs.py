@@ -47,7 +47,7 @@ VERBS: Final = (
     Verb(
         "serve",
         "Capture",
-        "Serve the recorded streams over HTTP, to debug a client.",
+        "Serve the recorded streams to a client or another tool, over HTTP or as files.",
         "streamconform.cli.serve",
     ),
 )
