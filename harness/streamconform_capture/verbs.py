@@ -20,12 +20,6 @@ VERBS: Final = (
         "streamconform_capture.cli.import_",
     ),
     Verb(
-        "corpus",
-        "Capture",
-        "Pull recordings that other projects publish.",
-        "streamconform_capture.cli.corpus",
-    ),
-    Verb(
         "probe",
         "Examine",
         "Judge the streams that a live server sends.",

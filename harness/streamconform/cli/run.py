@@ -25,6 +25,7 @@ from streamconform.cli.known_failures import (
 from streamconform.cli.not_run import describe_not_run
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
+from streamconform.cli.recordings import fetch_recordings
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import add_interrupted, apply_interrupted, find_interrupted
 from streamconform.cli.server import add_proxy_headers, hide_header_values
@@ -81,6 +82,7 @@ SECTIONS: Final = {
         "deliver",
         "faults",
         "recorded",
+        "pull",
         "last_failed",
         "shard",
         "seed",
@@ -157,6 +159,11 @@ SECTIONS: Final = {
     help="Also save every answer to FILE (compressed if it ends in .gz): `conform report --judge FILE` "
     "judges them again, without the implementation.",
 )
+@click.option(
+    "--pull",
+    is_flag=True,
+    help="With --recorded: fetch the recordings with pip. [default: ask on a terminal, else skip them]",
+)
 @options.durations_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
@@ -203,6 +210,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         options.find_connections(settings, given), arguments["headers"], arguments["key_env"]
     )
     check_update_options(arguments, settings.known_failures)
+    fetch_recordings(settings.selection, agreed=arguments["pull"])
     with _collector_disabled(), _loading_message():
         selection, note = options.select_for_run(settings, last_failed=arguments["last_failed"])
     if note:

@@ -26,8 +26,8 @@ from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.workers import count_default_workers
 
-from streamconform_capture.cli.corpus import cache_option
 from streamconform_capture.cli.examine_progress import ExamineProgress
+from streamconform_capture.cli.pulling import cache_option, pull_missing
 from streamconform_capture.compare import drive, store
 from streamconform_capture.compare.comparison import Comparison, to_json
 from streamconform_capture.compare.engines import Engine
@@ -61,8 +61,9 @@ DEFAULT_EXAMPLES: Final = 3
     multiple=True,
     metavar="PATH|URL|NAME",
     help="Recordings: a folder, a tar, zip, JSONL, Parquet or WARC file, the URL of one, or the name of a "
-    "source that `conform corpus pull` fetched. Repeatable.",
+    "source that publishes some (docs/recorded.md). Repeatable.",
 )
+@click.option("--pull", is_flag=True, help="Fetch the recordings of named sources without a question.")
 @cache_option
 @click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
 @click.option(
@@ -127,7 +128,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     \b
     conform compare mypkg --corpus recordings             against itself: deliveries, invariants
     conform compare reference mypkg --corpus recordings   against each other; the first is the baseline
-    conform compare mypkg --corpus mirascope              after `conform corpus pull mirascope`
+    conform compare mypkg --corpus mirascope              recordings that mirascope publishes
     conform compare mypkg --corpus s3://bucket/a.parquet --engine dask --scheduler tcp://host:8786
 
     No expectation is needed: two implementations that differ cannot both be right, and an implementation
@@ -152,6 +153,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         apis=frozenset(arguments["api"]),
         results=make_absolute(arguments["results"]) if arguments["results"] else None,
     )
+    named = [name for name in arguments["corpus"] if name in SOURCES]
+    pull_missing(named, arguments["where"], agreed=arguments["pull"])
     given = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
     size = int(arguments["partition_size"] * 2**20)
     total = sum(map(measure_input, given))
