@@ -10,7 +10,7 @@ VERBS: Final = (
     Verb(
         "record",
         "Capture",
-        "Record an exchange with a live server as a cassette and a draft spec.",
+        "Record a live server's answers as cassettes and draft specs.",
         "streamconform_capture.cli.record",
     ),
     Verb(

@@ -1,17 +1,19 @@
-"""The command of this package, if what it needs is installed."""
+"""The command of this package."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from typing import Final
 
 from streamconform.cli.verbs import Verb
 
-PROXY: Final = Verb(
-    "proxy",
-    "Capture",
-    "Translate between two APIs: one for clients and one for the upstream.",
-    "streamconform_proxy.cli",
+VERBS: Final = (
+    Verb(
+        "proxy",
+        "Capture",
+        "Put a server of one API in front of a server of another.",
+        "streamconform_proxy.cli",
+        # Without the extra `proxy`, `conform proxy` only says how to install it.
+        is_listed=PathFinder.find_spec("aiohttp") is not None,
+    ),
 )
-VERBS: Final = (PROXY,) if find_spec("aiohttp") is not None else ()
-"""Without the extra `proxy`, there is no such command, which leaves less to read for those who need none."""
