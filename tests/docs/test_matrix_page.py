@@ -20,7 +20,7 @@ from streamconform.schemas import load_schema
 from streamconform_peers.findings import get_slug, read_findings
 from streamconform_peers.table import PEERS
 
-from . import matrix, matrix_changes
+from . import judge_peers, matrix, matrix_changes
 
 SCORES = sorted(matrix.RESULTS.glob("*.json"))
 MAX_BYTES = 20_000
@@ -52,14 +52,14 @@ def test_the_scores_are_short_enough_to_review():
     assert sum(len(path.read_bytes().splitlines()) for path in SCORES) <= MAX_LINES
 
 
-def scores(release, **failing):
+def scores(release, date="2026-01-01", **failing):
     causes = tuple(
         Failure(title, None, 1, (), Example("", ""), {"text": {"as-is": case}})
         for case, title in failing.items()
     )
     implementation = Implementation("peer:lib", "lib", release, None, None, "http")
     apis = {"openai-chat": ApiScores({}, {}, {}, {}, causes, ())}
-    return Scores(1, implementation, None, Suite("0.1.0", None), apis)
+    return Scores(1, implementation, date, Suite("0.1.0", None), apis)
 
 
 def test_changes_are_releases_and_cases_that_are_fixed_new_or_fail_otherwise():
@@ -71,6 +71,15 @@ def test_changes_are_releases_and_cases_that_are_fixed_new_or_fail_otherwise():
         "  new      openai-chat/text/come: Loses text",
         "  changed  openai-chat/text/other: Loses text -> Raises KeyError",
     ]
+
+
+def test_a_run_that_finds_the_same_on_another_day_changes_nothing():
+    first, later, other = (
+        format_scores(each).encode()
+        for each in (scores("1.0"), scores("1.0", "2026-01-02"), scores("1.0", "2026-01-02", a="Loses text"))
+    )
+    assert judge_peers.differ_only_in_date(first, later)
+    assert not judge_peers.differ_only_in_date(first, other)
 
 
 def test_scores_name_only_findings_that_exist():
