@@ -35,10 +35,10 @@ def find_harms(clients: list[Client]) -> dict[str, str]:
     """Return the worst harm of the failures of each finding."""
     harms: dict[str, str] = {}
     for client in clients:
-        for cause in client.list_failures():
-            for slug in filter(None, map(get_slug, cause["tracked"])):
-                if cause["harm"] in HARMS:
-                    harms[slug] = min(cause["harm"], harms.get(slug, HARMS[-1]), key=HARMS.index)
+        for _, cause in client.list_failures():
+            for slug in filter(None, map(get_slug, cause.tracked)):
+                if cause.harm is not None:
+                    harms[slug] = min(cause.harm, harms.get(slug, HARMS[-1]), key=HARMS.index)
     return harms
 
 

@@ -48,7 +48,7 @@ def _list_releases() -> Iterator[Entry]:
 
 
 def _describe_client(client: Client) -> Entry:
-    version, date = client.scores["implementation"]["version"], client.scores["date"]
+    version, date = client.scores.implementation.version, client.scores.date
     page = f"matrix/clients/{client.name}.html"
     failing = format_count(client.total.failed, "case") if client.total.failed else "no case"
     return Entry(
