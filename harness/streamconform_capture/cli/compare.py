@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ from streamconform_capture.compare.job import Job
 from streamconform_capture.compare.minimise_examples import list_examples, minimise_examples
 from streamconform_capture.compare.part import Part
 from streamconform_capture.compare.report import format_lines, format_markdown
-from streamconform_capture.compare.sample import SampleRequest
+from streamconform_capture.compare.sample import By, SampleRequest
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.sources import SOURCES
 
@@ -51,6 +52,34 @@ REPORTS: Final[Mapping[str, Callable[[Comparison, bool], str]]] = {
 WITHOUT_TEXT: Final = frozenset({"markdown"})
 """Reports that omit recorded values by default: they often get committed, but recordings may be private."""
 DEFAULT_EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """The options of the command, by the names that click passes."""
+
+    impls: tuple[str, ...]
+    corpus: tuple[str, ...]
+    pull: bool
+    where: str | None
+    api: tuple[str, ...]
+    deliver: str
+    sample: int | None
+    by: By
+    examples: int
+    report: tuple[str, ...]
+    text: bool | None
+    engine: str
+    scheduler: str | None
+    results: str | None
+    minimise: str | None
+    resume: bool
+    partition_size: float
+    seed: int | None
+    workers: int | None
+    timeout: float | None
+    start_timeout: float | None
+    quiet: int
 
 
 @click.command("compare")
@@ -135,34 +164,35 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     whose outcome depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1
     otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
     """
+    given = CompareOptions(**arguments)
     started = time.perf_counter()
     settings = read_settings({key: arguments[key] for key in ("seed", "workers", "timeout", "start_timeout")})
-    report_targets = [_parse_report(option) for option in arguments["report"]]
-    names = arguments["impls"] or settings.impl or ("reference",)
-    if arguments["resume"] and arguments["results"] is None:
+    report_targets = [_parse_report(option) for option in given.report]
+    names = given.impls or settings.impl or ("reference",)
+    if given.resume and given.results is None:
         raise UsageError("`--resume` needs the `--results` of the run to continue")
-    if arguments["scheduler"] is not None and arguments["engine"] != "dask":
+    if given.scheduler is not None and given.engine != "dask":
         raise UsageError("`--scheduler` needs `--engine dask`")
     job = Job(
         connections=tuple(connect(name) for name in names),
-        deliveries=_parse_deliveries(arguments["deliver"]),
+        deliveries=_parse_deliveries(given.deliver),
         seed=settings.selection.seed,
         timeout=settings.timeout or 10.0,
         start_timeout=settings.start_timeout,
-        examples=arguments["examples"],
-        apis=frozenset(arguments["api"]),
-        results=make_absolute(arguments["results"]) if arguments["results"] else None,
+        examples=given.examples,
+        apis=frozenset(given.api),
+        results=make_absolute(given.results) if given.results else None,
     )
-    named = [name for name in arguments["corpus"] if name in SOURCES]
-    pull_missing(named, arguments["where"], agreed=arguments["pull"])
-    given = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
-    size = int(arguments["partition_size"] * 2**20)
-    total = sum(map(measure_input, given))
-    urls = [make_absolute(url) for url in given]
+    named = [name for name in given.corpus if name in SOURCES]
+    pull_missing(named, given.where, agreed=given.pull)
+    places = [_find_corpus(name, given.where) for name in given.corpus]
+    size = int(given.partition_size * 2**20)
+    total = sum(map(measure_input, places))
+    urls = [make_absolute(url) for url in places]
     if job.results is not None:
-        store.prepare(job, resume=arguments["resume"])
+        store.prepare(job, resume=given.resume)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
+    quiet = 2 if any(path == "-" for _, path in report_targets) else given.quiet
     console = make_console(sys.stdout)
     # Before the workers start, so that an unusable implementation is reported once rather than once per
     # worker.
@@ -176,23 +206,21 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     cases: Mapping[str, Case] = {}
     with ExamineProgress(None if quiet else console, total) as progress:
         try:
-            with _sigterm_as_ctrl_c(), _make_engine(arguments, workers, total, size) as engine:
+            with _sigterm_as_ctrl_c(), _make_engine(given, workers, total, size) as engine:
                 only = None
-                if arguments["sample"] is not None:
-                    request = SampleRequest(arguments["sample"], arguments["by"], job.seed, job.apis)
+                if given.sample is not None:
+                    request = SampleRequest(given.sample, given.by, job.seed, job.apis)
                     only = drive.choose_sample(request, engine, drive.split_inputs(urls, size))
                 partitions = drive.split_inputs(urls, size, only)
-                found = drive.examine_inputs(
-                    job, engine, partitions, progress.advance, resume=arguments["resume"]
-                )
-                if arguments["minimise"] is not None:
-                    names = list_examples(found)
-                    cases = drive.fetch_recordings(names, engine, drive.split_inputs(urls, size))
+                found = drive.examine_inputs(job, engine, partitions, progress.advance, resume=given.resume)
+                if given.minimise is not None:
+                    examples = list_examples(found)
+                    cases = drive.fetch_recordings(examples, engine, drive.split_inputs(urls, size))
         except KeyboardInterrupt:
             # Findings made before Ctrl-C are still reported.
             found, complete = progress.found, False
     if complete and not found.read and not found.unread:
-        raise UsageError(describe_nothing(given[0], arguments["api"]))
+        raise UsageError(describe_nothing(places[0], given.api))
     comparison = Comparison(
         version=__version__,
         implementations=implementations,
@@ -200,11 +228,11 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         seed=job.seed,
         found=found,
         complete=complete,
-        minimised=minimise_examples(found, cases, job, Path(arguments["minimise"] or ".")),
+        minimised=minimise_examples(found, cases, job, Path(given.minimise or ".")),
     )
-    _report(comparison, report_targets, arguments["text"], quiet, time.perf_counter() - started)
+    _report(comparison, report_targets, given.text, quiet, time.perf_counter() - started)
     # Not `quiet`: a report on stdout does not suppress a note on stderr.
-    if not complete and job.results is not None and arguments["quiet"] < 2:
+    if not complete and job.results is not None and given.quiet < 2:
         click.echo("`--resume` continues this run.", err=True)
     ctx.exit(_choose_exit(comparison))
 
@@ -215,11 +243,11 @@ def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
         return examiner.implementations
 
 
-def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: int) -> Engine:
-    if arguments["engine"] == "dask":
+def _make_engine(given: CompareOptions, workers: int, total: int, size: int) -> Engine:
+    if given.engine == "dask":
         from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
 
-        return DaskEngine(arguments["scheduler"], workers)
+        return DaskEngine(given.scheduler, workers)
     # For a single partition, starting a process takes longer than it saves.
     return InlineEngine() if workers == 1 or total <= size else ProcessEngine(workers)
 
