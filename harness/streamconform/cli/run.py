@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,6 +94,35 @@ SECTIONS: Final = {
     "Output": ("report", "answers", "baseline", "durations", "quiet", "verbose"),
 }
 """The sections of `--help`, with the names of their options."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of the command that only a run has, by the names that click passes.
+
+    The others can also be set in the config, and are part of `ProjectSettings`.
+    """
+
+    headers: tuple[str, ...]
+    key_env: str | None
+    select: tuple[str, ...]
+    last_failed: bool
+    update: bool
+    resume: bool
+    budget: float | None
+    exitfirst: bool
+    maxfail: int | None
+    baseline: str | None
+    answers: Path | None
+    pull: bool
+    durations: int | None
+    quiet: int
+    verbose: int
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> RunOptions:
+        """Return the options in `values`, which has those of the config too."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
 
 
 @click.command("run", cls=commands.SectionedCommand, sections=SECTIONS)
@@ -199,20 +228,19 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     """Run the command and return its exit code; `stack` closes the run's folder."""
     started = time.perf_counter()
     settings = read_settings(arguments)
-    interrupted, earlier = _find_earlier(settings, arguments, stack)
+    chosen = RunOptions.from_values(arguments)
+    interrupted, earlier = _find_earlier(settings, chosen, stack)
     given = arguments
     if interrupted is not None and earlier is not None:
         resumed = apply_interrupted(interrupted, earlier, settings, arguments)
         given, settings = add_interrupted(arguments, settings, resumed), resumed
     report_targets = [reports.parse_option(option) for option in settings.report]
-    baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
-    connections = add_proxy_headers(
-        options.find_connections(settings, given), arguments["headers"], arguments["key_env"]
-    )
+    baseline = options.read_baseline(chosen.baseline, {kind for kind, _ in report_targets})
+    connections = add_proxy_headers(options.find_connections(settings, given), chosen.headers, chosen.key_env)
     check_update_options(arguments, settings.known_failures)
-    fetch_recordings(settings.selection, agreed=arguments["pull"])
+    fetch_recordings(settings.selection, agreed=chosen.pull)
     with _collector_disabled(), _loading_message():
-        selection, note = options.select_for_run(settings, last_failed=arguments["last_failed"])
+        selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
     if note:
         click.echo(note, err=True)
     files = read_known_failures(
@@ -220,21 +248,21 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             settings.known_failures,
             settings.selection,
             strict=settings.strict,
-            narrowed=bool(arguments["select"]),
-            last_failed=arguments["last_failed"],
-            update=arguments["update"],
+            narrowed=bool(chosen.select),
+            last_failed=chosen.last_failed,
+            update=chosen.update,
         ),
         [connection.impl for connection in connections],
         make_unmatched_finder(selection, settings.selection.seed),
     )
     for note in filter(None, (file.describe_other_scope() for file in files)):
         options.print_note(note)
-    run_settings = _make_run_settings(settings, arguments, connections)
+    run_settings = _make_run_settings(settings, chosen, connections)
     recorded = asdict(settings.selection) | {
         "known_failures": settings.known_failures,
         # The effective value: mutants are always judged strictly, and reports read it from the results.
         "strict": run_settings.strict,
-        "last_failed": arguments["last_failed"],
+        "last_failed": chosen.last_failed,
     }
     if selection.profile is not None:
         recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
@@ -248,21 +276,21 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
         resumed=earlier,
-        answers=arguments["answers"],
-        budget=_make_budget(arguments["budget"], selection.catalog.sources.specs),
+        answers=chosen.answers,
+        budget=_make_budget(chosen.budget, selection.catalog.sources.specs),
         copy=copy,
     )
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else arguments["quiet"]
+    quiet = 2 if to_stdout else chosen.quiet
     # A report on stdout does not suppress progress on stderr, but `-q` does.
-    has_lines = not arguments["quiet"] and (to_stdout or not sys.stdout.isatty())
+    has_lines = not chosen.quiet and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
             quiet=min(quiet, 1),
-            verbose=arguments["verbose"],
+            verbose=chosen.verbose,
             strict=run_settings.strict,
-            durations=arguments["durations"],
+            durations=chosen.durations,
         ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
@@ -288,19 +316,19 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    if arguments["update"]:
+    if chosen.update:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     return finished.exit
 
 
 def _find_earlier(
-    settings: ProjectSettings, arguments: dict[str, Any], stack: ExitStack
+    settings: ProjectSettings, chosen: RunOptions, stack: ExitStack
 ) -> tuple[Path, Results] | tuple[None, None]:
     """Return the path and the results of the run to resume, which `stack` unlocks, if `--resume` is given."""
-    if not arguments["resume"]:
+    if not chosen.resume:
         return None, None
-    if arguments["answers"]:
+    if chosen.answers:
         raise UsageError("`--answers` cannot be combined with `--resume`: earlier answers are not saved")
     path = find_interrupted(settings.report)
     # Before the results are read, because a run that is still active would add to them.
@@ -392,7 +420,7 @@ def _collector_disabled() -> Iterator[None]:
 
 
 def _make_run_settings(
-    settings: ProjectSettings, arguments: Mapping[str, Any], connections: tuple[Connection, ...]
+    settings: ProjectSettings, chosen: RunOptions, connections: tuple[Connection, ...]
 ) -> Settings:
     # Mutants are judged strictly: a mutant that only warns has been caught.
     has_mutants = any(connection.impl.startswith("mutant:") for connection in connections)
@@ -403,5 +431,5 @@ def _make_run_settings(
         seed=settings.selection.seed,
         strict=has_mutants or settings.strict,
         input=settings.selection.input,
-        maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
+        maxfail=1 if chosen.exitfirst else chosen.maxfail or 0,
     )
