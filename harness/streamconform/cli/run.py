@@ -133,7 +133,7 @@ class RunOptions:
     multiple=True,
     metavar="IMPL",
     help='Implementation to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME '
-    "(`conform peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
+    "(`conform peers list`), proxy:URL (docs/judging-proxies.md), mutant:NAME. Repeatable.",
 )
 @options.input_option
 @options.proxy_options
