@@ -7,10 +7,10 @@ import json
 import pytest
 from jsonschema_rs import validator_for
 from streamconform.schemas import load_schema
+from streamconform_dev.docs import matrix
+from streamconform_dev.matrix import changes as matrix_changes
 from streamconform_peers.findings import get_slug, read_findings
 from streamconform_peers.table import PEERS
-
-from . import matrix, matrix_changes
 
 SCORES = sorted(matrix.RESULTS.glob("*.json"))
 MAX_BYTES = 20_000
