@@ -13,14 +13,15 @@ from streamconform.cli.verbs import load_verbs
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.run.exits import Exit
+from streamconform_dev.checkout import ROOT
+from streamconform_dev.docs.blocks import BLOCK, describe_outdated, hide_times
+from streamconform_dev.docs.outputs import PAGES, PEER, run_command
 from streamconform_innocents import INNOCENTS
 from streamconform_mutants import MUTANTS
 from streamconform_peers.table import PEERS
 from streamconform_reference.adapter import VERSION
 
-from .cli.project import Project
-from .docs.blocks import BLOCK, ROOT, describe_outdated, hide_times
-from .docs.outputs import PAGES, PEER, run_command
+from .cli.project import Project, run_forked
 
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "conform run"
@@ -46,7 +47,7 @@ def documented(name):
 
 @pytest.mark.parametrize(("command", "text"), BLOCKS)
 def test_an_output_block_is_what_the_command_prints(command, text):
-    assert hide_times(run_command(command)) == hide_times(text), describe_outdated("cli")
+    assert hide_times(run_command(command, run_forked)) == hide_times(text), describe_outdated("cli")
 
 
 @pytest.mark.parametrize(

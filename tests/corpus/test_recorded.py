@@ -21,12 +21,12 @@ from streamconform.suite.provenance import count_streams
 from streamconform.suite.pulled import is_recorded
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.pull import pull
+from streamconform_dev.corpus.plain_reader import NotRead, read
+from streamconform_dev.docs.blocks import describe_outdated
+from streamconform_dev.docs.recorded import count_cases, generate
 
 from ..bundled_suite import SOURCES
 from ..cli.project import Project
-from ..docs.blocks import describe_outdated
-from ..docs.recorded import count_cases, generate
-from .plain_reader import NotRead, read
 from .sdists import BODY, KNOWN, interaction, sdist, vcr
 
 TEXT = "Grüß dich 🌍"

@@ -17,10 +17,11 @@ from streamconform.reports.scores.document import (
     read_scores,
 )
 from streamconform.schemas import load_schema
+from streamconform_dev.docs import matrix
+from streamconform_dev.matrix import changes as matrix_changes
+from streamconform_dev.matrix import judge_peers
 from streamconform_peers.findings import get_slug, read_findings
 from streamconform_peers.table import PEERS
-
-from . import judge_peers, matrix, matrix_changes
 
 SCORES = sorted(matrix.RESULTS.glob("*.json"))
 MAX_BYTES = 20_000

@@ -11,10 +11,10 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
+from streamconform_dev.engine.engine import running
 from streamconform_peers import environments
 
 from ..proxy.program import started
-from .engine import running
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```[a-z]+\n(?P<text>.*?)```", re.DOTALL)

@@ -18,9 +18,10 @@ from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform_capture.fuzz.generate import Generator
 from streamconform_capture.fuzz.mutate import mutate_body
+from streamconform_dev.docs.command import CONFORM
 from streamconform_reference.apis.grammars import GRAMMARS
 
-from ..cli.project import CONFORM, Project
+from ..cli.project import Project
 
 PLANTED = """
 from streamconform_reference import adapter as reference

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from streamconform.resources import find_bundled
 from streamconform.suite.select import split_pattern
+from streamconform_dev.docs import findings as page
 from streamconform_peers.findings import get_slug, read_finding, read_findings
 from streamconform_peers.history import read_history
 from streamconform_peers.table import PEERS
 
 from ..bundled_suite import cases
-from ..docs import findings as page
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "matrix" / "findings"

@@ -73,14 +73,14 @@ def test_everything_installed_with_a_peer_is_pinned_by_digest(peer):
     assert set(peer.companions) <= set(releases)
     hashes = pins.read_hashes()
     missing = [line for line in lines if not hashes.get(line)]
-    assert not missing, "run `python -m tests.peers.write_hashes`"
+    assert not missing, "run `python -m streamconform_dev.pins.write_hashes`"
 
 
 def test_there_are_no_pins_of_unused_releases():
     files = {path.name for path in (HERE / "pins").glob("*.txt")}
     assert files == {pins.HASHES.name, *(pins.get_pins(peer).name for peer in PYTHON_PEERS)}
     pinned = {pin for peer in PYTHON_PEERS for pin in pins.read_pins(peer)}
-    assert set(pins.read_hashes()) == pinned, "run `python -m tests.peers.write_hashes`"
+    assert set(pins.read_hashes()) == pinned, "run `python -m streamconform_dev.pins.write_hashes`"
 
 
 def test_every_digest_is_a_sha256():

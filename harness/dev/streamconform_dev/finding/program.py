@@ -261,7 +261,7 @@ def _describe_tools(request: Any, language: str) -> dict[str, str]:
 def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]) -> dict[str, str]:
     """Return source code that builds the conversation from the library's own types."""
     # In a separate process, because it replaces the library's modules with stand-ins.
-    ran = subprocess.run(  # noqa: S603 - our own Python, and a name from our own table
+    ran = subprocess.run(
         (sys.executable, "-m", conversation_source.__name__, peer.name),
         input=json.dumps({"conversation": conversation, "api": api}),
         capture_output=True,
