@@ -32,7 +32,10 @@ async function adapter(run, answer) {
     for await (const { messageStop, metadata, ...event } of response.stream) {
       addEvent(event, answer, blocks);
       if (messageStop) raw = messageStop.stopReason ?? raw;
-      if (metadata?.usage) answer.reportUsage((fields.usage = readUsage(metadata.usage)));
+      if (metadata?.usage) {
+        fields.usage = readUsage(metadata.usage);
+        answer.reportUsage(fields.usage);
+      }
     }
   } catch (error) {
     failed = describeError(error, readProviderError);

@@ -28,7 +28,10 @@ export async function readChunks(open, answer, library) {
       fields.model = chunk.model ?? fields.model;
       fields.response_id = chunk.id ?? fields.response_id;
       const usage = readChunkUsage(chunk);
-      if (usage) answer.reportUsage((fields.usage = readUsage(usage)));
+      if (usage) {
+        fields.usage = readUsage(usage);
+        answer.reportUsage(fields.usage);
+      }
       for (const choice of (chunk.choices ?? []).filter(({ index }) => !index)) {
         for (const [type, text] of readContent(choice.delta ?? {})) answer.addPiece(type, text);
         const { function_call: legacy } = choice.delta ?? {};

@@ -65,7 +65,10 @@ function readEvent(event, answer, state) {
     }
     case "message-end":
       state.end = delta ?? {};
-      if (delta?.usage) answer.reportUsage((state.usage = readUsage(delta.usage)));
+      if (delta?.usage) {
+        state.usage = readUsage(delta.usage);
+        answer.reportUsage(state.usage);
+      }
       break;
   }
 }

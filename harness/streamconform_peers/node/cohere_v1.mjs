@@ -31,7 +31,10 @@ export function readV1Event(event, answer, state) {
       const { toolCalls, meta } = event.response ?? {};
       state.end = event;
       state.whole = toolCalls ?? state.whole;
-      if (meta) answer.reportUsage((state.usage = readUsage(meta)));
+      if (meta) {
+        state.usage = readUsage(meta);
+        answer.reportUsage(state.usage);
+      }
       break;
     }
   }

@@ -58,7 +58,9 @@ async function readChat(client, params, answer) {
       content.push({ type: "tool_call", id: null, name, arguments: parseArguments(text), arguments_text: text, complete: true });
       answer.addCall(content.at(-1), text);
     }
-    content.forEach((block, index) => block.complete && block.arguments === null && answer.endBlock(index, block));
+    for (const [index, block] of content.entries()) {
+      if (block.complete && block.arguments === null) answer.endBlock(index, block);
+    }
     return answer.finish({
       status: choice ? "complete" : "incomplete",
       stop: buildStop(choice?.finish_reason, STOP_REASONS, content),

@@ -14,7 +14,10 @@ function listDifferences(failure) {
     const known = call ? list.find((difference) => difference.call === call) : failure.bill?.checks.includes(check.path) ? bill : null;
     if (known) known.checks.push(check);
     else if (call) list.push({ call, checks: [check] });
-    else if (failure.bill?.checks.includes(check.path)) list.push(bill = { bill: failure.bill, checks: [check] });
+    else if (failure.bill?.checks.includes(check.path)) {
+      bill = { bill: failure.bill, checks: [check] };
+      list.push(bill);
+    }
     else list.push({ checks: [check] });
   }
   const isShort = ({ call, bill: one, checks }) => !call && !one && shortValues(checks[0]) !== null;

@@ -84,7 +84,7 @@ function explainTerm({ term, name, value }) {
   const { values, part } = VALUES[name];
   const lower = values.map((known) => known.toLowerCase());
   if (part ? lower.some((known) => known.includes(value)) : lower.includes(value)) return null;
-  const similar = values.filter((known, at) => lower[at].includes(value));
+  const similar = values.filter((_, at) => lower[at].includes(value));
   const listed = (similar.length ? similar : values).slice(0, LISTED);
   const more = (similar.length || values.length) - listed.length;
   return `Nothing in this run has ${name}:${value}. Known: ${listed.join(", ")}${more ? ` and ${more} more` : ""}.`;

@@ -63,7 +63,7 @@ function drawTags() {
     if (!selected[testCase.number]) continue;
     for (const tag of testCase.tags) {
       sizes[tag] += 1;
-      impls.forEach((i, column) => addCounts(sums[tag][column], cells[i][testCase.number]));
+      for (const [column, i] of impls.entries()) addCounts(sums[tag][column], cells[i][testCase.number]);
     }
   }
   const vendor = (tag) => run.tags[tag].startsWith("vendor-");

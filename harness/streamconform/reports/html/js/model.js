@@ -8,7 +8,7 @@
 document.getElementById("main").setAttribute("aria-busy", "true");
 if (!window.DecompressionStream) {
   document.getElementById("too-old").hidden = false;
-  return;
+  await new Promise(() => {}); // the rest of the script needs the data, so it never runs
 }
 const packed = new Blob([decodeBase64(document.getElementById("data").textContent)]).stream();
 const run = JSON.parse(await new Response(packed.pipeThrough(new DecompressionStream("deflate"))).text());
@@ -37,7 +37,9 @@ run.failures.forEach((failure, number) => {
   if (list) list.push(failure);
   else failuresOf.set(failure.c, [failure]);
 });
-run.causes.forEach((cause) => cause.f.forEach((number) => { run.failures[number].cause = cause; }));
+for (const cause of run.causes) {
+  for (const number of cause.f) run.failures[number].cause = cause;
+}
 const inOrder = run.causes.flatMap((cause) => cause.f).map((number) => run.failures[number]);
 for (const failure of run.failures) {
   const bugs = run.about[failure.c]?.guards || [];
@@ -97,7 +99,7 @@ function findWire(id) {
     return before === null ? [start, at, null, null, ...rest] : [start, at, start + before, at - after, ...rest];
   });
   let offset = 0;
-  const chunks = wire.chunks && wire.chunks.map((size) => { offset += size; return offset - size; });
+  const chunks = wire.chunks?.map((size) => { offset += size; return offset - size; });
   const bytes = body.text === undefined ? decodeBase64(body.base64) : new TextEncoder().encode(body.text);
   return { ...body, ...wire, frames, chunks, bytes };
 }

@@ -187,7 +187,7 @@ function makeWireSection(failure, wire, differences) {
   const kinds = { payload: "Payloads", raw: "Raw bytes", hex: "Hex" };
   const buttons = Object.entries(kinds).map(([kind, name]) => el("button", { type: "button", "aria-pressed": String(kind === view.kind), onclick: (event) => {
     view.kind = kind;
-    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button === event.currentTarget)));
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button === event.currentTarget));
     view.redraw();
   } }, name));
   view.redraw();
