@@ -19,7 +19,14 @@ const STOP_REASONS = {
 // `isNewCall(call, piece)` returns whether a piece starts another call at the same index. `amend(outcome)` returns the outcome
 // for a library that has its own final value.
 export async function readChunks(open, answer, library) {
-  const { readContent, readUsage, readProviderError, readChunkUsage = ({ usage }) => usage, isNewCall = () => false, amend = (outcome) => outcome } = library;
+  const {
+    readContent,
+    readUsage,
+    readProviderError,
+    readChunkUsage = ({ usage }) => usage,
+    isNewCall = () => false,
+    amend = (outcome) => outcome,
+  } = library;
   const calls = new Map(); // maps a call's index to its block's index
   const fields = { usage: null, model: null, response_id: null };
   let [raw, failed] = [null, null];
@@ -36,7 +43,8 @@ export async function readChunks(open, answer, library) {
         for (const [type, text] of readContent(choice.delta ?? {})) answer.addPiece(type, text);
         const { function_call: legacy } = choice.delta ?? {};
         if (legacy) addCallPiece({ index: "legacy", function: legacy }, answer, calls, isNewCall);
-        for (const piece of choice.delta?.tool_calls ?? choice.delta?.toolCalls ?? []) addCallPiece(piece, answer, calls, isNewCall);
+        for (const piece of choice.delta?.tool_calls ?? choice.delta?.toolCalls ?? [])
+          addCallPiece(piece, answer, calls, isNewCall);
         raw = choice.finish_reason ?? choice.finishReason ?? raw;
       }
     }
@@ -56,7 +64,10 @@ function addCallPiece({ index, id, function: called }, answer, calls, isNewCall)
   const key = index ?? calls.size;
   if (!calls.has(key) || isNewCall(answer.content[calls.get(key)], { id })) {
     answer.endOpenBlock();
-    calls.set(key, answer.startBlock({ type: "tool_call", id: id && id !== "null" ? id : null, name: called?.name ?? null }));
+    calls.set(
+      key,
+      answer.startBlock({ type: "tool_call", id: id && id !== "null" ? id : null, name: called?.name ?? null }),
+    );
   }
   const { arguments: value } = called ?? {};
   const text = value && typeof value === "object" ? JSON.stringify(value) : value;
