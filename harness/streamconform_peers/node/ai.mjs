@@ -1,12 +1,18 @@
 // Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `stream`.
 
 import { jsonSchema, streamText, tool } from "ai";
-import { MODEL_BUILDERS } from "./ai_models.mjs";
 import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
+import { MODEL_BUILDERS } from "./ai_models.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
-const STOP_REASONS = { stop: "stop", length: "length", "tool-calls": "tool_use", "content-filter": "content_filter", error: "error" };
+const STOP_REASONS = {
+  stop: "stop",
+  length: "length",
+  "tool-calls": "tool_use",
+  "content-filter": "content_filter",
+  error: "error",
+};
 // Stop reasons for which the SDK has no value of its own; it passes them on as `rawFinishReason`.
 const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", content_filter: "content_filter" };
 for (const reason of ["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"]) RAW_STOP_REASONS[reason] = "content_filter";
@@ -18,7 +24,10 @@ async function adapter(run, answer) {
     model: MODEL_BUILDERS[run.api]({ apiKey: run.key }, run.url, run.model),
     prompt: "Hello.",
     tools: Object.fromEntries(
-      readTools(run.request).map(([name, description, schema]) => [name, tool({ description, inputSchema: jsonSchema(schema) })]),
+      readTools(run.request).map(([name, description, schema]) => [
+        name,
+        tool({ description, inputSchema: jsonSchema(schema) }),
+      ]),
     ),
     maxRetries: 0,
     abortSignal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
@@ -33,7 +42,10 @@ async function adapter(run, answer) {
       if (part.type === "error") failed ??= part.error;
       else if (part.type === "abort") failed ??= new Error("aborted");
       else if (part.type === "finish-step") {
-        end = { ...part, usage: part.usage.inputTokens === undefined && begin ? convertFirstUsage(begin) : readUsage(part.usage) };
+        end = {
+          ...part,
+          usage: part.usage.inputTokens === undefined && begin ? convertFirstUsage(begin) : readUsage(part.usage),
+        };
         answer.reportUsage(end.usage);
       } else if (part.type === "custom" && part.kind === "anthropic.message_start") {
         begin = part.providerMetadata.anthropic.usage;
@@ -51,7 +63,11 @@ async function adapter(run, answer) {
   // Not all providers report a cut stream as `interrupted`; with others, its finish reason is `other`, without a raw reason.
   const isCut = !finishReason || finishReason === "interrupted" || (raw === null && finishReason === "other");
   const status = finishReason === "error" ? "error" : isCut ? "incomplete" : "complete";
-  return answer.finish({ status, stop: { reason: RAW_STOP_REASONS[raw] ?? STOP_REASONS[finishReason] ?? "other", raw }, ...fields });
+  return answer.finish({
+    status,
+    stop: { reason: RAW_STOP_REASONS[raw] ?? STOP_REASONS[finishReason] ?? "other", raw },
+    ...fields,
+  });
 }
 
 function handlePart(part, answer, indexes) {
@@ -70,16 +86,24 @@ function handlePart(part, answer, indexes) {
     if (signature && part.type === "file") answer.addSignedPiece("thinking", "", signature);
   } else if (step === "start") {
     const { id, toolName: name } = part;
-    if (part.providerMetadata?.anthropic?.type === "compaction") { // a summary, exposed as a text part
+    if (part.providerMetadata?.anthropic?.type === "compaction") {
+      // a summary, exposed as a text part
       indexes.set(id, answer.startBlock({ type: "other", kind: "compaction", data: null }));
       return;
     }
     indexes.set(id, answer.startBlock({ type, ...(type === "tool_call" ? { id, name } : readSignature(part)) }));
   } else if (step === "delta") {
-    Object.assign(answer.content[indexes.get(part.id)] ?? {}, readSignature(part), type === "text" && signature ? { signature } : {});
+    Object.assign(
+      answer.content[indexes.get(part.id)] ?? {},
+      readSignature(part),
+      type === "text" && signature ? { signature } : {},
+    );
     if (part.text ?? part.delta) answer.addDelta(indexes.get(part.id), part.text ?? part.delta);
   } else if (type !== "tool_call") {
-    const signed = type === "text" ? { signature: signature ?? answer.content[indexes.get(part.id)]?.signature ?? null } : readSignature(part);
+    const signed =
+      type === "text"
+        ? { signature: signature ?? answer.content[indexes.get(part.id)]?.signature ?? null }
+        : readSignature(part);
     answer.endBlock(indexes.get(part.id), signed);
   }
 }

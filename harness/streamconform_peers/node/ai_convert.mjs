@@ -4,7 +4,11 @@ import { APICallError, StreamProviderError, TypeValidationError } from "ai";
 import { parseArguments } from "./normal_form.mjs";
 
 // Google's counts; the SDK returns 0 for those that were not reported.
-const GOOGLE_COUNTS = { input: "promptTokenCount", cache_read: "cachedContentTokenCount", output: "candidatesTokenCount" };
+const GOOGLE_COUNTS = {
+  input: "promptTokenCount",
+  cache_read: "cachedContentTokenCount",
+  output: "candidatesTokenCount",
+};
 GOOGLE_COUNTS.reasoning = "thoughtsTokenCount";
 
 export function readUsage({ outputTokens, inputTokenDetails: input, outputTokenDetails: output, inputTokens, raw }) {
@@ -40,7 +44,11 @@ export function readProviderError(error) {
     const document = error.data ?? parseArguments(error.responseBody);
     const body = document?.error ?? document?.response?.error ?? [document].flat()[0]?.error ?? document;
     const type = body?.type === "error" ? body.code : (body?.type ?? body?.status ?? body?.code);
-    return { type: type == null ? null : String(type), message: body?.message ?? error.message, status: error.statusCode };
+    return {
+      type: type == null ? null : String(type),
+      message: body?.message ?? error.message,
+      status: error.statusCode,
+    };
   }
   if (TypeValidationError.isInstance(error)) return { type: "protocol", message: error.message.slice(0, 500) };
   if (error instanceof Error && !StreamProviderError.isInstance(error)) return null;

@@ -13,5 +13,7 @@ const BUILDERS = {
   "google-generate": (options, url, model) => createGoogleGenerativeAI({ ...options, baseURL: `${url}/v1beta` })(model),
   "cohere-chat": (options, url, model) => createCohere({ ...options, baseURL: `${url}/v2` })(model),
 };
-const MISTRAL_BUILDERS = { "openai-chat": (options, url, model) => createMistral({ ...options, baseURL: `${url}/v1` })(model) };
+const MISTRAL_BUILDERS = {
+  "openai-chat": (options, url, model) => createMistral({ ...options, baseURL: `${url}/v1` })(model),
+};
 export const MODEL_BUILDERS = process.argv.includes("mistral") ? MISTRAL_BUILDERS : BUILDERS;

@@ -1,7 +1,11 @@
 // Adapter for @aws-sdk/client-bedrock-runtime: `for await (const event of (await client.send(new
 // ConverseStreamCommand(…))).stream)`; callers join the events by block index.
 
-import { BedrockRuntimeClient, BedrockRuntimeServiceException, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
+import {
+  BedrockRuntimeClient,
+  BedrockRuntimeServiceException,
+  ConverseStreamCommand,
+} from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readRejected } from "./aws_errors.mjs";
 import { buildStop, describeError, parseArguments, TIMEOUT_SECONDS } from "./normal_form.mjs";
@@ -21,7 +25,10 @@ async function adapter(run, answer) {
     credentials: { accessKeyId: run.key, secretAccessKey: run.key }, // the SDK signs requests
     maxAttempts: 1,
     // The replay server speaks only HTTP/1.1.
-    requestHandler: new NodeHttpHandler({ requestTimeout: TIMEOUT_SECONDS * 1000, socketTimeout: TIMEOUT_SECONDS * 1000 }),
+    requestHandler: new NodeHttpHandler({
+      requestTimeout: TIMEOUT_SECONDS * 1000,
+      socketTimeout: TIMEOUT_SECONDS * 1000,
+    }),
   });
   const blocks = new Map(); // maps the library's index of a block to its index here
   let [raw, failed] = [null, null];
@@ -32,7 +39,10 @@ async function adapter(run, answer) {
     for await (const { messageStop, metadata, ...event } of response.stream) {
       addEvent(event, answer, blocks);
       if (messageStop) raw = messageStop.stopReason ?? raw;
-      if (metadata?.usage) answer.reportUsage((fields.usage = readUsage(metadata.usage)));
+      if (metadata?.usage) {
+        fields.usage = readUsage(metadata.usage);
+        answer.reportUsage(fields.usage);
+      }
     }
   } catch (error) {
     failed = describeError(error, readProviderError);
@@ -54,7 +64,8 @@ function addEvent({ contentBlockStart, contentBlockDelta, contentBlockStop }, an
     const { text, reasoningContent, toolUse } = delta;
     // Text and thinking blocks have no start event: their first delta opens them.
     if (!blocks.has(index) && text !== undefined) blocks.set(index, answer.startBlock({ type: "text" }));
-    if (!blocks.has(index) && reasoningContent) blocks.set(index, answer.startBlock({ type: "thinking", signature: null }));
+    if (!blocks.has(index) && reasoningContent)
+      blocks.set(index, answer.startBlock({ type: "thinking", signature: null }));
     const block = answer.content[blocks.get(index)];
     if (reasoningContent && block?.type === "thinking") Object.assign(block, readSignature(reasoningContent));
     const piece = text ?? reasoningContent?.text ?? toolUse?.input;

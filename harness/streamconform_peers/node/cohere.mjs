@@ -3,7 +3,7 @@
 // of v1.
 
 import { CohereClient, CohereClientV2, CohereError } from "cohere-ai";
-import { finishAnswer, readUsage, readV1Event, readV1Calls } from "./cohere_v1.mjs";
+import { finishAnswer, readUsage, readV1Calls, readV1Event } from "./cohere_v1.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -15,7 +15,10 @@ async function adapter(run, answer) {
   const state = { calls: new Map(), end: null, usage: null, id: null };
   let failed = null;
   try {
-    const events = await client.chatStream(buildRequest(run, isV1), { maxRetries: 0, timeoutInSeconds: TIMEOUT_SECONDS });
+    const events = await client.chatStream(buildRequest(run, isV1), {
+      maxRetries: 0,
+      timeoutInSeconds: TIMEOUT_SECONDS,
+    });
     for await (const event of events) (isV1 ? readV1Event : readEvent)(event, answer, state);
   } catch (error) {
     failed = describeError(error, readProviderError);
@@ -31,7 +34,10 @@ function buildRequest({ request, model }, isV1) {
     const declared = tools.map(([name, description]) => ({ name, description, parameterDefinitions: {} }));
     return { model, message: "Hello.", ...(tools.length && { tools: declared }) };
   }
-  const declared = tools.map(([name, description, parameters]) => ({ type: "function", function: { name, description, parameters } }));
+  const declared = tools.map(([name, description, parameters]) => ({
+    type: "function",
+    function: { name, description, parameters },
+  }));
   return { model, messages: [{ role: "user", content: "Hello." }], ...(tools.length && { tools: declared }) };
 }
 
@@ -52,7 +58,10 @@ function readEvent(event, answer, state) {
       break;
     case "tool-call-start":
       answer.endOpenBlock();
-      state.calls.set(index, answer.startBlock({ type: "tool_call", id: call?.id ?? null, name: call?.function?.name ?? null }));
+      state.calls.set(
+        index,
+        answer.startBlock({ type: "tool_call", id: call?.id ?? null, name: call?.function?.name ?? null }),
+      );
       if (call?.function?.arguments) answer.addDelta(state.calls.get(index), call.function.arguments);
       break;
     case "tool-call-delta":
@@ -65,7 +74,10 @@ function readEvent(event, answer, state) {
     }
     case "message-end":
       state.end = delta ?? {};
-      if (delta?.usage) answer.reportUsage((state.usage = readUsage(delta.usage)));
+      if (delta?.usage) {
+        state.usage = readUsage(delta.usage);
+        answer.reportUsage(state.usage);
+      }
       break;
   }
 }

@@ -3,7 +3,13 @@
 
 import { buildStop, parseArguments } from "./normal_form.mjs";
 
-const STOP_REASONS = { COMPLETE: "stop", STOP_SEQUENCE: "stop", MAX_TOKENS: "length", ERROR_LIMIT: "length", TOOL_CALL: "tool_use" };
+const STOP_REASONS = {
+  COMPLETE: "stop",
+  STOP_SEQUENCE: "stop",
+  MAX_TOKENS: "length",
+  ERROR_LIMIT: "length",
+  TOOL_CALL: "tool_use",
+};
 Object.assign(STOP_REASONS, { ERROR_TOXIC: "content_filter", ERROR: "error", TIMEOUT: "error" });
 
 export function readV1Event(event, answer, state) {
@@ -31,7 +37,10 @@ export function readV1Event(event, answer, state) {
       const { toolCalls, meta } = event.response ?? {};
       state.end = event;
       state.whole = toolCalls ?? state.whole;
-      if (meta) answer.reportUsage((state.usage = readUsage(meta)));
+      if (meta) {
+        state.usage = readUsage(meta);
+        answer.reportUsage(state.usage);
+      }
       break;
     }
   }
@@ -45,7 +54,8 @@ export function readV1Calls(answer, { whole, calls, end }) {
     else answer.addCall({ name, arguments: parameters });
   }
   if (whole || !end) return;
-  for (const at of started) answer.endBlock(at, { arguments: parseArguments(answer.content[at].arguments_text), complete: true });
+  for (const at of started)
+    answer.endBlock(at, { arguments: parseArguments(answer.content[at].arguments_text), complete: true });
 }
 
 export function finishAnswer(answer, { end, usage, id }, failed) {

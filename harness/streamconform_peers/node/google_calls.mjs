@@ -14,7 +14,8 @@ export class CallAssembler {
   add({ id, name, args, partialArgs = [], willContinue, signature }) {
     if (name !== undefined) {
       this.close();
-      if (!willContinue && !partialArgs.length) return this.answer.addCall({ id: id ?? null, name, arguments: args ?? {}, signature });
+      if (!willContinue && !partialArgs.length)
+        return this.answer.addCall({ id: id ?? null, name, arguments: args ?? {}, signature });
       this.answer.endOpenBlock();
       const index = this.answer.startBlock({ type: "tool_call", id: id ?? null, name, signature });
       this.#open = { index, value: {}, openPath: null };
@@ -36,7 +37,9 @@ export class CallAssembler {
 
 // Sets the value at the piece's path; text that follows a piece with `willContinue` is appended.
 function setValue(call, { jsonPath, willContinue, ...piece }) {
-  const steps = [...jsonPath.matchAll(PATH_STEP)].map(([, name, index, one, two]) => name ?? (index ? Number(index) : (one ?? two)));
+  const steps = [...jsonPath.matchAll(PATH_STEP)].map(
+    ([, name, index, one, two]) => name ?? (index ? Number(index) : (one ?? two)),
+  );
   let holder = call;
   let key = "value";
   for (const step of steps) {

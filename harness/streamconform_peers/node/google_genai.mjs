@@ -31,7 +31,10 @@ async function adapter(run, answer) {
   const calls = new CallAssembler(answer);
   try {
     for await (const chunk of await ai.models.generateContentStream(buildParameters(run))) {
-      Object.assign(fields, dropUndefined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }));
+      Object.assign(
+        fields,
+        dropUndefined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }),
+      );
       const candidate = chunk.candidates?.find(({ index = 0 }) => index === 0);
       for (const part of candidate?.content?.parts ?? []) handlePart(part, answer, calls);
       if (chunk.usageMetadata) answer.reportUsage(readUsage(chunk.usageMetadata));
@@ -42,12 +45,17 @@ async function adapter(run, answer) {
     // A call that is still open is complete only if the answer ended normally.
     if (raw === "STOP") calls.close();
     const final = { ...fields, usage: fields.usage ? readUsage(fields.usage) : null };
-    const end = blocked && !raw ? { reason: "content_filter", raw: blocked } : buildStop(raw, STOP_REASONS, answer.content);
+    const end =
+      blocked && !raw ? { reason: "content_filter", raw: blocked } : buildStop(raw, STOP_REASONS, answer.content);
     const status = end.reason === "error" ? "error" : end.raw ? "complete" : "incomplete";
     return answer.finish({ status, stop: end, ...final });
   } catch (error) {
     answer.endOpenBlock();
-    return answer.finish({ ...describeError(error, readProviderError), ...fields, usage: fields.usage ? readUsage(fields.usage) : null });
+    return answer.finish({
+      ...describeError(error, readProviderError),
+      ...fields,
+      usage: fields.usage ? readUsage(fields.usage) : null,
+    });
   }
 }
 
@@ -68,7 +76,13 @@ function handlePart(part, answer, calls) {
     answer.endOpenBlock();
     calls.add({ ...call, signature });
   } else if (toolCall) {
-    answer.addCall({ id: toolCall.id, name: toolCall.toolType, arguments: toolCall.args ?? {}, executor: "provider", signature });
+    answer.addCall({
+      id: toolCall.id,
+      name: toolCall.toolType,
+      arguments: toolCall.args ?? {},
+      executor: "provider",
+      signature,
+    });
   } else if (text !== undefined || Object.keys(part).join() === "thoughtSignature") {
     if (signature) answer.addSignedPiece(thought ? "thinking" : "text", text, signature);
     else answer.addPiece(thought ? "thinking" : "text", text);

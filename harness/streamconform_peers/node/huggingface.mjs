@@ -25,5 +25,9 @@ function readProviderError(error) {
   const details = body?.error && typeof body.error === "object" ? body.error : body;
   const type = details?.type ?? details?.code ?? null;
   const text = typeof body?.error === "string" ? body.error : details?.message;
-  return { type: type === null ? null : String(type), message: text ?? error.message, status: status >= 400 ? status : null };
+  return {
+    type: type === null ? null : String(type),
+    message: text ?? error.message,
+    status: status >= 400 ? status : null,
+  };
 }

@@ -12,11 +12,24 @@ import { readSpeakeasyError } from "./speakeasy_errors.mjs";
 serve(adapter);
 
 async function adapter(run, answer) {
-  const client = new Mistral({ apiKey: run.key, serverURL: run.url, retryConfig: { strategy: "none" }, timeoutMs: TIMEOUT_SECONDS * 1000 });
-  const tools = readTools(run.request).map(([name, description, parameters]) => ({ type: "function", function: { name, description, parameters } }));
+  const client = new Mistral({
+    apiKey: run.key,
+    serverURL: run.url,
+    retryConfig: { strategy: "none" },
+    timeoutMs: TIMEOUT_SECONDS * 1000,
+  });
+  const tools = readTools(run.request).map(([name, description, parameters]) => ({
+    type: "function",
+    function: { name, description, parameters },
+  }));
   const request = { model: run.model, messages: [{ role: "user", content: "Hello." }], ...(tools.length && { tools }) };
   const readProviderError = (error) => readSpeakeasyError(error, errors.MistralError, errors.ResponseValidationError);
-  return readChunks(() => readEvents(client, request), answer, { readContent, readUsage, readProviderError, isNewCall });
+  return readChunks(() => readEvents(client, request), answer, {
+    readContent,
+    readUsage,
+    readProviderError,
+    isNewCall,
+  });
 }
 
 async function* readEvents(client, request) {

@@ -17,7 +17,8 @@ async function adapter(run, answer) {
       const { thinking, content, tool_calls } = part.message ?? {};
       answer.addPiece("thinking", thinking);
       answer.addPiece("text", content);
-      for (const { id, function: call } of tool_calls ?? []) answer.addCall({ id, name: call.name, arguments: call.arguments });
+      for (const { id, function: call } of tool_calls ?? [])
+        answer.addCall({ id, name: call.name, arguments: call.arguments });
       if (part.done) answer.reportUsage(readUsage(part));
     }
     answer.endOpenBlock();

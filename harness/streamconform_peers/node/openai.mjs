@@ -17,9 +17,16 @@ const STOP_REASONS = {
 serve(adapter);
 
 async function adapter(run, answer) {
-  const client = new OpenAI({ baseURL: `${run.url}/v1`, apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
+  const client = new OpenAI({
+    baseURL: `${run.url}/v1`,
+    apiKey: run.key,
+    maxRetries: 0,
+    timeout: TIMEOUT_SECONDS * 1000,
+  });
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
-  return run.api === "openai-chat" ? readChat(client, params, answer) : readResponses(client, params, answer, readProviderError);
+  return run.api === "openai-chat"
+    ? readChat(client, params, answer)
+    : readResponses(client, params, answer, readProviderError);
 }
 
 async function readChat(client, params, answer) {
@@ -55,10 +62,19 @@ async function readChat(client, params, answer) {
     const { function_call: legacy } = choice?.message ?? {};
     if (legacy) {
       const { name, arguments: text } = legacy;
-      content.push({ type: "tool_call", id: null, name, arguments: parseArguments(text), arguments_text: text, complete: true });
+      content.push({
+        type: "tool_call",
+        id: null,
+        name,
+        arguments: parseArguments(text),
+        arguments_text: text,
+        complete: true,
+      });
       answer.addCall(content.at(-1), text);
     }
-    content.forEach((block, index) => block.complete && block.arguments === null && answer.endBlock(index, block));
+    for (const [index, block] of content.entries()) {
+      if (block.complete && block.arguments === null) answer.endBlock(index, block);
+    }
     return answer.finish({
       status: choice ? "complete" : "incomplete",
       stop: buildStop(choice?.finish_reason, STOP_REASONS, content),
@@ -85,7 +101,8 @@ function convertContent(choice, done) {
   const { content, refusal, tool_calls } = choice?.message ?? {};
   const calls = (tool_calls ?? []).filter(Boolean).map(({ id, function: { name, arguments: text } = {} }, index) => {
     const value = parseArguments(text);
-    const cut = ["length", "content_filter"].includes(choice.finish_reason) && index === tool_calls.length - 1 && value === null;
+    const cut =
+      ["length", "content_filter"].includes(choice.finish_reason) && index === tool_calls.length - 1 && value === null;
     const complete = done.has(index) && !cut;
     return { type: "tool_call", id, name, arguments: complete ? value : null, arguments_text: text, complete };
   });

@@ -14,9 +14,27 @@ import { serve } from "./protocol.mjs";
 serve(adapter);
 
 async function adapter(run, answer) {
-  const client = new OpenAI({ baseURL: `${run.url}/v1`, apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
-  const tools = readTools(run.request).map(([name, description, parameters]) => ({ type: "function", name, description, parameters, strict: false }));
-  const request = { input: "Hello.", modelSettings: { preserveRawUsage: true }, tools, outputType: "text", handoffs: [], tracing: false };
+  const client = new OpenAI({
+    baseURL: `${run.url}/v1`,
+    apiKey: run.key,
+    maxRetries: 0,
+    timeout: TIMEOUT_SECONDS * 1000,
+  });
+  const tools = readTools(run.request).map(([name, description, parameters]) => ({
+    type: "function",
+    name,
+    description,
+    parameters,
+    strict: false,
+  }));
+  const request = {
+    input: "Hello.",
+    modelSettings: { preserveRawUsage: true },
+    tools,
+    outputType: "text",
+    handoffs: [],
+    tracing: false,
+  };
   const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
   const final = { response: null };
   const events = readModelEvents(new Model(client, run.model).getStreamedResponse(request), final);
@@ -35,14 +53,28 @@ function readChat(events, final, answer) {
     if (!final.response) return outcome;
     const { id, output, rawUsage } = final.response;
     const { stop = { reason: "stop", raw: null } } = outcome;
-    const content = restoreOrder(output.flatMap((item) => convertOutput(item, stop.raw)), answer.content);
-    return { ...outcome, status: "complete", stop, content, usage: rawUsage ? readOpenAIUsage(rawUsage) : null, response_id: id };
+    const content = restoreOrder(
+      output.flatMap((item) => convertOutput(item, stop.raw)),
+      answer.content,
+    );
+    return {
+      ...outcome,
+      status: "complete",
+      stop,
+      content,
+      usage: rawUsage ? readOpenAIUsage(rawUsage) : null,
+      response_id: id,
+    };
   };
   return readChunks(() => events, answer, { readContent, readUsage: readOpenAIUsage, readProviderError, amend });
 }
 
 function readContent({ content, reasoning, refusal }) {
-  return [["thinking", reasoning], ["text", content], ["refusal", refusal]];
+  return [
+    ["thinking", reasoning],
+    ["text", content],
+    ["refusal", refusal],
+  ];
 }
 
 async function readResponse(events, final, answer) {
@@ -52,7 +84,8 @@ async function readResponse(events, final, answer) {
     for await (const event of events) {
       response = event.response ?? response;
       handleEvent(event, answer, indexes);
-      if (event.type === "error") failed = { status: "error", error: { type: event.code ?? null, message: event.message ?? null } };
+      if (event.type === "error")
+        failed = { status: "error", error: { type: event.code ?? null, message: event.message ?? null } };
     }
   } catch (error) {
     failed ??= describeError(error, readProviderError);
@@ -75,7 +108,9 @@ function convertOutput(item, raw) {
   const { type, content = [], rawContent = [], providerData } = item;
   switch (type) {
     case "message":
-      return content.map(({ text, refusal }) => (refusal === undefined ? { type: "text", text } : { type: "refusal", text: refusal }));
+      return content.map(({ text, refusal }) =>
+        refusal === undefined ? { type: "text", text } : { type: "refusal", text: refusal },
+      );
     case "reasoning": {
       const text = (content.length ? content : rawContent).map((part) => part.text).join("\n\n");
       return [{ type: "thinking", text, signature: providerData?.encrypted_content ?? null, redacted: false }];
@@ -83,7 +118,16 @@ function convertOutput(item, raw) {
     case "function_call": {
       const value = parseArguments(item.arguments);
       const complete = value !== null || !["length", "content_filter"].includes(raw);
-      return [{ type: "tool_call", id: item.callId || null, name: item.name, arguments: value, arguments_text: item.arguments, complete }];
+      return [
+        {
+          type: "tool_call",
+          id: item.callId || null,
+          name: item.name,
+          arguments: value,
+          arguments_text: item.arguments,
+          complete,
+        },
+      ];
     }
     case "unknown": // the data is the provider's item
       return convertItem(providerData, true);

@@ -11,9 +11,22 @@ import { readSpeakeasyError } from "./speakeasy_errors.mjs";
 serve(adapter);
 
 async function adapter(run, answer) {
-  const client = new OpenRouter({ apiKey: run.key, serverURL: `${run.url}/api/v1`, retryConfig: { strategy: "none" }, timeoutMs: TIMEOUT_SECONDS * 1000 });
-  const tools = readTools(run.request).map(([name, description, parameters]) => ({ type: "function", function: { name, description, parameters } }));
-  const chatRequest = { model: run.model, messages: [{ role: "user", content: "Hello." }], stream: true, ...(tools.length && { tools }) };
+  const client = new OpenRouter({
+    apiKey: run.key,
+    serverURL: `${run.url}/api/v1`,
+    retryConfig: { strategy: "none" },
+    timeoutMs: TIMEOUT_SECONDS * 1000,
+  });
+  const tools = readTools(run.request).map(([name, description, parameters]) => ({
+    type: "function",
+    function: { name, description, parameters },
+  }));
+  const chatRequest = {
+    model: run.model,
+    messages: [{ role: "user", content: "Hello." }],
+    stream: true,
+    ...(tools.length && { tools }),
+  };
   return readChunks(() => readUntilError(client, chatRequest), answer, { readContent, readUsage, readProviderError });
 }
 
@@ -33,14 +46,25 @@ class StreamError extends Error {
 }
 
 function readProviderError(error) {
-  return error instanceof StreamError ? error.details : readSpeakeasyError(error, errors.OpenRouterError, errors.ResponseValidationError);
+  return error instanceof StreamError
+    ? error.details
+    : readSpeakeasyError(error, errors.OpenRouterError, errors.ResponseValidationError);
 }
 
 function readContent({ content, reasoning, refusal }) {
-  return [["thinking", reasoning], ["text", content], ["refusal", refusal]];
+  return [
+    ["thinking", reasoning],
+    ["text", content],
+    ["refusal", refusal],
+  ];
 }
 
-function readUsage({ promptTokens: input, completionTokens: output, promptTokensDetails: prompt, completionTokensDetails: completion }) {
+function readUsage({
+  promptTokens: input,
+  completionTokens: output,
+  promptTokensDetails: prompt,
+  completionTokensDetails: completion,
+}) {
   const [read, write] = [prompt?.cachedTokens ?? null, prompt?.cacheWriteTokens ?? null];
   return {
     input: input == null ? null : input - (read ?? 0) - (write ?? 0),

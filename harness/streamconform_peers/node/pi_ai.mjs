@@ -27,7 +27,10 @@ async function adapter(run, answer) {
   const ended = new Set();
   for await (const event of events) handleEvent(event, answer, ended);
   const message = await events.result();
-  const content = message.content.map((part, index) => ({ ...answer.content[index], ...convertBlock(part, ended.has(index)) }));
+  const content = message.content.map((part, index) => ({
+    ...answer.content[index],
+    ...convertBlock(part, ended.has(index)),
+  }));
   const usage = readUsage(message.usage);
   const totalCost = usage && run.pricing ? convertCost(message.usage.cost, run.pricing) : null;
   if (usage) answer.reportUsage(usage, totalCost);
@@ -80,7 +83,15 @@ function convertBlock(part, complete) {
 
 // pi-ai reports 0 for counts that did not arrive, so only `input` may be 0. If all are 0, none arrived, except from Anthropic,
 // for which pi-ai sets `cacheWrite1h` with the first counts.
-function readUsage({ input, output: all, cacheRead: read, cacheWrite: write, cacheWrite1h: long, reasoning, totalTokens }) {
+function readUsage({
+  input,
+  output: all,
+  cacheRead: read,
+  cacheWrite: write,
+  cacheWrite1h: long,
+  reasoning,
+  totalTokens,
+}) {
   if (!totalTokens && long === undefined) return null;
   const counts = { output: all, cache_read: read, cache_write: write, cache_write_1h: long, reasoning };
   return { input, ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count)) };

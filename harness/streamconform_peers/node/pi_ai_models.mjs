@@ -17,12 +17,19 @@ const KINDS = {
 };
 
 // The AWS SDK signs requests and needs credentials, which the replay server does not check.
-Object.assign(process.env, { AWS_ACCESS_KEY_ID: "conform", AWS_SECRET_ACCESS_KEY: "conform", AWS_BEDROCK_FORCE_HTTP1: "1" });
+Object.assign(process.env, {
+  AWS_ACCESS_KEY_ID: "conform",
+  AWS_SECRET_ACCESS_KEY: "conform",
+  AWS_BEDROCK_FORCE_HTTP1: "1",
+});
 
 // Returns the collection of models and its only model.
 export function buildModels({ api: kind, url, model: id, key, pricing }) {
   const { api, provider, path, module } = KINDS[kind];
-  const tiers = (pricing?.tiers ?? []).map((tier) => ({ ...readPrices({ ...pricing, ...tier }), inputTokensAbove: tier.above }));
+  const tiers = (pricing?.tiers ?? []).map((tier) => ({
+    ...readPrices({ ...pricing, ...tier }),
+    inputTokensAbove: tier.above,
+  }));
   const model = {
     api,
     provider,
@@ -36,7 +43,9 @@ export function buildModels({ api: kind, url, model: id, key, pricing }) {
     maxTokens: 32000,
   };
   const models = createModels();
-  const auth = { apiKey: { name: provider, resolve: async () => ({ auth: api.startsWith("bedrock") ? {} : { apiKey: key } }) } };
+  const auth = {
+    apiKey: { name: provider, resolve: async () => ({ auth: api.startsWith("bedrock") ? {} : { apiKey: key } }) },
+  };
   models.setProvider(createProvider({ id: provider, auth, models: [model], api: module }));
   return { models, model };
 }
@@ -55,6 +64,11 @@ export function convertCost({ input, output, cacheRead, cacheWrite, total }, pri
   const isUnknown = ["service_tier", "speed", "inference_geo", "web_search_per_1000"].some((name) => others[name]);
   if (isUnknown || (long && Number(long) !== 2 * Number(pricing.input))) return { currency: "USD" };
   const format = (value) => value.toFixed(12);
-  const parts = { input: format(input), output: format(output), cache_read: format(cacheRead), cache_write: format(cacheWrite) };
+  const parts = {
+    input: format(input),
+    output: format(output),
+    cache_read: format(cacheRead),
+    cache_write: format(cacheWrite),
+  };
   return { currency: "USD", ...parts, other: format(0), total: format(total) };
 }

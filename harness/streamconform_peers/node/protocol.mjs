@@ -53,5 +53,5 @@ async function runTrial(message, adapter) {
 }
 
 function send(message) {
-  process.stdout.write(JSON.stringify(message) + "\n");
+  process.stdout.write(`${JSON.stringify(message)}\n`);
 }
