@@ -258,20 +258,14 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     for note in filter(None, (file.describe_other_scope() for file in files)):
         options.print_note(note)
     run_settings = _make_run_settings(settings, chosen, connections)
-    recorded = asdict(settings.selection) | {
-        "known_failures": settings.known_failures,
-        # The effective value: mutants are always judged strictly, and reports read it from the results.
-        "strict": run_settings.strict,
-        "last_failed": chosen.last_failed,
-    }
-    if selection.profile is not None:
-        recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
     path, copy, folder = _choose_results_files(settings.report, interrupted, stack)
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
-        selection={key: recorded[key] or None for key in RECORDED_SETTINGS},
+        selection=_list_recorded(
+            settings, selection, strict=run_settings.strict, last_failed=chosen.last_failed
+        ),
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
@@ -294,18 +288,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
-
-        def start(header: Header) -> None:
-            if folder is not None:
-                folder.mark_latest()  # only now, because it has results
-            terminal.start(header)
-            lines.start(header)
-
-        def advance(result: TrialResult) -> None:
-            terminal.advance(result)
-            lines.advance(result)
-
-        finished = execute_run(order, path, Progress(start, advance, on_long_wait=options.print_note))
+        finished = execute_run(order, path, _make_progress(terminal, lines, folder))
     # Each of these runs even if one before it raises: a bug in one report must not lose the others.
     with ExitStack() as reversed_steps:
         for kind, target in reversed(report_targets):
@@ -320,6 +303,35 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     return finished.exit
+
+
+def _make_progress(terminal: Terminal, lines: ProgressLines, folder: RunFolder | None) -> Progress:
+    def start(header: Header) -> None:
+        if folder is not None:
+            folder.mark_latest()  # only now, because it has results
+        terminal.start(header)
+        lines.start(header)
+
+    def advance(result: TrialResult) -> None:
+        terminal.advance(result)
+        lines.advance(result)
+
+    return Progress(start, advance, on_long_wait=options.print_note)
+
+
+def _list_recorded(
+    settings: ProjectSettings, selection: Selection, *, strict: bool, last_failed: bool
+) -> dict[str, Any]:
+    """Return the settings that results record, from which a later command can select the same trials."""
+    recorded = asdict(settings.selection) | {
+        "known_failures": settings.known_failures,
+        # The effective value: mutants are always judged strictly, and reports read it from the results.
+        "strict": strict,
+        "last_failed": last_failed,
+    }
+    if selection.profile is not None:
+        recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
+    return {key: recorded[key] or None for key in RECORDED_SETTINGS}
 
 
 def _find_earlier(
