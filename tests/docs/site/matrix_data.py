@@ -24,10 +24,8 @@ from streamconform_peers.findings import Finding, get_slug, read_findings
 from streamconform_peers.peer import Peer
 from streamconform_peers.table import PEERS
 
-from ..matrix import FOLDER, RESULTS
+from ..matrix import RESULTS
 
-KNOWN: Final = FOLDER / "known"
-HISTORY: Final = FOLDER / "history"
 MARKS: Final[Mapping[str, str]] = {
     "fail": "fails",
     "framing": "fails only when the same bytes arrive otherwise",
@@ -98,7 +96,7 @@ class Client:
     marks: Mapping[str, str]
     """Case id to mark."""
     history: Mapping[str, Mapping[str, Any]]
-    """Maps a finding's slug to its entry in `docs/matrix/history/<peer>.yaml`, if there is one."""
+    """Maps a finding's slug to its entry in the peer's history, if there is one."""
     newest: Mapping[str, str]
     """The newest release of each of its libraries, as far as its history names them."""
 
@@ -225,11 +223,11 @@ class Matrix:
         }
 
 
-def read_matrix(folder: Path = FOLDER) -> Matrix:
+def read_matrix() -> Matrix:
     """Return the matrix. Raises `SourceError` if a finding or a spec is wrong."""
     findings = read_findings()
     clients = tuple(
-        _read_client(peer, path, folder)
+        _read_client(peer, path)
         for name, peer in PEERS.items()
         if (path := RESULTS / f"{name}.json").exists()
     )
@@ -238,8 +236,8 @@ def read_matrix(folder: Path = FOLDER) -> Matrix:
     wanted |= {case for client in clients for case, mark in client.marks.items() if mark in FAILING}
     cases = catalog.load(wanted.intersection(catalog.ids))
     affected: dict[str, list[str]] = {}
-    for name in PEERS:
-        for slug in dict.fromkeys(slug for _, slug in _read_known(name)):
+    for name, peer in PEERS.items():
+        for slug in dict.fromkeys(slug for _, slug in _read_known(peer)):
             affected.setdefault(slug, []).append(name)
     return Matrix(
         clients=clients,
@@ -264,11 +262,10 @@ def add_scores(scores: Iterable[Score]) -> Score:
     return total
 
 
-def _read_client(peer: Peer, path: Path, folder: Path) -> Client:
+def _read_client(peer: Peer, path: Path) -> Client:
     scores = json.loads(path.read_text("utf-8"))
-    known = _read_known(peer.name)
-    history = folder / HISTORY.name / f"{peer.name}.yaml"
-    document = yaml.safe_load(history.read_text("utf-8")) if history.exists() else {}
+    known = _read_known(peer)
+    document = yaml.safe_load(peer.history.read_text("utf-8")) if peer.history.exists() else {}
     return Client(
         peer=peer,
         scores=scores,
@@ -280,12 +277,12 @@ def _read_client(peer: Peer, path: Path, folder: Path) -> Client:
     )
 
 
-def _read_known(peer: str) -> list[tuple[PatternParts | None, str]]:
+def _read_known(peer: Peer) -> list[tuple[PatternParts | None, str]]:
     """Return the pattern and the finding of each known failure of a peer that names a finding.
 
     An entry for a cause has no pattern.
     """
-    path = KNOWN / f"{peer}.yaml"
+    path = peer.known_failures
     entries = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["entries"] if path.exists() else ()
     pairs = ((entry.get("match"), get_slug(entry["issue"])) for entry in entries)
     return [(split_pattern(match) if match else None, slug) for match, slug in pairs if slug]
