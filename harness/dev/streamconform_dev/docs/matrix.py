@@ -80,8 +80,8 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
         "`make matrix` installs every peer, runs the suite over HTTP on this machine, writes each peer's"
         " scores to [results](results), and generates this page. `make matrix PEERS=openai` does this for one"
         " peer. The command fails if there is a new failure, or if a known one is fixed."
-        " [Known failures](known) name the finding for each failure; [peers](../peers.md) describes how the"
-        " clients are used."
+        " Known failures, in the folder of each [library](../../harness/streamconform_peers), name the"
+        " finding for each failure; [peers](../peers.md) describes how the clients are used."
     )
 
 

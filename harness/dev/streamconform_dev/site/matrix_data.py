@@ -25,10 +25,8 @@ from streamconform_peers.findings import Finding, get_slug, read_findings
 from streamconform_peers.peer import Peer
 from streamconform_peers.table import PEERS
 
-from streamconform_dev.docs.matrix import FOLDER, RESULTS
+from streamconform_dev.docs.matrix import RESULTS
 
-KNOWN: Final = FOLDER / "known"
-HISTORY: Final = FOLDER / "history"
 MARKS: Final[Mapping[str, str]] = {
     "fail": "fails",
     "framing": "fails only when the same bytes arrive otherwise",
@@ -85,7 +83,7 @@ class Client:
     marks: Mapping[str, str]
     """Case id to mark."""
     history: Mapping[str, Mapping[str, Any]]
-    """Maps a finding's slug to its entry in `docs/matrix/history/<peer>.yaml`, if there is one."""
+    """Maps a finding's slug to its entry in the peer's history, if there is one."""
     newest: Mapping[str, str]
     """The newest release of each of its libraries, as far as its history names them."""
 
@@ -215,12 +213,12 @@ class Matrix:
         }
 
 
-def read_matrix(folder: Path = FOLDER) -> Matrix:
+def read_matrix() -> Matrix:
     """Return the matrix. Raises `SourceError` if a finding or a spec is wrong."""
     findings = read_findings()
     catalog = read_catalog(find_sources(SelectionSettings()))
     clients = tuple(
-        _read_client(peer, path, folder, catalog.ids)
+        _read_client(peer, path, catalog.ids)
         for name, peer in PEERS.items()
         if (path := RESULTS / f"{name}.json").exists()
     )
@@ -228,8 +226,8 @@ def read_matrix(folder: Path = FOLDER) -> Matrix:
     wanted |= {case for client in clients for case, mark in client.marks.items() if mark in FAILING}
     cases = catalog.load(wanted.intersection(catalog.ids))
     affected: dict[str, list[str]] = {}
-    for name in PEERS:
-        for slug in dict.fromkeys(slug for _, slug in _read_known(name)):
+    for name, peer in PEERS.items():
+        for slug in dict.fromkeys(slug for _, slug in _read_known(peer)):
             affected.setdefault(slug, []).append(name)
     return Matrix(
         clients=clients,
@@ -246,11 +244,10 @@ def add_scores(scores: Iterable[matrix_score.Score]) -> Score:
     return Score(**asdict(matrix_score.add_scores(scores)))
 
 
-def _read_client(peer: Peer, path: Path, folder: Path, ids: Iterable[str]) -> Client:
+def _read_client(peer: Peer, path: Path, ids: Iterable[str]) -> Client:
     scores = read_scores(path.read_bytes())
-    known = _read_known(peer.name)
-    history = folder / HISTORY.name / f"{peer.name}.yaml"
-    document = read(history).value if history.exists() else {}
+    known = _read_known(peer)
+    document = read(peer.history).value if peer.history.exists() else {}
     return Client(
         peer=peer,
         scores=scores,
@@ -261,12 +258,12 @@ def _read_client(peer: Peer, path: Path, folder: Path, ids: Iterable[str]) -> Cl
     )
 
 
-def _read_known(peer: str) -> list[tuple[PatternParts | None, str]]:
+def _read_known(peer: Peer) -> list[tuple[PatternParts | None, str]]:
     """Return the pattern and the finding of each known failure of a peer that names a finding.
 
     An entry for a cause has no pattern.
     """
-    path = KNOWN / f"{peer}.yaml"
+    path = peer.known_failures
     entries = read(path).value["entries"] if path.exists() else ()
     pairs = ((entry.get("match"), get_slug(entry["issue"])) for entry in entries)
     return [(split_pattern(match) if match else None, slug) for match, slug in pairs if slug]
