@@ -12,11 +12,10 @@ import streamconform_peers
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME
 from streamconform.yaml_text import reader
+from streamconform_dev.pins.write_hashes import read_pins
 from streamconform_peers import host as peer_host
 from streamconform_peers import normal_form
 from streamconform_peers.table import PEERS
-
-from .write_hashes import read_pins
 
 HERE = Path(streamconform_peers.__file__).parent
 PYTHON_PEERS = [peer for peer in PEERS.values() if peer.language == "python"]

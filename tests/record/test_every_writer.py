@@ -41,6 +41,7 @@ WRITERS = {
     "dev/streamconform_dev/engine/record_all.py": "streams of a model on this machine, which needs no key",
     "dev/streamconform_dev/engine/record_round_trips.py": "the same",
     "dev/streamconform_dev/engine/servers.py": "configurations of local servers",
+    "dev/streamconform_dev/matrix/judge_peers.py": "scores of peers",
     "dev/streamconform_dev/matrix/trial_order.py": "ids of trials",
     "dev/streamconform_dev/mutation/__main__.py": "the output of mutmut",
     "dev/streamconform_dev/mutation/workspace.py": "code and tests",

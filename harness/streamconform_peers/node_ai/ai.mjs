@@ -1,10 +1,10 @@
 // Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `stream`.
 
 import { jsonSchema, streamText, tool } from "ai";
-import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
-import { MODEL_BUILDERS } from "./ai_models.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
+import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
+import { MODEL_BUILDERS } from "./ai_models.mjs";
 
 const STOP_REASONS = {
   stop: "stop",

@@ -3,9 +3,9 @@
 // of v1.
 
 import { CohereClient, CohereClientV2, CohereError } from "cohere-ai";
-import { finishAnswer, readUsage, readV1Calls, readV1Event } from "./cohere_v1.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
+import { finishAnswer, readUsage, readV1Calls, readV1Event } from "./cohere_v1.mjs";
 
 serve(adapter);
 

@@ -1,9 +1,9 @@
 // Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; callers join the parts.
 
 import { ApiError, GoogleGenAI } from "@google/genai";
-import { CallAssembler } from "./google_calls.mjs";
 import { buildStop, describeError, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
+import { CallAssembler } from "./google_calls.mjs";
 
 const FILTER_REASONS =
   "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK ESCALATION PUP_LIMITED_DISABLED IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";

@@ -3,8 +3,8 @@
 
 import "./split_at_cr.mjs";
 import { readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
-import { buildModels, convertCost } from "./pi_ai_models.mjs";
 import { serve } from "../node/protocol.mjs";
+import { buildModels, convertCost } from "./pi_ai_models.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
 // Stop reasons for which pi-ai has no value of its own: it reports `stop` or, for filtered and refused answers, `error`, and

@@ -1,8 +1,7 @@
 """Write the missing lock files of Node.js libraries: `python -m streamconform_dev.pins.write_locks`.
 
-npm resolves the packages and asks its registry for their digests. Unused ones are removed. A
-lock file that exists is kept, so that a package that was replaced in the registry is noticed when it is
-installed.
+npm resolves the packages and asks its registry for their digests. A lock file that exists is kept, so that a
+package that was replaced in the registry is noticed when it is installed.
 """
 
 from __future__ import annotations
