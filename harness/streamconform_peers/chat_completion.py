@@ -50,10 +50,13 @@ def convert_completion(
             get_text(call, "id"), get_text(call, kind, "name"), get_text(call, kind, arguments)
         )
         # The input of a custom tool is text, not JSON.
-        block |= {"arguments": block["arguments_text"]} if kind == "custom" else {}
-        content += [block] if call is not None else []
+        if kind == "custom":
+            block["arguments"] = block["arguments_text"]
+        if call is not None:
+            content.append(block)
     legacy = get(message, "function_call")
-    content += [build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments"))] if legacy else []
+    if legacy:
+        content.append(build_call(None, get_text(legacy, "name"), get_text(legacy, "arguments")))
     fields = {"model": get(completion, "model"), "id": get(completion, "id")}
     fields |= {"usage": find_usage(completion, exposed), "stop": get(choice, "finish_reason")}
     return build_result(content, fields, kept, exposed)

@@ -82,7 +82,7 @@ def _fill(folder: Path, peer: Peer) -> dict[str, str]:
     # Without pip, because the user's own pip installs into it.
     venv.create(folder, symlinks=os.name != "nt")
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    # Before 23.1, pip accepts digests only in requirements, not in constraints.
+    # Not as constraints, because pip 23.0 takes digests only from requirements.
     result = _run_pip(python, *INSTALL_COMMAND, "--requirement", str(peer.pins))
     if result.returncode != 0:
         raise InstallError(_describe_failure(peer, result.stdout + result.stderr))

@@ -28,52 +28,76 @@ DELTA_FIELDS: Final[Mapping[str, str]] = {
 
 def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
     """Return the outcome of events; the output of `final`, if given, replaces what the events add up to."""
+    items = _Items()
     error = kept.error
-    items: dict[int, Any] = {}
-    deltas: dict[int, dict[str, str]] = {}
-    done: set[int] = set()  # indexes of items that ended, or whose arguments ended
-    whole: set[int] = set()  # indexes of items that `output_item.done` sent in full
     response = final
     for event in events:
-        index = get(event, "output_index")
-        if event.type in {"response.output_item.added", "response.output_item.done"}:
-            items[index] = event.item
-            whole |= {index} if event.type.endswith("done") else set()
-            done |= whole
-        elif event.type in DELTA_FIELDS:
-            texts = deltas.setdefault(index, {})
-            texts[DELTA_FIELDS[event.type]] = texts.get(DELTA_FIELDS[event.type], "") + get_text(
-                event, "delta"
-            )
-        elif event.type in CALL_ENDS:
-            done.add(index)
-        elif event.type in RESPONSE_ENDS:
+        items.add(event)
+        if event.type in RESPONSE_ENDS:
             response = response or event.response
         elif event.type == "error":
             error = {"type": get(event, "code") or "error", "message": event.message, "status": None}
-    failure = get(response, "error")
-    if get(response, "status") in {"failed", "cancelled"}:
+    status = get(response, "status")
+    if status in {"failed", "cancelled"}:
+        failure = get(response, "error")
         error = {"type": get(failure, "code"), "message": get(failure, "message"), "status": None}
-    content: list[Block] = []
+    content = items.convert()
     if final is not None:
         content = [block for item in final.output for block in convert_item(item, {})]
-    else:
-        # Some servers, such as llama.cpp, send no `output_index`.
-        for index, item in sorted(items.items(), key=lambda pair: pair[0] or 0):
-            missing = {} if index in whole else deltas.get(index, {})
-            content += convert_item(item, missing, complete=index in done, whole=index in whole)
     cut = get(response, "incomplete_details", "reason")
-    status = get(response, "status")
-    reason = STOP_REASONS.get(cut, "other") if status == "incomplete" else "stop" if response else None
-    cached = get(response, "usage", "input_tokens_details", "cached_tokens")
-    written = get(response, "usage", "input_tokens_details", "cache_write_tokens")
-    buckets = {
-        "input": subtract(get(response, "usage", "input_tokens"), cached, written),
+    reason = "stop" if response else None
+    if status == "incomplete":
+        reason = STOP_REASONS.get(cut, "other")
+    names = {"model": get(response, "model"), "response_id": get(response, "id")}
+    return build_outcome(content, reason, cut or status, usage=_read_usage(response), error=error, **names)
+
+
+class _Items:
+    """The output items that events add up to, by their index."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, Any] = {}
+        self._deltas: dict[int, dict[str, str]] = {}
+        self._done: set[int] = set()
+        """The items that ended, or whose arguments ended."""
+        self._whole: set[int] = set()
+        """The items that `output_item.done` sent in full."""
+
+    def add(self, event: Any) -> None:
+        """Add what an event says about an item, if anything."""
+        index = get(event, "output_index")
+        if event.type == "response.output_item.added":
+            self._items[index] = event.item
+        elif event.type == "response.output_item.done":
+            self._items[index] = event.item
+            self._whole.add(index)
+            self._done.add(index)
+        elif event.type in DELTA_FIELDS:
+            texts, name = self._deltas.setdefault(index, {}), DELTA_FIELDS[event.type]
+            texts[name] = texts.get(name, "") + get_text(event, "delta")
+        elif event.type in CALL_ENDS:
+            self._done.add(index)
+
+    def convert(self) -> list[Block]:
+        """Return the blocks of all items."""
+        content: list[Block] = []
+        # Some servers, such as llama.cpp, send no `output_index`.
+        for index, item in sorted(self._items.items(), key=lambda pair: pair[0] or 0):
+            whole = index in self._whole
+            missing = {} if whole else self._deltas.get(index, {})
+            content += convert_item(item, missing, complete=index in self._done, whole=whole)
+        return content
+
+
+def _read_usage(response: Any) -> dict[str, int | None]:
+    usage = get(response, "usage")
+    cached = get(usage, "input_tokens_details", "cached_tokens")
+    written = get(usage, "input_tokens_details", "cache_write_tokens")
+    return {
+        "input": subtract(get(usage, "input_tokens"), cached, written),
         "cache_read": cached,
         "cache_write": written,
-        "output": get(response, "usage", "output_tokens"),
-        "reasoning": get(response, "usage", "output_tokens_details", "reasoning_tokens"),
+        "output": get(usage, "output_tokens"),
+        "reasoning": get(usage, "output_tokens_details", "reasoning_tokens"),
         "web_searches": get(response, "tool_usage", "web_search", "num_requests"),
     }
-    names = {"model": get(response, "model"), "response_id": get(response, "id")}
-    return build_outcome(content, reason, cut or status, usage=buckets, error=error, **names)

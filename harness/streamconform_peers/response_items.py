@@ -49,34 +49,42 @@ def convert_item(
     An item's encrypted reasoning is not final until `output_item.done` delivers the complete item.
     """
     kind = get_text(item, "type")
-    id_ = get_text(item, "call_id") or get_text(item, "id")
     if kind == "message":
-        parts = [
-            {"type": "refusal", "text": get_text(part, "refusal")}
-            if get(part, "type") == "refusal"
-            else {"type": "text", "text": get_text(part, "text")}
-            for part in get(item, "content") or []
-        ]
+        parts = [_convert_part(part) for part in get(item, "content") or []]
         return parts + [{"type": name, "text": text} for name, text in missing.items()]
     if kind == "reasoning":
-        texts = [get_text(part, "text") for part in get(item, "summary") or get(item, "content") or []]
-        # Joined by an empty line, so that a heading does not run into the sentence before it.
-        thinking = missing.get("thinking") or "\n\n".join(texts)
-        signature = {"signature": get(item, "encrypted_content")} if whole else {}
-        return [{"type": "thinking", "text": thinking, **signature}]
+        return [_convert_reasoning(item, missing, whole=whole)]
+    id_ = get_text(item, "call_id") or get_text(item, "id")
     if kind in {"function_call", "mcp_call"}:
         executor = "client" if kind == "function_call" else "provider"
         arguments = missing.get("arguments") or get_text(item, "arguments")
         return [build_call(id_, get_text(item, "name"), arguments, complete=complete, executor=executor)]
     if kind in FREE_TEXT_CALLS:
-        executor, field = FREE_TEXT_CALLS[kind]
-        arguments = missing.get("arguments") or get_text(item, field)
-        name = get_text(item, "name") or kind.removesuffix("_call")
-        # Text has no separate end: only the item's status shows that the token limit cut it.
-        complete = complete and get(item, "status") != "incomplete"
-        block = build_call(id_, name, None, complete=complete, executor=executor)
-        return [block | {"arguments": arguments, "arguments_text": arguments}]
+        return [_convert_free_text(item, missing, id_, complete=complete)]
     if kind in HOSTED_CALLS:
         name, executor, read_arguments = HOSTED_CALLS[kind]
         return [build_call(id_, name, read_arguments(item), complete=complete, executor=executor)]
     return [build_other(kind)]
+
+
+def _convert_part(part: Any) -> Block:
+    kind = "refusal" if get(part, "type") == "refusal" else "text"
+    return {"type": kind, "text": get_text(part, kind)}
+
+
+def _convert_reasoning(item: Any, missing: Mapping[str, str], *, whole: bool) -> Block:
+    texts = [get_text(part, "text") for part in get(item, "summary") or get(item, "content") or []]
+    # Joined by an empty line, so that a heading does not run into the sentence before it.
+    thinking = {"type": "thinking", "text": missing.get("thinking") or "\n\n".join(texts)}
+    return {**thinking, "signature": get(item, "encrypted_content")} if whole else thinking
+
+
+def _convert_free_text(item: Any, missing: Mapping[str, str], id_: str, *, complete: bool) -> Block:
+    kind = get_text(item, "type")
+    executor, field = FREE_TEXT_CALLS[kind]
+    arguments = missing.get("arguments") or get_text(item, field)
+    name = get_text(item, "name") or kind.removesuffix("_call")
+    # Text has no separate end: only the item's status shows that the token limit cut it.
+    complete = complete and get(item, "status") != "incomplete"
+    block = build_call(id_, name, None, complete=complete, executor=executor)
+    return block | {"arguments": arguments, "arguments_text": arguments}

@@ -34,7 +34,8 @@ def adapter(run: Any) -> dict[str, Any]:
     keywords = build_keywords(messages.stream, request)
     with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
         for event in stream:
-            done |= {event.index} if event.type == "content_block_stop" else set()
+            if event.type == "content_block_stop":
+                done.add(event.index)
             if message is not None or event.type == "message_start":  # there is no snapshot before this event
                 message = stream.current_message_snapshot
         message = stream.get_final_message()

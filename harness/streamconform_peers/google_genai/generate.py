@@ -7,6 +7,7 @@ uses base64.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -36,44 +37,62 @@ def get_client() -> genai.Client:
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `models.generate_content_stream()`, or `generate_content()`."""
-    body = dict(run.request or {})
-    contents = body.pop("contents", "")
-    config = {"http_options": {"base_url": run.base_url, "extra_body": body}}
     chunks: list[Any] = []
     with ExceptionKeeper(_describe_error) as kept:
-        models = get_client().models
-        if not run.stream:
-            # A non-streaming answer has the form of a chunk.
-            chunks = [models.generate_content(model=run.model, contents=contents, config=config)]
-        else:
-            for chunk in models.generate_content_stream(model=run.model, contents=contents, config=config):
-                chunks.append(chunk)
+        for chunk in _request(run):
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
     content: list[Block] = []
     fields: dict[str, Any] = {}
     for chunk in chunks:
-        fields |= {name: value for name in ("model_version", "response_id") if (value := get(chunk, name))}
-        usage = chunk.usage_metadata
-        fields |= {name: value for name, value in dict(usage or {}).items() if value is not None}
-        blocked = get(chunk, "prompt_feedback", "block_reason")
-        fields |= {"blocked": str(get(blocked, "value") or blocked)} if blocked else {}
+        fields |= _read_fields(chunk)
         # Only the first candidate is judged; a stream with a single candidate may omit its index.
         for candidate in [candidate for candidate in chunk.candidates or [] if not candidate.index]:
             for part in get(candidate, "content", "parts") or []:
                 append_part(content, part)
             if candidate.finish_reason:
                 fields["stop"] = str(candidate.finish_reason.value)
-    # A blocked prompt has a block reason and no finish reason.
-    stop = fields.get("stop") or fields.get("blocked")
-    reason = GOOGLE.get(stop, "other") if fields.get("stop") and stop else "content_filter" if stop else None
+    reason, raw = _read_stop(fields)
     return build_outcome(
         content,
         reason,
-        stop,
+        raw,
         usage=read_usage(fields),
         error=kept.error,
         model=fields.get("model_version"),
         response_id=fields.get("response_id"),
     )
+
+
+def _request(run: Any) -> Iterable[Any]:
+    """Return the chunks; an answer that is not streamed has the form of one."""
+    body = dict(run.request or {})
+    contents = body.pop("contents", "")
+    config = {"http_options": {"base_url": run.base_url, "extra_body": body}}
+    models = get_client().models
+    if run.stream:
+        chunks: Iterable[Any] = models.generate_content_stream(
+            model=run.model, contents=contents, config=config
+        )
+        return chunks
+    return [models.generate_content(model=run.model, contents=contents, config=config)]
+
+
+def _read_fields(chunk: Any) -> dict[str, Any]:
+    """Return a chunk's names, its counts, and why its prompt was blocked."""
+    fields = {name: value for name in ("model_version", "response_id") if (value := get(chunk, name))}
+    fields |= {name: value for name, value in dict(chunk.usage_metadata or {}).items() if value is not None}
+    blocked = get(chunk, "prompt_feedback", "block_reason")
+    if blocked:
+        fields["blocked"] = str(get(blocked, "value") or blocked)
+    return fields
+
+
+def _read_stop(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return why the answer ended; a blocked prompt has a block reason and no finish reason."""
+    if stop := fields.get("stop"):
+        return GOOGLE.get(stop, "other"), stop
+    blocked = fields.get("blocked")
+    return ("content_filter" if blocked else None), blocked
 
 
 def _describe_error(error: Exception) -> Error | None:

@@ -9,62 +9,94 @@ from streamconform_peers.normal_form import Block, build_call, build_other, get,
 
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """The key under which LangChain keeps Gemini's tool call signatures, by the call's id."""
+CALL_TYPES: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
+"""Blocks that stand for a call of the client's tools."""
 
 
 def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
-    """Yield the blocks in the order of `content_blocks`, followed by calls that are not in it.
+    """Yield the blocks in the order of `content_blocks`, followed by calls that are not in it."""
+    calls = _Calls(message, complete=complete)
+    images = (block for block in message.content if get(block, "type") == "image_url")
+    image_signatures = (get(image, "extras", "signature") for image in images)
+    for block in message.content_blocks:
+        if block["type"] in CALL_TYPES:
+            yield from calls.take(block.get("id"))
+            continue
+        # Only `content` has an image's signature, which is sent back from there.
+        if block["type"] == "image" and (signature := next(image_signatures, None)):
+            yield {"type": "thinking", "text": "", "signature": signature}
+        yield _convert_block(block, complete=complete)
+    yield from calls.take_rest()
+    # The deprecated field of OpenAI's answers; langchain-google-genai repeats the last call in it.
+    legacy = get(message, "additional_kwargs", "function_call")
+    if legacy and not calls.has_blocks:
+        yield build_call(None, legacy["name"], legacy["arguments"], complete=complete)
+
+
+class _Calls:
+    """The calls of a message: `content_blocks` has their positions, but not their arguments.
 
     Valid and invalid calls are in separate lists; `tool_call_chunks` has their order. If `content_blocks`
     contains a call twice, the calls are matched by id.
     """
-    texts = {chunk["id"]: chunk["args"] for chunk in get(message, "tool_call_chunks") or ()}
-    ids = [get(block, "id") for block in message.content_blocks if "tool_call" in block["type"]]
-    order = {id_: number for number, id_ in enumerate(texts)} if len(set(ids)) == len(ids) else {}
-    calls = sorted(
-        [*message.tool_calls, *message.invalid_tool_calls],
-        key=lambda call: order.get(call["id"], len(order)),
-    )
-    signatures = get(message, "additional_kwargs", CALL_SIGNATURES) or {}
-    images = (block for block in message.content if get(block, "type") == "image_url")
-    image_signatures = (get(image, "extras", "signature") for image in images)
-    for block in message.content_blocks:
-        match block["type"]:
-            case "text":
-                signature, phase = get(block, "extras", "signature"), block.get("phase")
-                yield {"type": "text", "text": block.get("text", ""), "signature": signature, "phase": phase}
-            case "reasoning":
-                extras = block.get("extras", {})
-                signature = extras.get("signature") or extras.get("encrypted_content")
-                summary = "".join(part.get("text", "") for part in block.get("summary", []))
-                text = block.get("reasoning") or summary
-                # The Responses API's encrypted reasoning is sent back, but is not in `content_blocks`.
-                yield {"type": "thinking", "text": text, **({"signature": signature} if signature else {})}
-            case "server_tool_call":
-                yield build_call(
-                    block["id"], block["name"], block["args"], complete=complete, executor="provider"
-                )
-            # `content_blocks` has the position; `tool_calls` and `invalid_tool_calls` have the arguments.
-            case "tool_call" | "tool_call_chunk" | "invalid_tool_call":
-                for call in [call for call in calls if order or call["id"] == block.get("id")][:1]:
-                    calls.remove(call)
-                    converted = build_call(call["id"], call["name"], call["args"], complete=complete)
-                    converted["signature"] = signatures.get(call["id"])
-                    yield converted | ({"arguments_text": texts[call["id"]]} if call["id"] in texts else {})
-            case "non_standard" if get(block, "value", "type") == "redacted_thinking":
-                data = get(block, "value", "data")
-                yield {"type": "thinking", "text": "", "signature": data, "redacted": True}
-            case "image":  # only `content` has the signature, which is sent back from there
-                if signature := next(image_signatures, None):
-                    yield {"type": "thinking", "text": "", "signature": signature}
-                yield build_other("image")
-            case kind:
-                yield build_other(kind)
-    for call in calls:
-        yield build_call(call["id"], call["name"], call["args"], complete=complete)
-    # The deprecated field of OpenAI's answers; langchain-google-genai repeats the last call in it.
-    legacy = get(message, "additional_kwargs", "function_call")
-    if legacy and not ids:
-        yield build_call(None, legacy["name"], legacy["arguments"], complete=complete)
+
+    def __init__(self, message: Any, *, complete: bool) -> None:
+        self._complete = complete
+        self._texts = {chunk["id"]: chunk["args"] for chunk in get(message, "tool_call_chunks") or ()}
+        self._signatures = get(message, "additional_kwargs", CALL_SIGNATURES) or {}
+        ids = [get(block, "id") for block in message.content_blocks if "tool_call" in block["type"]]
+        self.has_blocks = bool(ids)
+        is_unique = len(set(ids)) == len(ids)
+        self._order = {id_: number for number, id_ in enumerate(self._texts) if is_unique}
+        self._left = sorted(
+            [*message.tool_calls, *message.invalid_tool_calls],
+            key=lambda call: self._order.get(call["id"], len(self._order)),
+        )
+
+    def take(self, id_: str | None) -> Iterator[Block]:
+        """Yield the next call or, if the order is unknown, the next with this id."""
+        call = next((call for call in self._left if self._order or call["id"] == id_), None)
+        if call is None:
+            return
+        self._left.remove(call)
+        block = build_call(call["id"], call["name"], call["args"], complete=self._complete)
+        block["signature"] = self._signatures.get(call["id"])
+        if call["id"] in self._texts:
+            block["arguments_text"] = self._texts[call["id"]]
+        yield block
+
+    def take_rest(self) -> Iterator[Block]:
+        """Yield the calls that are not in `content_blocks`."""
+        for call in self._left:
+            yield build_call(call["id"], call["name"], call["args"], complete=self._complete)
+
+
+def _convert_block(block: Any, *, complete: bool) -> Block:
+    """Return any block but a call of the client's tools."""
+    match block["type"]:
+        case "text":
+            signature, phase = get(block, "extras", "signature"), block.get("phase")
+            return {"type": "text", "text": block.get("text", ""), "signature": signature, "phase": phase}
+        case "reasoning":
+            return _convert_reasoning(block)
+        case "server_tool_call":
+            return build_call(
+                block["id"], block["name"], block["args"], complete=complete, executor="provider"
+            )
+        case "non_standard" if get(block, "value", "type") == "redacted_thinking":
+            data = get(block, "value", "data")
+            return {"type": "thinking", "text": "", "signature": data, "redacted": True}
+        case kind:
+            return build_other(kind)
+
+
+def _convert_reasoning(block: Any) -> Block:
+    extras = block.get("extras", {})
+    signature = extras.get("signature") or extras.get("encrypted_content")
+    summary = "".join(part.get("text", "") for part in block.get("summary", []))
+    thinking = {"type": "thinking", "text": block.get("reasoning") or summary}
+    # The Responses API's encrypted reasoning is sent back, but is not in `content_blocks`.
+    return {**thinking, "signature": signature} if signature else thinking
 
 
 def read_usage(usage: Any) -> dict[str, int | None]:

@@ -47,9 +47,11 @@ def build_answer(api: str, response: Any, chunks: list[Any], error: Error | None
     content = _restore_order(content, chunks)
     reason = STOP_REASONS.get(stop, "other") if stop else None
     # For OpenAI, LiteLLM returns the requested model; for the other two APIs, it generates the id.
-    fields = {"model": "model"} if api != "openai-chat" else {}
-    fields |= {"response_id": "id"} if api not in ("anthropic-messages", "ollama-chat") else {}
-    names = {name: get(response, field) for name, field in fields.items()}
+    names: dict[str, str | None] = {}
+    if api != "openai-chat":
+        names["model"] = get(response, "model")
+    if api not in ("anthropic-messages", "ollama-chat"):
+        names["response_id"] = get(response, "id")
     return build_outcome(content, reason, None, usage=read_usage(chunks), error=error, **names)
 
 
@@ -65,6 +67,22 @@ def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:
 
     Content that differs from the sum of the chunks is returned unchanged.
     """
+    order = _list_order(chunks)
+    texts, thoughts = _select(order, "text"), _select(order, "thinking")
+    thinking, calls = _select(content, "thinking"), _select(content, "tool_call")
+    if len(thinking) == 1 and not thinking[0].get("signature") and _join(thoughts) == _join(thinking):
+        thinking = thoughts
+    is_same = _join(texts) == _join(_select(content, "text"))
+    is_same &= len(thinking) == len(thoughts)
+    is_same &= len(calls) == len(_select(order, "tool_call"))
+    if not is_same:
+        return content
+    blocks = {"text": iter(texts), "thinking": iter(thinking), "tool_call": iter(calls)}
+    return [next(blocks[block["type"]]) for block in order]
+
+
+def _list_order(chunks: list[Any]) -> list[Block]:
+    """Return the texts and thoughts that the chunks add up to, and a block without content for each call."""
     order: list[Block] = []
     calls: set[int] = set()
     for delta in [get(chunk.choices[0], "delta") for chunk in chunks if get(chunk, "choices")]:
@@ -79,20 +97,11 @@ def _restore_order(content: list[Block], chunks: list[Any]) -> list[Block]:
             if call.index not in calls:
                 order.append({"type": "tool_call"})
                 calls.add(call.index)
-    order = [block for block in order if block["type"] != "end"]
-    blocks = {
-        kind: [block for block in content if block["type"] == kind] for kind in ("thinking", "tool_call")
-    }
-    texts = [block for block in order if block["type"] == "text"]
-    counts = {kind: sum(block["type"] == kind for block in order) for kind in blocks}
-    if len(blocks["thinking"]) == 1 and not blocks["thinking"][0].get("signature"):
-        thoughts = [block for block in order if block["type"] == "thinking"]
-        if _join(thoughts) == _join(blocks["thinking"]):
-            blocks["thinking"] = thoughts
-    is_same_text = _join(texts) == _join([block for block in content if block["type"] == "text"])
-    if not is_same_text or any(len(blocks[kind]) != count for kind, count in counts.items()):
-        return content
-    return [block if block["type"] == "text" else blocks[block["type"]].pop(0) for block in order]
+    return [block for block in order if block["type"] != "end"]
+
+
+def _select(blocks: list[Block], kind: str) -> list[Block]:
+    return [block for block in blocks if block["type"] == kind]
 
 
 def _join(blocks: list[Block]) -> str:

@@ -6,7 +6,7 @@ continues the call at its index.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -42,20 +42,10 @@ def get_client() -> Mistral:
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.stream()`, or `chat.complete()`."""
-    chat = get_client().chat
-    stream = chat.stream
-    request = {"model": run.model, "messages": [], **(run.request or {})}
-    keywords = build_keywords(stream if run.stream else chat.complete, request)
-    for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
-        keywords.pop(field, None)
     chunks: list[Any] = []
-    if not run.stream:
-        with ExceptionKeeper(describe_error) as kept:
-            chunks = [chat.complete(**keywords, server_url=run.base_url)]
-    else:
-        with ExceptionKeeper(describe_error) as kept, stream(**keywords, server_url=run.base_url) as events:
-            for event in events:
-                chunks.append(event.data)
+    with ExceptionKeeper(describe_error) as kept:
+        for chunk in _request(run):
+            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None
@@ -68,23 +58,39 @@ def adapter(run: Any) -> dict[str, Any]:
             for piece in delta.tool_calls or []:
                 _add_piece(content, calls, piece)
             stop = choice.finish_reason or stop
-    blocks = [
-        block
-        if block["type"] != "tool_call"
-        else build_call(block["id"], block["name"], block["arguments"], complete=bool(stop))
-        for block in content
-    ]
-    # `cache_usage` is not claimed, so `input` is the whole prompt.
-    buckets = {"input": usage.prompt_tokens, "output": usage.completion_tokens} if usage else None
+    first = chunks[0] if chunks else None
     return build_outcome(
-        blocks,
+        [_finish_call(block, complete=bool(stop)) for block in content],
         STOP_REASONS.get(stop, "other") if stop else None,
         stop,
-        usage=buckets,
+        # `cache_usage` is not claimed, so `input` is the whole prompt.
+        usage={"input": usage.prompt_tokens, "output": usage.completion_tokens} if usage else None,
         error=kept.error,
-        model=get(chunks[0], "model") if chunks else None,
-        response_id=get(chunks[0], "id") if chunks else None,
+        model=get(first, "model"),
+        response_id=get(first, "id"),
     )
+
+
+def _request(run: Any) -> Iterator[Any]:
+    """Yield the chunks, or the one answer that is not streamed."""
+    chat = get_client().chat
+    request = {"model": run.model, "messages": [], **(run.request or {})}
+    keywords = build_keywords(chat.stream if run.stream else chat.complete, request)
+    for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
+        keywords.pop(field, None)
+    if not run.stream:
+        yield chat.complete(**keywords, server_url=run.base_url)
+        return
+    with chat.stream(**keywords, server_url=run.base_url) as events:
+        for event in events:
+            yield event.data
+
+
+def _finish_call(block: Block, *, complete: bool) -> Block:
+    """Return a call with its arguments parsed, and any other block unchanged."""
+    if block["type"] != "tool_call":
+        return block
+    return build_call(block["id"], block["name"], block["arguments"], complete=complete)
 
 
 def _append_content(content: list[Block], delta: Any) -> None:
