@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ..cli.project import CONFORM
-from .blocks import ROOT, hide_times, strip_lines
+from .blocks import ROOT, hide_numbers, strip_lines
 
 PAGE: Final = ROOT / "docs" / "guide.md"
 SECTION: Final = re.compile(r"^## (?P<title>.+)\n(?P<body>(?:(?!## ).*\n)*)", re.MULTILINE)
@@ -68,8 +68,8 @@ def follow(body: str, folder: Path) -> Iterator[Ran]:
 
 
 def hide_details(text: str) -> str:
-    """Return `text` without run times and without the words of one version of Node.js."""
-    return NODE_DETAILS.sub("", hide_times(text))
+    """Return `text` without numbers that change and without the words of one version of Node.js."""
+    return NODE_DETAILS.sub("", hide_numbers(text))
 
 
 def generate() -> dict[Path, bytes]:
