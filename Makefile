@@ -45,10 +45,10 @@ format-javascript: node_modules/.installed
 	node_modules/.bin/biome check --write
 
 docs: $(VENV)/.dev ## Regenerate what is generated in the documentation, and the golden files
-	@$(BIN)/python -m tests.docs
+	@$(BIN)/conform dev docs
 
 docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
-	@$(BIN)/python -m tests.docs --fast
+	@$(BIN)/conform dev docs --fast
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform dev selftest
@@ -56,31 +56,29 @@ selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 innocents: $(VENV)/.base ## Check that no case fails a parser for a freedom that the documentation grants
 	$(BIN)/conform dev selftest --innocent
 
-# The packages whose survivors are all explained in tests/mutation/survivors.yaml.
+# The packages whose survivors are all explained in streamconform_dev/mutation/survivors.yaml.
 MODULE ?= known_failures judge suite
 
 mutation: $(VENV)/.mutation ## Check that a test fails for each small change to the code; MODULE=suite.select for one module
-	@$(BIN)/python -m tests.mutation $(MODULE)
+	@$(BIN)/python -m streamconform_dev.mutation $(MODULE)
 
 bench: $(VENV)/.base ## Show how fast the reference and the suite are
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/conform dev bench
 
 matrix: $(VENV)/.dev ## Judge every peer, or those in PEERS="a b", and write docs/matrix
-	@code=0; $(BIN)/python -m tests.docs.judge_peers $(UPDATE) $(PEERS) || code=$$?; \
-		$(BIN)/python -m tests.docs matrix findings && exit $$code
+	@$(BIN)/conform dev matrix $(UPDATE) $(PEERS)
 
 matrix-update: ## Judge peers again, rewrite their known failures, and list what is fixed, new or changed
 	@$(MAKE) --no-print-directory matrix UPDATE=--update
-	@$(BIN)/python -m tests.docs.matrix_changes
 
 order: $(VENV)/.dev ## Choose the trials that `--budget` runs first, from the results of `make matrix` for all peers
-	@$(BIN)/python -m tests.docs.trial_order
+	@$(BIN)/python -m streamconform_dev.matrix.trial_order
 
 site: $(VENV)/.dev ## Build the website into dist/site; every page can be opened from disk
-	@$(BIN)/python -m tests.docs.site
+	@$(BIN)/conform dev site
 
 generators: $(VENV)/.dev ## Install the generators of types that a test runs, with npm
-	@$(BIN)/python -m tests.harness.generators.install
+	@$(BIN)/python -m streamconform_dev.type_generators.install
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) node_modules dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*

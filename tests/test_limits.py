@@ -7,8 +7,7 @@ import inspect
 import re
 
 import pytest
-
-from .docs.blocks import ROOT
+from streamconform_dev.checkout import ROOT
 
 PAGE = (ROOT / "docs/limits.md").read_text("utf-8")
 ROW = re.compile(

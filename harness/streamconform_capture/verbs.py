@@ -10,7 +10,7 @@ VERBS: Final = (
     Verb(
         "record",
         "Capture",
-        "Record an exchange with a live server as a cassette and a draft spec.",
+        "Record a live server's answers as cassettes and draft specs.",
         "streamconform_capture.cli.record",
     ),
     Verb(
@@ -18,12 +18,6 @@ VERBS: Final = (
         "Capture",
         "Turn captured streams into cassettes and draft specs.",
         "streamconform_capture.cli.import_",
-    ),
-    Verb(
-        "corpus",
-        "Capture",
-        "Pull recordings that other projects publish.",
-        "streamconform_capture.cli.corpus",
     ),
     Verb(
         "probe",

@@ -1,1 +1,0 @@
-"""Measure how fast the reference and the harness are: `python -m tests.bench`. Nothing is asserted."""

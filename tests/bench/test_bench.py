@@ -6,18 +6,17 @@ import gc
 import json
 
 import pytest
+from streamconform_dev.bench import page, peers
+from streamconform_dev.bench.floor import FLOORS
+from streamconform_dev.bench.groups import GROUPS
+from streamconform_dev.bench.measure import reference
+from streamconform_dev.bench.memory import CHUNKS as CHUNKS_OF_BODIES
+from streamconform_dev.bench.memory import HOSTILE, MemoryUse, read_body
+from streamconform_dev.bench.plot import draw
+from streamconform_dev.bench.streams import APIS, CHUNKINGS, deltas_of_call, deltas_of_text, stream
+from streamconform_dev.bench.tables import KINDS, Scale, tables
 from streamconform_peers.table import PEERS
 from streamconform_reference import DECODERS
-
-from . import page, peers
-from .__main__ import KINDS, Scale, tables
-from .floor import FLOORS
-from .groups import GROUPS
-from .measure import reference
-from .memory import CHUNKS as CHUNKS_OF_BODIES
-from .memory import HOSTILE, MemoryUse, read_body
-from .plot import draw
-from .streams import APIS, CHUNKINGS, deltas_of_call, deltas_of_text, stream
 
 TINY = Scale(text=3, call=20, sizes=(400, 800), runs=1, suites=0, peers=0, body=0)
 PIECES = {"text": deltas_of_text, "tool call": deltas_of_call}

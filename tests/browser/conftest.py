@@ -10,18 +10,9 @@ from playwright.sync_api import sync_playwright
 from streamconform.reports import html
 from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
+from streamconform_dev.docs.screenshots import QUIET, wait_until_drawn
 
 from ..cli.project import Project
-
-QUIET = (
-    "--no-sandbox",  # Chromium has no sandbox for root, who runs CI
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="package")
@@ -33,13 +24,6 @@ def chromium():
         )
         yield browser
         browser.close()
-
-
-def wait_until_drawn(page):
-    """Wait for the script of a report, which unpacks its data first; other pages are drawn when loaded."""
-    page.wait_for_function(
-        "!document.getElementById('data') || document.querySelector('main[aria-busy=false]') !== null"
-    )
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from streamconform_dev.docs.screenshots import wait_until_drawn
 
 from .axe import list_violations
-from .conftest import MUTANTS, wait_until_drawn
+from .conftest import MUTANTS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from streamconform.run.run_folders import RUNS, get_latest_results
+from streamconform_dev.docs.command import Ran
 
 from . import forked
-
-ROOT = Path(__file__).resolve().parents[2]
-CONFORM = (sys.executable, "-m", "streamconform")
-
-
-@dataclass(frozen=True)
-class Ran:
-    """The output and exit code of a command."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def last(self) -> str:
-        """The last line on stdout."""
-        return self.out.rstrip().rpartition("\n")[2]
 
 
 @dataclass(frozen=True)
@@ -59,3 +43,8 @@ class Project:
         env = {**os.environ, "NO_COLOR": "1", **(environment or {})}
         done = forked.run("streamconform", words, cwd=self.folder, env=env, stdin=stdin)
         return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def run_forked(command: str, folder: Path) -> Ran:
+    """Run `command`, which starts with the word `conform`, in `folder`."""
+    return Project(folder).run(*shlex.split(command)[1:])

@@ -11,7 +11,9 @@ import subprocess
 import termios
 from typing import Final
 
-from .project import CONFORM, Project
+from streamconform_dev.docs.command import CONFORM
+
+from .project import Project
 
 _ESCAPE: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 """Matches the sequences that color text, and those that move the cursor for the progress bar."""

@@ -7,8 +7,7 @@ import json
 import shutil
 
 import pytest
-
-from .project import ROOT
+from streamconform_dev.checkout import ROOT
 
 TOPIC = "ollama-chat/tool-use"
 CASE = f"{TOPIC}/parallel-in-one-record"

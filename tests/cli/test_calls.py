@@ -8,8 +8,9 @@ import sys
 
 import pytest
 from streamconform.run.run_folders import RUNS, get_latest_results
+from streamconform_dev.checkout import ROOT
 
-from .project import ROOT, Project
+from .project import Project
 
 ADAPTER = """
 def adapter(run):

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from streamconform_dev.docs.command import CONFORM
 
 from . import forked
-from .project import CONFORM
 
 ONE = "anthropic-messages/text/empty-deltas"
 

@@ -16,8 +16,7 @@ from streamconform.resources import find_bundled
 from streamconform.schemas import find_problems
 from streamconform.suite.profiles import find_release
 from streamconform.yaml_text.reader import parse
-
-from .project import ROOT
+from streamconform_dev.checkout import ROOT
 
 WORKFLOW = ".github/workflows/conform.yml"
 KNOWN = "conform-known-failures.yaml"

@@ -7,8 +7,9 @@ import shutil
 
 import pytest
 import yaml
+from streamconform_dev.checkout import ROOT
 
-from .project import ROOT, Project
+from .project import Project
 
 KNOWN = "known.yaml"
 RUN = (

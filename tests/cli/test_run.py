@@ -16,8 +16,7 @@ from click.testing import CliRunner
 from streamconform.cli import conform
 from streamconform.reports.terminal import Terminal
 from streamconform.schemas import find_problems
-
-from .project import CONFORM
+from streamconform_dev.docs.command import CONFORM
 
 ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
 TEXT_ONLY = """

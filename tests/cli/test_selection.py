@@ -6,8 +6,7 @@ import json
 import re
 
 import pytest
-
-from .project import ROOT
+from streamconform_dev.checkout import ROOT
 
 TOPIC = "anthropic-messages/cost/**"
 ONE = "anthropic-messages/cost/cost-plain"

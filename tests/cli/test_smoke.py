@@ -18,11 +18,12 @@ from streamconform.smoke.checks import CHECKS, run_checks
 from streamconform.smoke.conversation import hold_conversation, plan_steps
 from streamconform.smoke.schema_messages import find_mismatches
 from streamconform.smoke.streams import PRICING, load_document, load_streams
+from streamconform_dev.docs import smoke
+from streamconform_dev.docs.blocks import describe_outdated
 from streamconform_reference import DECODERS, decode_document
 
 from .. import bundled_suite
-from ..docs import smoke
-from ..docs.blocks import describe_outdated
+from .project import run_forked
 
 PROGRAM = """\
 import copy, json, os, sys, time
@@ -564,7 +565,7 @@ def test_a_mismatch_names_path_value_and_expected_type():
 
 
 def test_the_output_in_the_adapter_guide_is_current():
-    for page, content in smoke.generate().items():
+    for page, content in smoke.generate(run_forked).items():
         assert content == page.read_bytes(), describe_outdated("smoke")
 
 

@@ -14,9 +14,9 @@ import yaml
 from streamconform.cli.verbs import load_verbs
 from streamconform.model.case import RoundTripCase
 from streamconform.suite.load import list_spec_files
+from streamconform_dev.checkout import ROOT
 
 from .. import bundled_suite
-from .project import ROOT
 
 THREE_MISTAKES = """\
 spec: 1

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from .project import CONFORM
+from streamconform_dev.docs.command import CONFORM
 
 TOPIC = "openai-chat/text/**"
 WORDS = ("run", "-i", "python:mine.py:adapter", "-k", TOPIC)

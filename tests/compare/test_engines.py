@@ -10,8 +10,10 @@ import sys
 import time
 
 import pytest
+from streamconform_dev.checkout import ROOT
+from streamconform_dev.docs.command import CONFORM
 
-from ..cli.project import CONFORM, ROOT, Project
+from ..cli.project import Project
 from .cluster import Cluster
 from .collections import encode_lines, make_streams
 
@@ -62,7 +64,7 @@ def stop(cases):
 
 def make_project(folder):
     made = Project(folder).with_file(
-        "planted_bugs.py", (ROOT / "tests/programs/planted_bugs.py").read_text("utf-8")
+        "planted_bugs.py", (ROOT / "harness/dev/streamconform_dev/bench/planted_bugs.py").read_text("utf-8")
     )
     (folder / "a.jsonl").write_bytes(encode_lines(STREAMS))
     return made

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ..docs.blocks import ROOT
+from streamconform_dev.checkout import ROOT
+
 from .page import Section
 
 # Modules find the checkout by their resolved path, so code is copied. The many cassettes are only linked,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ..docs.blocks import ROOT
+from streamconform_dev.checkout import ROOT
 
 PAGE: Final = ROOT / "CONTRIBUTING.md"
 _SECTION: Final = re.compile(r"^## (?P<title>.+)\n(?P<body>(?:(?!## ).*\n)*)", re.MULTILINE)

@@ -6,8 +6,9 @@ import json
 import subprocess
 
 import pytest
+from streamconform_dev.docs.command import CONFORM
 
-from ..cli.project import CONFORM, Project
+from ..cli.project import Project
 from ..harness.builders import TEXT_FRAMES, sse_body
 
 BODY = sse_body(TEXT_FRAMES).decode()

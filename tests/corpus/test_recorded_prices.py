@@ -7,9 +7,8 @@ from decimal import Decimal
 
 import pytest
 from genai_prices import Usage, calc_price
-
-from .plain_reader import Reading
-from .prices import MILLION, PRICES, compute_cost, find_prices
+from streamconform_dev.corpus.plain_reader import Reading
+from streamconform_dev.corpus.prices import MILLION, PRICES, compute_cost, find_prices
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MODELS = {

@@ -1,1 +1,0 @@
-"""Regenerate the generated parts of the documentation: `python -m tests.docs --help`."""

@@ -13,14 +13,13 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from streamconform.cli.verbs import load_verbs
 from streamconform.schemas import NAMES
+from streamconform_dev.checkout import ROOT
+from streamconform_dev.site.build import read_context
+from streamconform_dev.site.feed import list_entries
+from streamconform_dev.site.matrix_data import read_matrix
+from streamconform_dev.site.pages import SHOWN_CASE, SHOWN_FINDING, Renderer, render_pages
 from streamconform_peers.findings import read_findings
 from streamconform_peers.table import PEERS
-
-from .blocks import ROOT
-from .site.build import read_context
-from .site.feed import list_entries
-from .site.matrix_data import read_matrix
-from .site.pages import SHOWN_CASE, SHOWN_FINDING, Renderer, render_pages
 
 MAX_FIRST_LOAD = 300_000
 HOSTILE = "'><img src=x onerror=alert(1)>${7*7}{{7*7}}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .probe_all import PAGE, read_deviations, render
-from .servers import SERVERS
+from streamconform_dev.engine.probe_all import PAGE, read_deviations, render
+from streamconform_dev.engine.servers import SERVERS
 
 
 def test_the_page_shows_what_was_found():

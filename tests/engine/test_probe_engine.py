@@ -13,10 +13,10 @@ from streamconform.suite.scenarios import load_bundled
 from streamconform_capture.probe import checks
 from streamconform_capture.probe.bad_requests import BAD_REQUESTS
 from streamconform_capture.record.live import RawRecording
+from streamconform_dev.engine.bodies import MODEL
+from streamconform_dev.engine.engine import running
 
 from ..cli.project import Project
-from .bodies import MODEL
-from .engine import running
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 APIS = (ANTHROPIC, CHAT, RESPONSES)

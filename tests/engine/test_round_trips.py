@@ -6,10 +6,9 @@ import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform_capture.record.providers import build_streaming_body
-
-from .bodies import BODIES, MODEL, ROUND_TRIPS
-from .engine import SERVER
-from .record_round_trips import HALVES, PREFIX, body, name_of
+from streamconform_dev.engine.bodies import BODIES, MODEL, ROUND_TRIPS
+from streamconform_dev.engine.engine import SERVER
+from streamconform_dev.engine.record_round_trips import HALVES, PREFIX, body, name_of
 
 EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name in ROUND_TRIPS]
 

@@ -6,12 +6,11 @@ import pytest
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform_capture.record.providers import build_streaming_body
-
-from .bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, saved_body
-from .engine import SERVER
-from .normal import normal
-from .record_all import PREFIX
-from .servers import SERVERS
+from streamconform_dev.engine.bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, saved_body
+from streamconform_dev.engine.engine import SERVER
+from streamconform_dev.engine.normal import normal
+from streamconform_dev.engine.record_all import PREFIX
+from streamconform_dev.engine.servers import SERVERS
 
 EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name in SCENARIOS]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from streamconform.apis import NAMES
+from streamconform_dev.fuzz import campaign
 from streamconform_reference import DECODERS
-
-from . import campaign
 
 STREAMS_PER_API = 30
 

@@ -18,9 +18,10 @@ from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform_capture.fuzz.generate import Generator
 from streamconform_capture.fuzz.mutate import mutate_body
+from streamconform_dev.docs.command import CONFORM
 from streamconform_reference.apis.grammars import GRAMMARS
 
-from ..cli.project import CONFORM, Project
+from ..cli.project import Project
 
 PLANTED = """
 from streamconform_reference import adapter as reference
@@ -69,7 +70,7 @@ def test_generated_answers_obey_the_grammar_of_their_api(api):
 
 
 @pytest.mark.parametrize("api", NAMES)
-def test_the_reason_that_an_encoder_chose_need_not_be_exposed(api):
+def test_the_reason_that_a_writer_chose_need_not_be_exposed(api):
     leaves = [trial.case.expect.fields.get("stop.raw") for trial in Generator(api, 3).generate(10)]
     assert all(leaf is None or None in list_values(leaf) for leaf in leaves)
 

@@ -6,9 +6,8 @@ from typing import get_args
 
 import pytest
 from streamconform.adapters.interface import ProtocolFaultKind
-
-from ..docs.blocks import describe_outdated
-from .broken.table import DOCUMENT, PARTS, TABLE, TIMEOUT, happens, page, row
+from streamconform_dev.broken.table import DOCUMENT, PARTS, TABLE, TIMEOUT, happens, page, row
+from streamconform_dev.docs.blocks import describe_outdated
 
 SHOWN = 280
 """The minimum number of characters of a reason that the terminal prints."""

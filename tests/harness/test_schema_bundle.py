@@ -9,8 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from streamconform.schemas import NAMES, build_validator, load_schema
 from streamconform.schemas.bundle import bundle_schema
-
-from .generators.install import COMMANDS
+from streamconform_dev.type_generators.install import COMMANDS
 
 CALL = {"type": "tool_call", "id": None, "name": "f", "arguments": {}}
 OUTCOME = {"status": "complete", "content": [CALL, {"type": "text", "text": "a"}], "stop": {"reason": "stop"}}

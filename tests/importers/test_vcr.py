@@ -16,8 +16,7 @@ from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
 from streamconform.wire import eventstream, invoke_stream
 from streamconform_capture.importers import import_file
-
-from .provider import BODY, KEY, REQUEST, provider
+from streamconform_dev.docs.provider import BODY, KEY, REQUEST, provider
 
 HEADERS = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from .survivors import (
-    ROOT,
+from streamconform_dev.checkout import ROOT
+from streamconform_dev.mutation.survivors import (
     Mutation,
     Survivor,
     find_malformed,
@@ -14,7 +13,7 @@ from .survivors import (
     load_survivors,
     make_mutation,
 )
-from .workspace import DESELECTED
+from streamconform_dev.mutation.workspace import DESELECTED
 
 BEFORE = "def half(n):\n    if n < 0:\n        raise ValueError('n is negative')\n    return n // 2\n"
 

@@ -15,8 +15,9 @@ from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.errors import UsageError
 from streamconform.run.reading import read as read_results
 from streamconform_capture.probe.proxy_program import find_secrets
+from streamconform_dev.docs.command import Ran
 
-from ..cli.project import Project, Ran
+from ..cli.project import Project
 from .tiny_proxy import serve_proxy
 
 TENANT, KEY = "tenant-0815-4711", "sk-local-0123456789abcdef"

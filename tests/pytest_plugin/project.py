@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamconform_dev.checkout import ROOT
+
 from ..cli import forked
-from ..cli.project import ROOT, Project
+from ..cli.project import Project
 
 CASES = ("single-text-block", "several-text-blocks", "start-text-not-empty", "unicode-scripts")
 DELIVERIES = ("as-is", "bytewise")

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from streamconform.suite import cassettes
-
-from ..engine.bodies import MODEL, body
-from ..engine.engine import running
+from streamconform_dev.engine.bodies import MODEL, body
+from streamconform_dev.engine.engine import running
 
 LAST = {
     "anthropic-messages": b'data: {"type":"message_stop"}\n\n',

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from streamconform.model.capability import OF_STREAMS
+from streamconform_dev.fuzz.exchange import PRICES, Exchange, decode
 from streamconform_reference import DECODERS, __version__, adapter, snapshots
 
-from .exchange import PRICES, Exchange, decode
 from .streams import STREAMS, ends, says, sse, start, stop, text
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at, cited_block, decode, joined_deltas
 
-from . import chunkings
-from .exchange import Answer, assert_event_rules, at, cited_block, decode, joined_deltas
 from .streams import (
     ERROR,
     PING,

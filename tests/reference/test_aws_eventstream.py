@@ -11,10 +11,10 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 
-from . import chunkings
 from .bedrock_converse_streams import STREAMS, damaged, exception, frame, header, message, text_header
 
 EVENT = text_header(":event-type", "x")

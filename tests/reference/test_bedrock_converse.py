@@ -8,13 +8,23 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import (
+    PRICES,
+    Answer,
+    Case,
+    assert_event_rules,
+    at,
+    cited_block,
+    text_block,
+)
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.bedrock_converse.content import DELTAS, STARTS
 from streamconform_reference.apis.bedrock_converse.decode import HANDLERS, STOP_REASONS
 from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
 from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
-from . import chunkings
 from .bedrock_converse_streams import (
     START,
     STREAMS,
@@ -36,8 +46,6 @@ from .bedrock_converse_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, cited_block, text_block
-from .exchange import decode as decode_any
 
 
 def decode(body: Any, **fields: Any) -> Answer:

@@ -6,14 +6,22 @@ import json
 from typing import Any
 
 import pytest
+from streamconform_dev.fuzz.exchange import (
+    PRICES,
+    Answer,
+    Case,
+    assert_event_rules,
+    at,
+    text_block,
+    without_empty_fields,
+)
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
 from streamconform_reference.document import decode_document
 
 from . import streams as anthropic
 from .bedrock_converse_streams import exception, named
 from .bedrock_invoke_streams import BEGUN, HEADERS, STREAMS, answer, chunk, message, stop
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, text_block, without_empty_fields
-from .exchange import decode as decode_any
 from .streams import ends, says, start, whole_text
 
 API = "bedrock-invoke"

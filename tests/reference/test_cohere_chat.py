@@ -8,12 +8,22 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import (
+    PRICES,
+    Answer,
+    Case,
+    assert_event_rules,
+    at,
+    cited_block,
+    text_block,
+)
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.cohere_chat import v1, v2
 from streamconform_reference.apis.cohere_chat.terminal import STOP_REASONS
 from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
-from . import chunkings
 from .cohere_chat_streams import (
     CITATION,
     DONE,
@@ -46,8 +56,6 @@ from .cohere_chat_streams import (
     whole_call,
     whole_text,
 )
-from .exchange import PRICES, Answer, Case, assert_event_rules, at, cited_block, text_block
-from .exchange import decode as decode_any
 
 
 def decode(body: Any, **fields: Any) -> Answer:

@@ -14,9 +14,8 @@ from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
 from streamconform.model.case import Case
 from streamconform.wire.framings import split
-
-from .captures import check_each, corpus, streams
-from .exchange import Answer, assert_event_rules, decode
+from streamconform_dev.corpus.captures import check_each, corpus, streams
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode
 
 pytestmark = pytest.mark.corpus
 

@@ -10,13 +10,13 @@ import pytest
 from streamconform.apis.payloads import Payload, read_payload
 from streamconform.model.case import Case
 from streamconform.wire import invoke_stream
+from streamconform_dev.corpus.captures import check_each, streams
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
 
 from .bedrock_converse_streams import damaged
-from .captures import check_each, streams
-from .exchange import Answer, assert_event_rules
-from .exchange import decode as decode_any
 
 pytestmark = pytest.mark.corpus
 

@@ -7,11 +7,12 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode, joined_deltas
 
 from . import (
     bedrock_converse_streams,
     bedrock_invoke_streams,
-    chunkings,
     cohere_chat_streams,
     google_generate_streams,
     google_interactions_streams,
@@ -20,7 +21,6 @@ from . import (
     openai_responses_streams,
     streams,
 )
-from .exchange import Answer, assert_event_rules, decode, joined_deltas
 
 STREAMS = {
     (api, name): body

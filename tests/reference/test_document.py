@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamconform_dev.fuzz.exchange import PRICES, decode
 from streamconform_reference import DECODERS, decode_document
 from streamconform_reference.apis import DOCUMENT_READERS
 
 from . import openai_chat_streams as chat
 from . import streams as anthropic
-from .exchange import PRICES, decode
 
 
 def outcome(document: Any, api: str, **fields: Any) -> dict[str, Any]:

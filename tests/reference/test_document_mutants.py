@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from streamconform.model.cassette import Cassette
+from streamconform_dev.fuzz.exchange import Exchange, decode
 from streamconform_mutants import MUTANTS, load
 from streamconform_reference import adapter as reference
 
 from ..bundled_suite import cassettes
-from .exchange import Exchange, decode
 from .samples import SAMPLES
 from .test_mutants import DOCUMENT_MUTANTS, leaves, matches
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from streamconform_dev.docs import losses
+from streamconform_dev.docs.blocks import describe_outdated
 from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS
 from streamconform_reference.apis.anthropic_messages.encode import AnthropicMessagesEncoder
 from streamconform_reference.encoding.encoder import Piece, encode
@@ -13,8 +15,6 @@ from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.json_text.codec import loads
 from streamconform_reference.outcome import Outcome, Usage
 
-from ..docs import losses
-from ..docs.blocks import describe_outdated
 from .outcomes import CITATIONS, EXAMPLES, a_call
 
 ANSWER = EXAMPLES["everything at its usual place"]

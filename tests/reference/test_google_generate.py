@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at, without_empty_fields
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.google_generate.decode import METADATA, PARTS
 from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
 from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
-from . import chunkings
-from .exchange import Answer, assert_event_rules, at, without_empty_fields
-from .exchange import decode as decode_any
 from .google_generate_streams import (
     BARE_ERROR,
     ERROR,

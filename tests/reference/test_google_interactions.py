@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from streamconform_dev.fuzz.exchange import Answer, Case, assert_event_rules, at, text_block
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.document import decode_document
 
-from .exchange import Answer, Case, assert_event_rules, at, text_block
-from .exchange import decode as decode_any
 from .google_interactions_streams import (
     CREATED,
     DONE,

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 from streamconform.model.case import Case
+from streamconform_dev.corpus.captures import streams
 from streamconform_reference.apis.grammars import GRAMMARS
-
-from .captures import streams
 
 pytestmark = pytest.mark.corpus
 

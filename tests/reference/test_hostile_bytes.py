@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz.exchange import assert_event_rules, decode
 from streamconform_reference import DECODERS
 from streamconform_reference.apis.anthropic_messages.content import BLOCK_STARTS, DELTAS
 from streamconform_reference.apis.anthropic_messages.decode import HANDLERS
 from streamconform_reference.json_text.codec import dumps
 
-from .exchange import assert_event_rules, decode
 from .streams import STREAMS, sse
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x"))

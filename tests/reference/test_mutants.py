@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import streamconform_mutants
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode
 from streamconform_mutants import MODULES, MUTANTS, load
 from streamconform_reference import adapter as reference
 
-from . import chunkings
-from .exchange import Answer, assert_event_rules, decode
 from .samples import CALLS, SAMPLES
 
 # Only some deliveries or cases of the suite fail these checks; the streams in this test do not.

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.ollama_chat.decode import FIELDS, STOP_REASONS
 from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
-from . import chunkings
-from .exchange import Answer, assert_event_rules, at
-from .exchange import decode as decode_any
 from .ollama_chat_streams import ERROR, HEAD, STREAMS, Payload, call, calls, ends, lines, record, thinks
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
+from streamconform_dev.fuzz.exchange import decode as decode_any
 
-from . import chunkings
-from .exchange import Answer, assert_event_rules, at
-from .exchange import decode as decode_any
 from .openai_chat_streams import (
     DONE,
     ERROR,

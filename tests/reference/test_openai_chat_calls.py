@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
+from streamconform_dev.fuzz.exchange import decode as decode_any
 
-from .exchange import Answer, assert_event_rules, at
-from .exchange import decode as decode_any
 from .openai_chat_streams import STREAMS, call, calls, chunk, ends, frames, says, sse, thinks
 
 Call = tuple[str | None, str, Any]

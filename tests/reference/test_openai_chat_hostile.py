@@ -7,13 +7,12 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import assert_event_rules
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.openai_chat.decode import FIELDS, PARTS, STOP_REASONS
 from streamconform_reference.apis.openai_chat.reasoning import DETAIL_FORMS, DETAIL_KEYS, TEXT_KEYS
 from streamconform_reference.json_text.codec import dumps
-
-from . import chunkings
-from .exchange import assert_event_rules
-from .exchange import decode as decode_any
 
 
 def decode(body: Any, **fields: Any) -> Any:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.exchange import Answer, Case, assert_event_rules, at, cited_block, text_block
+from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.openai_responses.calls import CALLS
 from streamconform_reference.apis.openai_responses.decode import HANDLERS
 from streamconform_reference.document import decode_document
 from streamconform_reference.json_text.codec import dumps
 
-from . import chunkings
-from .exchange import Answer, Case, assert_event_rules, at, cited_block, text_block
-from .exchange import decode as decode_any
 from .openai_responses_streams import (
     CITATION,
     CREATED,

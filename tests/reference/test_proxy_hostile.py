@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from streamconform_dev.fuzz.chunkings import at_random
 from streamconform_proxy import (
     ROUTES,
     Route,
@@ -20,7 +21,6 @@ from streamconform_proxy import (
 )
 from streamconform_reference.requests.errors import RequestError
 
-from .chunkings import at_random
 from .samples import SAMPLES
 from .test_proxy_relay import TYPES, build_request
 

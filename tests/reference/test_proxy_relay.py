@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from streamconform_dev.fuzz.chunkings import at_random, bytewise
 from streamconform_proxy import (
     Route,
     StreamRelay,
@@ -31,7 +32,6 @@ from streamconform_reference.tokens import count_tokens
 from . import ollama_chat_streams as ollama
 from . import openai_chat_streams as chat
 from . import streams as messages
-from .chunkings import at_random, bytewise
 from .proxied import CHAT, MESSAGES, OLLAMA, Row
 
 Json = dict[str, Any]

@@ -16,10 +16,10 @@ import urllib.parse
 import httpx
 import pytest
 from streamconform.cli.serve import LIMITS
+from streamconform_dev.docs.blocks import BLOCK, describe_outdated
+from streamconform_dev.docs.http import PAGE, ask_server, read_files
 
 from ..cli.project import Project
-from ..docs.blocks import BLOCK, describe_outdated
-from ..docs.http import PAGE, ask_server, read_files
 from ..harness import builders
 from .serving import serve
 
@@ -65,7 +65,7 @@ def get(url: str) -> httpx.Response:
 
 
 def test_the_script_on_the_page_meets_the_server_and_its_outcome_is_judged(project):
-    outcome, line, log = ask_server(project, FILES["ask.py"])
+    outcome, line, log = ask_server(project.folder, FILES["ask.py"])
     assert line.endswith(f"/x/{CALLS}  POST /v1/messages")
     assert log == f"POST /v1/messages  15 bytes  200  {CALLS}\n"
     ran = project.with_file("outcome.json", outcome).run(*shlex.split(CHECK["command"])[1:])

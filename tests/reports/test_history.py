@@ -13,9 +13,9 @@ from streamconform.reports.history import KINDS, compare_results
 from streamconform.reports.json import render_lines
 from streamconform.reports.markdown import MAX_BYTES
 from streamconform.run.results import Results
+from streamconform_dev.docs.golden import RESULTS, write_cut_results
 
 from ..cli.project import Project
-from .golden import RESULTS, write_cut_results
 
 MINE = ImplementationInfo(name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes")
 HTTP = replace(MINE, input="http")

@@ -30,10 +30,10 @@ from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.suite.expand import make_trial
 from streamconform.wire import eventstream, invoke_stream
+from streamconform_dev.docs.golden import RESULTS, write_cut_results
 
 from ..cli.project import Project
 from ..harness import builders
-from .golden import RESULTS, write_cut_results
 
 WHOLE = merge([("results.jsonl", read(RESULTS))])
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,9 @@ from streamconform.reports.matrix.context import link_issue
 from streamconform.reports.matrix.score import Score, score_rows
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
+from streamconform_dev.checkout import ROOT
 
-from ..cli.project import ROOT, Project
+from ..cli.project import Project
 from ..harness import builders
 
 CHAT = "openai-chat"

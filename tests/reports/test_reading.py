@@ -16,8 +16,7 @@ from streamconform.run.merge import merge
 from streamconform.run.reading import read
 from streamconform.run.results import ResultsWriter
 from streamconform.schemas import find_problems
-
-from .golden import RESULTS
+from streamconform_dev.docs.golden import RESULTS
 
 DATA = RESULTS.read_bytes()
 LINES = [json.loads(line) for line in DATA.decode().split("\n")[:-1]]

@@ -15,10 +15,11 @@ import xmlschema
 from streamconform.cli.report import KINDS
 from streamconform.reports import REPORTS
 from streamconform.run.run_folders import RUNS, find_latest_results
+from streamconform_dev.docs.command import CONFORM
+from streamconform_dev.docs.golden import HERE, RESULTS, golden_path, write_cut_results
 
 from ..cli import forked
-from ..cli.project import CONFORM, Project
-from .golden import HERE, RESULTS, golden_path, write_cut_results
+from ..cli.project import Project
 
 ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
 TIME = re.compile(r"(; ran)? in \d+\.\d s")

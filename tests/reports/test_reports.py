@@ -27,9 +27,8 @@ from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.schemas import find_problems
-
-from ..docs.blocks import describe_outdated
-from .golden import HERE, RESULTS, golden_path, render_report, write_cut_results
+from streamconform_dev.docs.blocks import describe_outdated
+from streamconform_dev.docs.golden import HERE, RESULTS, golden_path, render_report, write_cut_results
 
 WHOLE = read(RESULTS)
 XSD = xmlschema.XMLSchema(HERE / "junit.xsd")

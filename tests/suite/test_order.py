@@ -106,7 +106,7 @@ def test_a_list_that_cannot_be_read_is_a_problem_of_the_specs(tmp_path):
 
 @pytest.mark.slow
 def test_the_listed_trials_catch_nine_of_ten_mutants():
-    """If this fails, the list is old: `python -m tests.docs.trial_order` writes it again."""
+    """If this fails, the list is old: `python -m streamconform_dev.matrix.trial_order` writes it again."""
     listed = set(LISTED)
     groups = tuple(group_mutants(tuple(MUTANTS), tuple(t for t in trials() if t.id in listed)))
     caught = {

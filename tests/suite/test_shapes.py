@@ -157,7 +157,12 @@ def test_known_shapes_have_their_origins_and_explanations_their_lines(specs):
     [
         (f"{API}.json", None, None, "no known shapes ("),
         (f"{API}.json", "{", None, "no known shapes ("),
-        (f"{API}.json", "{}", None, "('events'); `python -m tests.corpus.write_shapes` writes it"),
+        (
+            f"{API}.json",
+            "{}",
+            None,
+            "('events'); `python -m streamconform_dev.corpus.write_shapes` writes it",
+        ),
         (f"{API}.yaml", EXPLAINED.replace("shapes: 1", "shapes: 2"), 1, "expected `1`, got `2`"),
     ],
 )

@@ -1,8 +1,8 @@
 """Order trials so that the first ones find the most causes: for `conform run --budget`.
 
 The file `<specs>/order.txt` lists the trials that found most, one id per line, best first. They were chosen
-from what the peers and the mutants fail (`python -m tests.docs.trial_order`). All other trials are ranked by
-rule, so that a new case needs no entry, and neither does a specs folder without that file.
+from what the peers and the mutants fail (`python -m streamconform_dev.matrix.trial_order`). All other trials
+are ranked by rule, so that a new case needs no entry, and neither does a specs folder without that file.
 """
 
 from __future__ import annotations

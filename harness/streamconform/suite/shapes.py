@@ -1,8 +1,8 @@
 """The shapes of streams: their events, fields, types, enum values, and event orders.
 
 Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json`, written by
-`python -m tests.corpus.write_shapes`, lists the shapes of real streams, plus those shapes of authored streams
-that the provider's own types describe. `specs/shapes/<api>.yaml` explains all others.
+`python -m streamconform_dev.corpus.write_shapes`, lists the shapes of real streams, plus those shapes of
+authored streams that the provider's own types describe. `specs/shapes/<api>.yaml` explains all others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from streamconform.wire import framings
 from streamconform.yaml_text import reader
 
 FOLDER: Final = "shapes"
-REWRITE: Final = "`python -m tests.corpus.write_shapes` writes it"
+REWRITE: Final = "`python -m streamconform_dev.corpus.write_shapes` writes it"
 MAX_DEPTH: Final = 12
 """Maximum depth of values that are examined; no provider nests values more deeply."""
 OPAQUE: Final = frozenset(

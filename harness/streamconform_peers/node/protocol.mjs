@@ -16,7 +16,7 @@ console.log = console.info = console.debug = console.error;
 
 export function serve(adapter) {
   const { package: name, issues, apis, vendor } = JSON.parse(process.argv[2]);
-  const manifest = JSON.parse(readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), "utf8"));
+  const manifest = JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8"));
   const hello = {
     op: "hello",
     protocol: 1,

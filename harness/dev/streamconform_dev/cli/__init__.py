@@ -10,6 +10,10 @@ from streamconform.cli.commands import LazyGroup
 
 SUMMARIES: Final[Mapping[str, str]] = {
     "selftest": "Test the suite itself with broken parsers.",
+    "docs": "Regenerate what is generated in the documentation.",
+    "site": "Build the website.",
+    "bench": "Measure the speed of the reference, of peers and of the suite.",
+    "matrix": "Judge peers, and write docs/matrix.",
     "finding": "Write a finding about a library as an issue for its tracker.",
     "history": "Find the releases that introduced and fixed the findings about a library.",
     "outdated": "List the libraries whose pinned release is not the newest one.",

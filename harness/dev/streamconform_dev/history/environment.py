@@ -94,7 +94,7 @@ def _find_python(folder: Path) -> Path:
 def _run(command: tuple[str, ...], folder: Path, tool: str, requirements: list[str]) -> None:
     title = f"{tool} cannot install {' '.join(requirements)}"
     try:
-        ran = subprocess.run(  # noqa: S603 - the user's pip or npm, and names from our own table
+        ran = subprocess.run(
             command,
             cwd=folder,
             stdin=subprocess.DEVNULL,

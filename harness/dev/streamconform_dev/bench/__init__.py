@@ -1,0 +1,4 @@
+"""Measure how fast the reference and the harness are: `conform dev bench`.
+
+Nothing is asserted.
+"""

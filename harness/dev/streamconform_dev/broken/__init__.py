@@ -1,0 +1,1 @@
+"""Adapters that misbehave, and the page about what happens to them."""

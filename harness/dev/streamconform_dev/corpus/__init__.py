@@ -1,0 +1,1 @@
+"""Write what is derived from recordings of others: specs, shapes and prices."""

@@ -1,0 +1,1 @@
+"""Regenerate the generated parts of the documentation: `conform dev docs --help`."""

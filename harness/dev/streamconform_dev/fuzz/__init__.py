@@ -1,0 +1,1 @@
+"""Decode damaged streams with the reference, millions of times."""

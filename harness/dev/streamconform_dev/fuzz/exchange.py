@@ -1,0 +1,156 @@
+"""A run as a harness passes it, and the reference's result for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamconform_reference import adapter as reference
+
+PRICES = {
+    "input": "3.00",
+    "output": "15.00",
+    "cache_read": "0.30",
+    "cache_write_5m": "3.75",
+    "cache_write_1h": "6.00",
+    "web_search_per_1000": "10",
+    "speed": {"fast": "2"},
+    "modalities": {"audio": {"input": "7.00"}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A run, with the fields that a harness passes."""
+
+    chunks: Iterable[bytes]
+    api: str = "anthropic-messages"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    request: Any = None
+    model: str | None = None
+    pricing: Mapping[str, Any] | None = field(default_factory=lambda: PRICES)
+    stream: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Events and an outcome."""
+
+    events: list[dict[str, Any]]
+    outcome: dict[str, Any]
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """The blocks of the outcome, without empty optional fields."""
+        content: list[dict[str, Any]] = without_empty_fields(self.outcome["content"])
+        return content
+
+    def types(self) -> list[str]:
+        """Return the types of the events."""
+        return [event["type"] for event in self.events]
+
+
+def decode(
+    body: bytes | Iterable[bytes],
+    *,
+    adapter: Callable[[Exchange], Iterator[dict[str, Any]]] = reference,
+    **fields: Any,
+) -> Answer:
+    """Return what `adapter` makes of a body; `fields` are those of the exchange."""
+    chunks = [body] if isinstance(body, bytes) else body
+    *events, last = adapter(Exchange(chunks, **fields))
+    return Answer(events, last["outcome"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A body and its response metadata; `expect` maps paths in the outcome to values."""
+
+    id: str
+    body: bytes
+    expect: dict[str, Any]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+OPTIONAL_FIELDS = ("phase", "citations", "sequence", "details", "continuation")
+
+
+def without_empty_fields(value: Any) -> Any:
+    """Remove empty optional fields, so that an expectation names only the relevant ones."""
+    if isinstance(value, list):
+        return [without_empty_fields(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    optional = OPTIONAL_FIELDS if value.get("type") == "thinking" else (*OPTIONAL_FIELDS, "signature")
+    return {
+        key: without_empty_fields(entry)
+        for key, entry in value.items()
+        if entry not in (None, []) or key not in optional
+    }
+
+
+def at(outcome: dict[str, Any], path: str) -> Any:
+    """Return the value at a path such as `content.0.text` or `content.length`."""
+    value: Any = outcome
+    for key in path.split("."):
+        value = len(value) if key == "length" else value[int(key) if key.isdigit() else key]
+    return without_empty_fields(value)
+
+
+def text_block(words: str) -> dict[str, Any]:
+    """Return a block of text."""
+    return {"type": "text", "text": words}
+
+
+def cited_block(words: str, **citation: Any) -> dict[str, Any]:
+    """Return a text with one citation, whose other keys are null."""
+    empty = dict.fromkeys(("source", "title", "quote", "start", "end", "data"))
+    return {**text_block(words), "citations": [{**empty, **citation}]}
+
+
+def joined_deltas(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join adjacent deltas of the same block; nothing else may differ with other chunks."""
+    joined: list[dict[str, Any]] = []
+    for event in events:
+        before = joined[-1] if joined else {}
+        same = (event["type"], event.get("content_index"))
+        if "delta" in event and same == (before.get("type"), before.get("content_index")):
+            joined[-1] = {**before, "delta": before["delta"] + event["delta"]}
+        else:
+            joined.append(event)
+    return joined
+
+
+def assert_event_rules(answer: Answer) -> None:
+    """Assert that deltas add up to their block, inside it, and that only the last event is terminal."""
+    terminal = [kind for kind in answer.types() if kind in ("done", "error")]
+    assert terminal == answer.types()[-1:], answer.types()
+    begun: set[int] = set()
+    ended: set[int] = set()
+    deltas: dict[int, str] = {}
+    for event in answer.events:
+        if "content_index" not in event:
+            continue
+        index = event["content_index"]
+        assert 0 <= index < len(answer.content)
+        if event["type"].endswith("_start"):
+            assert index not in begun
+            begun.add(index)
+            continue
+        assert index in begun
+        assert index not in ended
+        if "delta" in event:
+            deltas[index] = deltas.get(index, "") + event["delta"]
+        else:
+            ended.add(index)
+        if event["type"] == "toolcall_end":
+            assert without_empty_fields(event["tool_call"]) == answer.content[index]
+    for index, block in enumerate(answer.content):
+        if block["type"] != "other":
+            text = block["arguments_text"] if block["type"] == "tool_call" else block["text"]
+            assert deltas.get(index, "") == (text or "")
+    ids = [block["id"] for block in answer.content if block["type"] == "tool_call"]
+    assert len(ids) == len(set(ids))
+    assert all(ids)

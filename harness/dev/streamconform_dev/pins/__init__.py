@@ -1,0 +1,1 @@
+"""Write the digests and lock files of the pinned releases of peers."""

@@ -1,0 +1,1 @@
+"""Install the generators of types that a test runs."""
