@@ -14,10 +14,9 @@ from streamconform.model.capability import CAPABILITIES
 from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.run.exits import Exit
 from streamconform_dev.checkout import ROOT
-from streamconform_dev.docs.blocks import BLOCK, describe_outdated, hide_times
+from streamconform_dev.docs.blocks import BLOCK, describe_outdated, hide_numbers
 from streamconform_dev.docs.outputs import PAGES, PEER, run_command
 from streamconform_innocents import INNOCENTS
-from streamconform_mutants import MUTANTS
 from streamconform_peers.table import PEERS
 from streamconform_reference.adapter import VERSION
 
@@ -47,25 +46,24 @@ def documented(name):
 
 @pytest.mark.parametrize(("command", "text"), BLOCKS)
 def test_an_output_block_is_what_the_command_prints(command, text):
-    assert hide_times(run_command(command, run_forked)) == hide_times(text), describe_outdated("cli")
+    assert hide_numbers(run_command(command, run_forked)) == hide_numbers(text), describe_outdated("cli")
 
 
-@pytest.mark.parametrize(
-    "text", [OUTPUTS[EVERYTHING]] if EVERYTHING in OUTPUTS else [], ids=lambda _: EVERYTHING
-)
-def test_the_run_of_everything_has_as_many_cases_and_trials_as_it_says(tmp_path, text):
-    """`.ci/run` runs all of them, with more deliveries, which takes half a minute of CPU time."""
-    trials = Project(tmp_path).run("list", "--input", "bytes", "--trials").out.splitlines()
-    cases = {line.partition("@")[0].partition(" ")[0] for line in trials}
-    assert hide_times(text) == (
-        f"streamconform {version('streamconform')}, {len(cases):,} cases, {len(trials):,} trials, seed 0\n"
+def test_the_run_of_everything_names_the_versions_and_no_failures():
+    assert hide_numbers(OUTPUTS[EVERYTHING]) == (
+        f"streamconform {version('streamconform')}, # cases, # trials, seed 0\n"
         f"  streamconform-reference {VERSION} (python, bytes) via reference\n"
-        f"No failures: {len(trials):,} passed in # s\n"
+        "No failures: # passed in # s\n"
     ), describe_outdated("cli")
 
 
-def test_the_pages_show_a_failing_run_a_good_run_an_explanation_and_the_provenance():
-    assert len(OUTPUTS) == 4
+def test_a_new_case_changes_no_output():
+    line = "Failed: 2 causes, in 8 of {} trials; core: 27 of {} cases. The full suite adds {}: conform run"
+    assert hide_numbers(line.format(267, 385, 358)) == hide_numbers(line.format("1,267", 386, 359))
+
+
+def test_the_pages_show_a_failing_run_a_good_run_and_an_explanation():
+    assert len(OUTPUTS) == 3
 
 
 def test_every_verb_and_exit_code_is_documented():
@@ -86,17 +84,6 @@ def test_every_adapter_form_peer_and_report_is_documented():
     assert [peer for peer in PEERS if f"| `{peer}` |" not in documented("peers.md")] == []
     kinds = (*reports.REPORTS, *reports.SUITE_REPORTS, reports.STREAMED)
     assert [kind for kind in kinds if f"| `{kind}` |" not in documented("reports.md")] == []
-
-
-def test_every_mutant_is_on_the_page_of_the_selftest():
-    """`.ci/run` compares the entire page; this test only compares the parts that need no self-test."""
-    page = documented("internals/selftest.md")
-    outdated = describe_outdated("selftest")
-    assert f"{len(MUTANTS)} of {len(MUTANTS)} mutants are caught" in page, outdated
-    missing = [
-        mutant.name for mutant in MUTANTS.values() if f"| `{mutant.name}` | {mutant.bug} |" not in page
-    ]
-    assert missing == [], outdated
 
 
 def test_every_innocent_is_on_the_page_of_innocents():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -14,6 +17,8 @@ from .test_repository import ROOT, texts
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@(?:v\d+(?:\.\d+)*|[0-9a-f]{40})")
+MARKER = "<!-- The news since the last release is in changelog.d. -->\n"
+FRAGMENT = re.compile(r"[a-z0-9-]+\.(added|changed|fixed|removed)\.md")
 RELEASE = re.compile(r"^## (\S+) - \d{4}-\d\d-\d\d$", re.MULTILINE)
 IGNORED = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
 
@@ -26,6 +31,37 @@ def list_steps(path):
 def test_the_newest_release_in_the_changelog_is_the_version():
     assert PROJECT["version"] == __version__
     assert RELEASE.findall((ROOT / "CHANGELOG.md").read_text("utf-8"))[0] == __version__
+
+
+def test_a_release_puts_the_news_into_the_changelog(tmp_path):
+    shutil.copytree(ROOT / "changelog.d", tmp_path / "changelog.d")
+    for name in ("pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "changelog.d/two-lines.fixed.md").write_text("A bug is fixed\nin two lines.\n")
+    before = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    # `--keep`, because the copy is no repository.
+    command = (
+        sys.executable,
+        "-m",
+        "towncrier",
+        "build",
+        "--version",
+        "9.0.0",
+        "--date",
+        "2030-01-01",
+        "--keep",
+    )
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    head, marker, rest = before.partition(MARKER)
+    after = (tmp_path / "CHANGELOG.md").read_text("utf-8")
+    assert after.startswith(f"{head}{marker}\n## 9.0.0 - 2030-01-01\n\n### ")
+    assert after.endswith(f"\n### Fixed\n\n- A bug is fixed\n  in two lines.\n{rest}")
+    assert RELEASE.findall(after)[0] == "9.0.0"
+
+
+def test_each_news_fragment_has_a_kind():
+    fragments = [path.name for path in (ROOT / "changelog.d").glob("*.md") if path.name != "README.md"]
+    assert [name for name in fragments if not FRAGMENT.fullmatch(name)] == []
 
 
 def test_the_action_the_hook_and_the_image_are_documented_at_the_version():

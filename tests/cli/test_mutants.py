@@ -41,6 +41,23 @@ def test_the_self_test_counts_what_catches_a_mutant(tmp_path):
     assert "1 of 1 mutants caught" in ran.out
 
 
+def test_the_self_test_of_a_case_lists_what_the_case_catches_and_succeeds(tmp_path):
+    where = ("-k", "anthropic-messages/tool-use/parallel-calls", "--deliver", "fast")
+    ran = Project(tmp_path).run("dev", "selftest", *where)
+    assert ran.code == 0, ran.out
+    *rows, total = ran.out.splitlines()
+    assert rows
+    assert {row.split()[0] for row in rows} == {"caught"}
+    assert total == f"{len(rows)} of {len(MUTANTS)} mutants caught by 1 of 1 case"
+
+
+def test_the_self_test_of_a_case_that_catches_nothing_succeeds(tmp_path):
+    ran = Project(tmp_path).run(
+        "dev", "selftest", "-k", "cohere-chat/text/two-text-blocks", "--deliver", "fast", "--faults", "none"
+    )
+    assert (ran.code, ran.out) == (0, f"0 of {len(MUTANTS)} mutants caught by 0 of 1 case\n")
+
+
 def test_the_self_test_fails_for_a_mutant_that_nothing_catches(tmp_path):
     where = ("--mutant", "v1-calls-ignored", "-k", "cohere-chat/text/**", "--deliver", "fast")
     ran = Project(tmp_path).run("dev", "selftest", *where)

@@ -13,27 +13,11 @@ from .page import Edit, read_sections
 
 SECTIONS = {title: section for title, section in read_sections().items() if section.example}
 
-# The README's first example runs every case, which takes half a minute, and two more read every case. In the
-# copy, they run and read only a few cases, including the new ones.
-FEWER_CASES = {
-    "output: conform run -->": "output: conform run -k 'ollama-chat/e*/*@as-is' -->",
-    "output: conform list --provenance -->": "output: conform list -k 'ollama-chat/e*/*' -->",
-}
-PAGES = ("README.md", "docs/recorded.md")
-
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """One copy for all sections: none changes files that another reads, and copying takes long."""
-    copy = copy_checkout(tmp_path_factory.mktemp("contributing") / "checkout")
-    for page in PAGES:
-        text = (copy.root / page).read_text("utf-8")
-        changed = text
-        for all_cases, some_cases in FEWER_CASES.items():
-            changed = changed.replace(all_cases, some_cases)
-        assert changed != text
-        (copy.root / page).write_text(changed, "utf-8")
-    return copy
+    return copy_checkout(tmp_path_factory.mktemp("contributing") / "checkout")
 
 
 @pytest.fixture

@@ -80,6 +80,11 @@ class SelectionSettings:
         return cls(**given)
 
     @property
+    def is_part(self) -> bool:
+        """Return whether only a part of the suite's cases is selected."""
+        return bool(self.select or self.api or self.profile or self.level or self.shard)
+
+    @property
     def includes_recorded(self) -> bool:
         """Return whether pulled recordings may be selected."""
         return self.recorded or any(map(is_recorded, self.select))

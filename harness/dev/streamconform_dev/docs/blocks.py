@@ -13,7 +13,13 @@ BLOCK: Final = re.compile(
     r"(?P<head>(?P<indent> *)<!-- output: (?P<command>.+?) -->\n *```\n)(?P<text>.*?)(?P<tail> *```\n)",
     re.DOTALL,
 )
-_TIME: Final = re.compile(r"in \d+\.\d s")
+_CHANGING: Final = (
+    (re.compile(r"in \d+\.\d s"), "in # s"),
+    (re.compile(r"\b[\d,]+ (case|trial)s?\b"), r"# \1s"),
+    (re.compile(r"\b[\d,]+ (passed|skipped|warnings?|of (?=[\d,#]))"), r"# \1"),
+    (re.compile(r"(?<=The full suite adds )[\d,]+"), "#"),
+)
+"""Times, which differ from run to run, and counts of cases and trials, which every new case changes."""
 
 
 def fill(page: str, run: Callable[[str], str | None]) -> str:
@@ -24,19 +30,21 @@ def fill(page: str, run: Callable[[str], str | None]) -> str:
         if output is None:
             return block[0]
         text = textwrap.indent(output, block["indent"])
-        # A new time alone is no reason to change a page.
+        # New numbers alone are no reason to change a page; a new version, which outputs name, is.
         return (
             block[0]
-            if hide_times(text) == hide_times(block["text"])
+            if hide_numbers(text) == hide_numbers(block["text"])
             else block["head"] + text + block["tail"]
         )
 
     return BLOCK.sub(fill_block, page)
 
 
-def hide_times(text: str) -> str:
-    """Return `text` without run times, which differ from run to run."""
-    return _TIME.sub("in # s", text)
+def hide_numbers(text: str) -> str:
+    """Return `text` without the numbers that differ between two runs, or two versions of the suite."""
+    for pattern, replacement in _CHANGING:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def strip_lines(text: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform_dev.checkout import ROOT
-from streamconform_dev.docs.blocks import hide_times, strip_lines
+from streamconform_dev.docs.blocks import hide_numbers, strip_lines
 from streamconform_dev.docs.command import CONFORM
 
 PAGE: Final = ROOT / "docs" / "guide.md"
@@ -69,8 +69,8 @@ def follow(body: str, folder: Path) -> Iterator[Ran]:
 
 
 def hide_details(text: str) -> str:
-    """Return `text` without run times and without the words of one version of Node.js."""
-    return NODE_DETAILS.sub("", hide_times(text))
+    """Return `text` without numbers that change and without the words of one version of Node.js."""
+    return NODE_DETAILS.sub("", hide_numbers(text))
 
 
 def generate() -> dict[Path, bytes]:

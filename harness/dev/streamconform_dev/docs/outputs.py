@@ -1,4 +1,4 @@
-"""Generate the output blocks of README.md, docs/cli.md and docs/recorded.md.
+"""Generate the output blocks of README.md and docs/cli.md.
 
 Blocks of peers that are not installed stay unchanged.
 """
@@ -16,7 +16,7 @@ from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.blocks import fill, strip_lines
 from streamconform_dev.docs.command import Run, run_conform
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md", ROOT / "docs" / "recorded.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md")
 PEER = re.compile(r"\bpeer:([a-z-]+)")
 
 
