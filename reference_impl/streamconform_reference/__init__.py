@@ -1,4 +1,4 @@
-r"""Reference implementation of streamconform: decode, encode and request LLM answers in nine wire formats.
+r"""Reference implementation of streamconform: decode and request LLM answers in nine wire formats.
 
     from streamconform_reference import DECODERS, ENCODERS, build_request, encode
 
@@ -16,8 +16,8 @@ may change in any version.
 
 - decode: `DECODERS` (a `Decoder` class per API), `decode_document` for non-streaming answers
 - events and outcomes: the modules `events` and `outcome`, with the types `Event` and `Outcome`
-- encode: `ENCODERS`, `encode`, `DOCUMENT_WRITERS`; `LOSSES` and `apply_losses` for the parts that an API
-  cannot express
+- encode in the formats that the proxy writes: `ENCODERS`, `encode`, `DOCUMENT_WRITERS`; `LOSSES` and
+  `apply_losses` for the parts that an API cannot express
 - requests: `build_request`, and `REQUEST_READERS` for the opposite direction, which raise `RequestError`
 - tools: `ToolBuffer`, `JsonStream`, `partial_value`, `heal_tool_arguments`, `count_tokens`, `Pricing`
 - harness: `adapter`, `adapter_for` and `snapshots`; `python -m streamconform_reference` speaks protocol v1

@@ -13,12 +13,16 @@ import pytest
 from click.testing import CliRunner
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import conform
+from streamconform.judge.decode import decode_outcome
 from streamconform.model.leaf import list_values
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform_capture.fuzz.generate import Generator
+from streamconform_capture.fuzz.generate import Generator, draw_answers
 from streamconform_capture.fuzz.mutate import mutate_body
 from streamconform_dev.docs.command import CONFORM
+from streamconform_capture.fuzz.writers import express, write_body
+from streamconform_capture.record import draft
+from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
 
 from ..cli.project import Project
@@ -73,6 +77,18 @@ def test_generated_answers_obey_the_grammar_of_their_api(api):
 def test_the_reason_that_a_writer_chose_need_not_be_exposed(api):
     leaves = [trial.case.expect.fields.get("stop.raw") for trial in Generator(api, 3).generate(10)]
     assert all(leaf is None or None in list_values(leaf) for leaf in leaves)
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_the_decoder_of_an_api_reads_what_its_writer_wrote(api):
+    base = cassettes.load(find_bundled("cassettes"), api, APIS[api].smoke.call_cassette)
+    for answer in draw_answers(base, api, 3, 100):
+        body = write_body(api, answer)
+        decoder = DECODERS[api]()
+        decoder.receive_data(body)
+        decoder.receive_eof()
+        outcome = decode_outcome(decoder.outcome.to_json())
+        assert draft.build_expect(outcome, body) == draft.build_expect(express(api, answer), body)
 
 
 def test_the_same_seed_generates_the_same_trials():

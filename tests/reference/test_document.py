@@ -132,3 +132,31 @@ def test_a_call_of_a_custom_tool_has_its_input_as_text() -> None:
 def test_a_document_that_is_no_answer_reports_its_own_message() -> None:
     error = outcome({"message": "no route to the model"}, "bedrock-converse")["error"]
     assert (error["type"], error["message"]) == ("protocol", "no route to the model")
+
+
+@pytest.mark.parametrize(
+    ("api", "document", "error"),
+    [
+        (
+            "bedrock-converse",
+            {"__type": "ThrottlingException", "message": "Slow down."},
+            {"type": "throttlingException", "message": "Slow down."},
+        ),
+        ("cohere-chat", {"message": "invalid request"}, {"message": "invalid request"}),
+    ],
+)
+def test_an_error_document_is_a_failed_answer(
+    api: str, document: dict[str, Any], error: dict[str, str]
+) -> None:
+    failed = outcome(document, api)
+    assert failed["status"] == "error"
+    assert error.items() <= failed["error"].items()
+
+
+def test_an_image_in_a_document_of_interactions_is_a_block() -> None:
+    image = {"type": "image", "mime_type": "image/png", "data": "aQ=="}
+    steps = [{"type": "model_output", "content": [{"type": "text", "text": "See:"}, image]}]
+    document = {"id": "i", "object": "interaction", "model": "m", "status": "completed", "steps": steps}
+    text, block = outcome(document, "google-interactions")["content"]
+    assert text["text"] == "See:"
+    assert (block["type"], block["kind"], block["data"]) == ("other", "image", image)

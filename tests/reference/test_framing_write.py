@@ -1,4 +1,4 @@
-"""Each framing reads its own output unchanged."""
+"""Each framing reads payloads unchanged."""
 
 from __future__ import annotations
 
@@ -8,28 +8,25 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamconform.wire import eventstream, json_array, ndjson
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.framing.json_array import JsonArrayFraming
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.framing.write import (
-    ARRAY_END,
-    SSE_COMMENT,
-    array_element,
-    encode_event_stream_message,
-    ndjson,
-    sse,
-)
-from streamconform_reference.json_text.codec import loads
+from streamconform_reference.framing.write import SSE_COMMENT, sse
+from streamconform_reference.json_text.codec import dumps, loads
 
 HEADERS = {":message-type": "event", ":event-type": "messageStart", ":content-type": "application/json"}
 LINE_ENDS = "a\nb\r\nc\rd\u2028e\u2029f\x85g\x0bh\x0ci\x1cj"
 
 
 def as_array(payloads: Sequence[Any]) -> bytes:
-    elements = (array_element(payload, first=number == 0) for number, payload in enumerate(payloads))
-    return b"".join(elements) + ARRAY_END
+    return b"[" + json_array.SEPARATOR.join(map(dumps, payloads)) + b"]"
+
+
+def as_message(payload: Any) -> bytes:
+    return eventstream.encode_event(dumps(payload), "messageStart")
 
 
 def each(write: Callable[[Any], bytes]) -> Callable[[Sequence[Any]], bytes]:
@@ -40,9 +37,9 @@ WRITERS: dict[str, tuple[Callable[[], Framing], Callable[[Sequence[Any]], bytes]
     "sse": (SseFraming, each(sse)),
     "named sse": (SseFraming, each(lambda payload: sse(payload, "delta"))),
     "sse with comments": (SseFraming, each(lambda payload: SSE_COMMENT + sse(payload) + SSE_COMMENT)),
-    "ndjson": (NdjsonFraming, each(ndjson)),
+    "ndjson": (NdjsonFraming, each(lambda payload: ndjson.encode_line(dumps(payload)))),
     "json array": (JsonArrayFraming, as_array),
-    "event stream": (EventStreamFraming, each(lambda payload: encode_event_stream_message(HEADERS, payload))),
+    "event stream": (EventStreamFraming, each(as_message)),
 }
 PAYLOADS = st.dictionaries(st.text(max_size=4), st.text(max_size=6) | st.integers(), max_size=3)
 
@@ -69,6 +66,6 @@ def test_an_event_has_its_name() -> None:
 
 
 def test_a_message_has_its_headers() -> None:
-    (frame,) = EventStreamFraming().receive(encode_event_stream_message(HEADERS, {}))
+    (frame,) = EventStreamFraming().receive(as_message({}))
     assert frame.event == b"messageStart"
     assert dict(frame.headers) == HEADERS

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from streamconform_dev.fuzz.exchange import Answer, Case, assert_event_rules, at, text_block
 from streamconform_dev.fuzz.exchange import decode as decode_any
+from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
 
 from .google_interactions_streams import (
@@ -290,3 +291,9 @@ def test_a_signature_after_the_end_of_a_call_does_not_change_the_call_that_was_r
     )
     assert_event_rules(late)
     assert late.content[0].get("signature") is None
+
+
+def test_a_stream_that_ends_with_an_error_is_legal() -> None:
+    error = {"event_type": "error", "error": {"code": "api_error", "message": "Oops."}}
+    found = GRAMMARS[API].of_body([sse(CREATED, error) + DONE], None)
+    assert [each.rule for each in found if each.level == "must"] == []

@@ -278,12 +278,11 @@ def _write_ollama_chat(answer: Answer, stop: str) -> Iterator[Json]:
     head = {"model": answer.model, "created_at": "1970-01-01T00:00:00Z"}
     fields: list[Json] = [{}]
     calls = 0
-    for piece in answer.pieces:
-        block = answer.blocks[piece.index]
+    for index, block in enumerate(answer.blocks):
         if not isinstance(block, ToolCall):
             name = "thinking" if isinstance(block, Thinking) else "content"
-            fields += [{name: piece.text}] if piece.kind == "text" else []
-        elif piece.kind == "end":
+            fields += ({name: text} for text in answer.list_texts(index))
+        elif block.complete:
             function = {"index": calls, "name": block.name, "arguments": block.arguments}
             fields.append({"tool_calls": [{"id": block.id, "function": function}]})
             calls += 1
@@ -307,8 +306,9 @@ def _write_openai_chat(answer: Answer, stop: str) -> Iterator[Json]:
     for piece in answer.pieces:
         block = answer.blocks[piece.index]
         if not isinstance(block, ToolCall):
-            name = "reasoning_content" if isinstance(block, Thinking) else "content"
-            deltas += [{name: piece.text}] if piece.kind == "text" else []
+            if piece.kind == "text":
+                name = "reasoning_content" if isinstance(block, Thinking) else "content"
+                deltas.append({name: piece.text})
         elif piece.kind == "start":
             calls[piece.index] = len(calls)
             about = {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": ""}}

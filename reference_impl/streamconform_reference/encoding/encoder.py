@@ -87,13 +87,8 @@ class Encoder(Protocol):
 class EncoderFactory(Protocol):
     """Creates an encoder for one answer."""
 
-    def __call__(
-        self, *, model: str, response_id: str, framing: str | None = None, created: int = 0
-    ) -> Encoder:
-        """Return an encoder.
-
-        `framing` is one of the API's framings, or None for the default; `created` is in seconds since 1970.
-        """
+    def __call__(self, *, model: str, response_id: str, created: int = 0) -> Encoder:
+        """Return an encoder; `created` is in seconds since 1970."""
 
 
 class DocumentWriter(Protocol):
@@ -142,16 +137,14 @@ def to_pieces(outcome: Outcome) -> Iterator[Piece]:
         yield Failed(outcome.status, outcome.error)
 
 
-def encode(
-    encoders: Mapping[str, EncoderFactory], api: str, outcome: Outcome, *, framing: str | None = None
-) -> bytes:
+def encode(encoders: Mapping[str, EncoderFactory], api: str, outcome: Outcome) -> bytes:
     """Return the body of a stream for `outcome`, as far as the API can express it.
 
     Raises:
         KeyError: the API has no encoder.
     """
     encoder = encoders[api](
-        model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER, framing=framing
+        model=outcome.model or PLACEHOLDER, response_id=outcome.response_id or PLACEHOLDER
     )
     return encoder.opening() + b"".join(encoder.piece(piece) for piece in to_pieces(outcome))
 

@@ -57,22 +57,17 @@ def filter_others(is_own: Callable[[Other], bool]) -> Apply:
 def make_extras_row(
     *,
     kept: Container[str] = (),
-    cites: Callable[[Citation], bool] = lambda _: False,
+    cites: Callable[[Citation], bool],
 ) -> Loss:
     """Return the row for the optional fields that the API lacks.
 
-    `kept` contains the fields that the API has: `text.phase`, `text.signature`, `call.signature`,
-    `stop.sequence`, `stop.details`. `cites` returns whether the API can express a citation.
+    `kept` contains the fields that the API has: `call.signature`, `stop.sequence`, `stop.details`. `cites`
+    returns whether the API can express a citation.
     """
 
     def change(block: Block) -> Iterator[Block]:
         if isinstance(block, Text):
-            yield Text(
-                block.text,
-                phase=block.phase if "text.phase" in kept else None,
-                signature=block.signature if "text.signature" in kept else None,
-                citations=tuple(filter(cites, block.citations)),
-            )
+            yield Text(block.text, citations=tuple(filter(cites, block.citations)))
         elif isinstance(block, ToolCall) and "call.signature" not in kept:
             yield replace(block, signature=None)
         else:
@@ -181,14 +176,6 @@ def is_client_call(block: Block) -> bool:
 def _convert_refusal(block: Block) -> Iterator[Block]:
     """Yield the block; a refusal becomes text."""
     yield Text(block.text) if isinstance(block, Refusal) else block
-
-
-def drop_redacted(block: Block) -> Iterator[Block]:
-    """Yield the block; redacted thinking becomes thinking without a signature."""
-    if isinstance(block, Thinking) and block.redacted:
-        yield Thinking(text=block.text, signature=None, redacted=False)
-    else:
-        yield block
 
 
 def _drop_signature(block: Block) -> Iterator[Block]:

@@ -1,6 +1,6 @@
 """Write many varied streams to a JSONL file: `python -m streamconform_dev.bench.many_streams COUNT FILE`.
 
-Each stream is a different answer, which the reference encodes for one of the APIs: texts, thinking and calls
+Each stream is a different answer, written for one of the APIs as the fuzzer does: texts, thinking and calls
 with random words, and usage. One in twenty is truncated, and one in fifty ends with an error. Stream number N
 does not depend on the count.
 """
@@ -14,9 +14,11 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from streamconform_reference import ENCODERS, encode
-from streamconform_reference.decoding.assemble import Assembler
-from streamconform_reference.outcome import Error, Outcome
+from streamconform.apis import APIS as RECORDS
+from streamconform.model.outcome import Text, Thinking, ToolCall, Usage
+from streamconform.wire.framings import split
+from streamconform_capture.fuzz.answers import Answer, Block, Piece
+from streamconform_capture.fuzz.writers import WRITERS, write_body
 
 WORDS: Final = (
     *("Bergen", "weather", "it", "is", "21 °C", "rain", "and", "the", "fjord", "naïve", "東京", "🌍", "…"),
@@ -27,48 +29,56 @@ BINARY: Final = {
     "bedrock-converse": "application/vnd.amazon.eventstream",
     "bedrock-invoke": "application/vnd.amazon.eventstream",
 }
-APIS: Final = sorted(ENCODERS)
+APIS: Final = sorted(WRITERS)
 
 
-def make_outcome(rng: random.Random) -> Outcome:
-    """Return a random answer."""
-    message = Assembler()
-    message.model, message.response_id = "model-1", f"r_{rng.getrandbits(40):x}"
-    slot = 0
+def make_answer(rng: random.Random) -> Answer:
+    """Return a random answer, in one piece per block."""
+    blocks: list[Block] = []
     if rng.random() < 0.3:
-        message.start(slot, "thinking", _write(rng, 30))
-        message.end(slot)
-        slot += 1
-    if rng.random() < 0.8:
-        message.start(slot, "text", _write(rng, 60))
-        message.end(slot)
-        slot += 1
+        blocks.append(Thinking(_write(rng, 30), "c2lnbmVk"))
     calls = rng.choice((0, 0, 1, 1, 2, 3))
+    if not calls or rng.random() < 0.8:
+        blocks.append(Text(_write(rng, 60)))
     for _ in range(calls):
         arguments = {
             rng.choice(WORDS): _write(rng, 5),
             "count": rng.randrange(1000),
             "deep": {"a": [1, None]},
         }
-        message.start_call(slot, id=f"call_{rng.getrandbits(40):x}", name=rng.choice(NAMES))
-        message.add_arguments(slot, json.dumps(arguments, ensure_ascii=rng.random() < 0.5))
-        message.end(slot)
-        slot += 1
-    message.report_usage({"input": rng.randrange(1, 5000), "output": rng.randrange(1, 900)})
-    ending = rng.random()
-    if ending < 0.02:
-        message.fail(Error("overloaded_error", "Overloaded", None))
-    else:
-        message.stop("tool_use" if calls else "stop", None)
-        message.complete()
-    return message.snapshot()
+        text = json.dumps(arguments, ensure_ascii=rng.random() < 0.5)
+        call_id, name = f"call_{rng.getrandbits(40):x}", rng.choice(NAMES)
+        blocks.append(
+            ToolCall(id=call_id, name=name, arguments=arguments, arguments_text=text, complete=True)
+        )
+    return Answer(
+        model="model-1",
+        blocks=tuple(blocks),
+        stop="tool_use" if calls else "stop",
+        usage=Usage(input=rng.randrange(1, 5000), output=rng.randrange(1, 900)),
+        pieces=tuple(piece for index, block in enumerate(blocks) for piece in _stream_block(index, block)),
+        id=f"r_{rng.getrandbits(40):x}",
+    )
+
+
+def _stream_block(index: int, block: Block) -> tuple[Piece, ...]:
+    text = block.arguments_text or "" if isinstance(block, ToolCall) else block.text
+    return Piece(index, "start"), Piece(index, "text", text), Piece(index, "end")
+
+
+def fail(api: str, body: bytes) -> bytes:
+    """Return a stream that ends with the API's error, if it has one, in place of its last frame."""
+    framing = RECORDS[api].framing
+    return body[: split(framing, body)[-1].start] + RECORDS[api].ending.error_frame.get(framing, b"")
 
 
 def make_line(number: int) -> bytes:
     """Return the line for one stream."""
     rng = random.Random(number)  # noqa: S311 - nothing is secret
     api = APIS[number % len(APIS)]
-    body = encode(ENCODERS, api, make_outcome(rng))
+    body = write_body(api, make_answer(rng))
+    if rng.random() < 0.02:
+        body = fail(api, body)
     if rng.random() < 0.05:
         body = body[: rng.randrange(len(body))]
     line: dict[str, Any] = {"api": api}

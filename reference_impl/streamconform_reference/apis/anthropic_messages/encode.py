@@ -70,9 +70,9 @@ _NO_STOP: Final[Json] = {"stop_reason": None, "stop_sequence": None}
 class AnthropicMessagesEncoder:
     """Writes one response of `POST /v1/messages` with `"stream": true`."""
 
-    def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start an answer; the API has only one framing, and its answers contain no timestamps."""
-        del framing, created
+    def __init__(self, *, model: str, response_id: str, created: int = 0) -> None:
+        """Start an answer; the API's answers contain no timestamps."""
+        del created
         self._head = _head(model, response_id)
         self._blocks = BlockSequencer()
         self._index = -1  # of the latest block
@@ -86,11 +86,11 @@ class AnthropicMessagesEncoder:
     def opening(self) -> bytes:
         """Return the start of the message, with the usage so far, and a ping."""
         message = {**self._head, "content": [], **_NO_STOP, "usage": _usage(self._usage)}
-        return self.write_event("message_start", message=message) + self.ping()
+        return _event("message_start", message=message) + self.ping()
 
     def ping(self) -> bytes:
         """Return a ping."""
-        return self.write_event("ping")
+        return _event("ping")
 
     def piece(self, piece: Piece) -> bytes:
         """Return the bytes to write for the next piece."""
@@ -104,19 +104,6 @@ class AnthropicMessagesEncoder:
             return b"".join(self._finish(piece))
         return b"".join(frame for item in self._blocks.take(piece) for frame in self._write(item))
 
-    def write_event(self, kind: str, **fields: Any) -> bytes:
-        """Return an event; APIs with the same events in a different framing override this method."""
-        return sse({"type": kind, **fields}, kind)
-
-    def write_failure(self, error: Error) -> bytes:
-        """Return the event that ends a failed answer."""
-        return self.write_event("error", error=_error(error))
-
-    def summarize(self, usage: Usage | None) -> Json:
-        """Return additional fields of the last event."""
-        del usage
-        return {}
-
     def _finish(self, last: Done | Failed) -> Iterator[bytes]:
         for item in self._blocks.flush():
             yield from self._write(item)
@@ -124,10 +111,10 @@ class AnthropicMessagesEncoder:
             yield from self._cut()
             reason = choose_stop_reason(last.stop, called=self._called)
             delta = {"stop_reason": reason, **_build_stop_fields(last.stop)}
-            yield self.write_event("message_delta", delta=delta, usage=_usage(self._usage))
-            yield self.write_event("message_stop", **self.summarize(self._usage))
+            yield _event("message_delta", delta=delta, usage=_usage(self._usage))
+            yield _event("message_stop")
         elif last.status == "error":
-            yield self.write_failure(last.error or Error(None, None, None))
+            yield _event("error", error=_error(last.error or Error(None, None, None)))
 
     def _write(self, piece: Piece) -> Iterator[bytes]:
         match piece:
@@ -187,10 +174,10 @@ class AnthropicMessagesEncoder:
         yield from self._cut()
         self._index += 1
         self._open, self._fresh = block["type"], False
-        yield self.write_event("content_block_start", index=self._index, content_block=block)
+        yield _event("content_block_start", index=self._index, content_block=block)
 
     def _delta(self, delta: Json) -> bytes:
-        return self.write_event("content_block_delta", index=self._index, delta=delta)
+        return _event("content_block_delta", index=self._index, delta=delta)
 
     def _write_signature(self, signature: str) -> bytes:
         return self._delta({"type": "signature_delta", "signature": signature})
@@ -203,7 +190,7 @@ class AnthropicMessagesEncoder:
         """Stop a block that has ended, unless it has no output."""
         if not self._fresh:
             self._open = None
-            yield self.write_event("content_block_stop", index=self._index)
+            yield _event("content_block_stop", index=self._index)
         self._fresh = False
 
     def _cut(self) -> Iterator[bytes]:
@@ -233,6 +220,10 @@ def write_document(outcome: Outcome, *, model: str, response_id: str, created: i
         **_build_stop_fields(called.stop),
         "usage": _usage(called.usage),
     }
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    return sse({"type": kind, **fields}, kind)
 
 
 def _head(model: str, response_id: str) -> Json:

@@ -5,7 +5,7 @@ Source: https://docs.cohere.com/docs/retrieval-augmented-generation-rag, https:/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -21,7 +21,8 @@ _SOURCE: Final = CitationFields(source=("id",), title=("title",))
 def read_citations(data: Payload) -> Iterator[Citation]:
     """Yield a citation for each source, which is an object in version 2 and a document's id in version 1."""
     whole = _CITATION.read(data)
-    for source in list_sources(data):
+    sources = _read_list(data, "sources") or _read_list(data, "document_ids")
+    for source in sources or (None,):  # without sources, one is unknown
         if not isinstance(source, dict):
             yield replace(whole, source=source if isinstance(source, str) else None)
             continue
@@ -30,27 +31,6 @@ def read_citations(data: Payload) -> Iterator[Citation]:
             {"id": source.get("id"), "title": document.get("title") if isinstance(document, dict) else None}
         )
         yield replace(whole, source=named.source, title=named.title)
-
-
-def list_sources(data: Payload) -> Sequence[Any]:
-    """Return a citation's sources, or a single unknown source if there are none."""
-    return _read_list(data, "sources") or _read_list(data, "document_ids") or (None,)
-
-
-class CitationWriter:
-    """Finds the citations to write: the normal form repeats a citation for each of its sources."""
-
-    def __init__(self) -> None:
-        """Start with no citations."""
-        self._repetitions = 0
-
-    def is_next(self, citation: Citation) -> bool:
-        """Return whether this is the first of the citations that represent one citation in the stream."""
-        if self._repetitions:
-            self._repetitions -= 1
-            return False
-        self._repetitions = len(list_sources(citation.data)) - 1
-        return True
 
 
 def _read_list(holder: Payload, key: str) -> list[Any]:

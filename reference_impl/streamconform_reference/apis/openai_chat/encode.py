@@ -70,9 +70,8 @@ class _Call:
 class OpenaiChatEncoder:
     """Writes one response of `POST /v1/chat/completions` with `"stream": true`."""
 
-    def __init__(self, *, model: str, response_id: str, framing: str | None = None, created: int = 0) -> None:
-        """Start an answer; the API has only one framing."""
-        del framing
+    def __init__(self, *, model: str, response_id: str, created: int = 0) -> None:
+        """Start an answer."""
         self._head = _head(model, response_id, created, "chat.completion.chunk")
         self._calls: dict[int, _Call] = {}
         self._citations: list[Any] = []
