@@ -64,9 +64,9 @@ def test_a_new_event_is_one_line(project):
 def test_reports_hold_everything_but_what_was_said(project):
     ran = run(project, "streams", "--report", "json=a.json", "--report", "markdown=a.md", "-q", one=NEW)
     assert ran.out == f"2 new shapes in 1 stream (1 of {API})\n"
-    told = json.loads((project.folder / "a.json").read_text("utf-8"))
-    assert told["streams"] == {API: 1}
-    assert [(each["path"], each["type"], each["streams"]) for each in told["new"]] == [
+    report = json.loads((project.folder / "a.json").read_text("utf-8"))
+    assert report["streams"] == {API: 1}
+    assert [(each["path"], each["type"], each["streams"]) for each in report["new"]] == [
         ("choices[].delta.mystery", "object", 1),
         ("choices[].finish_reason", "= tired", 1),
     ]
@@ -79,10 +79,10 @@ def test_a_server_is_asked_and_its_answers_are_dated(project):
     answers = [lambda _: (HEAD + b"\r\n", chunk(NEW.encode()), END)] * 20
     with replying(*answers) as server:
         ran = run(project, server.base_url, "--api", API, "--report", "json=-")
-    told = json.loads(ran.out)
+    report = json.loads(ran.out)
     assert ran.code == 1
-    assert told["streams"][API] == len(server.requests)
-    assert {each["first"] for each in told["new"]} == {each["last"] for each in told["new"]} != {None}
+    assert report["streams"][API] == len(server.requests)
+    assert {each["first"] for each in report["new"]} == {each["last"] for each in report["new"]} != {None}
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,8 @@ def test_a_tool_that_the_provider_ran_is_marked() -> None:
 
 def test_a_result_is_a_start_and_a_delta() -> None:
     result = {"toolUseId": "t", "status": "success", "content": [{"text": "1"}]}
-    told = events(whole(Other("tool_result", result)))[1:4]
-    assert told == [
+    written_events = events(whole(Other("tool_result", result)))[1:4]
+    assert written_events == [
         (
             "contentBlockStart",
             {"contentBlockIndex": 0, "start": {"toolResult": {"toolUseId": "t", "status": "success"}}},

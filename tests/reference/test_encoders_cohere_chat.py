@@ -31,7 +31,7 @@ def records(outcome: Outcome) -> list[dict[str, Any]]:
     return [json.loads(line) for line in encode(ENCODERS, API, outcome, **V1).splitlines()]
 
 
-def assert_said_by_version_1(outcome: Outcome) -> None:
+def assert_written_by_version_1(outcome: Outcome) -> None:
     body = encode(ENCODERS, API, outcome, **V1)
     decoder = DECODERS[API]()
     decoder.receive_data(body)
@@ -100,13 +100,13 @@ def test_null_arguments_differ_from_no_arguments() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_version_1_encodes_the_examples(name: str) -> None:
-    assert_said_by_version_1(EXAMPLES[name])
+    assert_written_by_version_1(EXAMPLES[name])
 
 
 @settings(max_examples=60)
 @drawn(given=outcomes())
 def test_version_1_encodes_any_outcome(given: Outcome) -> None:
-    assert_said_by_version_1(given)
+    assert_written_by_version_1(given)
 
 
 def test_every_row_of_version_1_applies_to_an_example() -> None:
@@ -140,5 +140,5 @@ def test_version_1_writes_its_own_blocks_unchanged() -> None:
         Text("Hi", citations=(Citation(source="d", start=0, end=2, data=CITATION),)),
     ]
     assert apply_losses({API: V1_LOSSES}, API, whole(*own)).content == tuple(own)
-    assert_said_by_version_1(whole(*own))
+    assert_written_by_version_1(whole(*own))
     assert records(whole(*own))[-1]["response"]["citations"] == [CITATION]

@@ -41,12 +41,12 @@ def read(body: bytes) -> list[Event]:
     return found
 
 
-def told(outcome: Outcome) -> list[Event]:
+def written_events(outcome: Outcome) -> list[Event]:
     return read(encode(ENCODERS, API, outcome))
 
 
 def kinds(outcome: Outcome) -> list[str]:
-    return [event["type"].removeprefix("response.") for event in told(outcome)]
+    return [event["type"].removeprefix("response.") for event in written_events(outcome)]
 
 
 def test_an_answer_begins_is_at_work_and_ends_with_itself() -> None:
@@ -65,13 +65,13 @@ def test_an_answer_begins_is_at_work_and_ends_with_itself() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_events_are_counted_from_zero(name: str) -> None:
-    numbers = [event["sequence_number"] for event in told(EXAMPLES[name])]
+    numbers = [event["sequence_number"] for event in written_events(EXAMPLES[name])]
     assert numbers == list(range(len(numbers)))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_last_response_holds_the_items_in_their_order(name: str) -> None:
-    events = told(EXAMPLES[name])
+    events = written_events(EXAMPLES[name])
     if EXAMPLES[name].status != "complete":
         return
     done = {event["output_index"]: event["item"] for event in events if "output_item.done" in event["type"]}
@@ -92,7 +92,7 @@ def test_the_last_response_holds_the_items_in_their_order(name: str) -> None:
     ],
 )
 def test_only_a_complete_answer_is_completed(stop: Stop, status: str, details: dict[str, str] | None) -> None:
-    last = told(whole(Text("Hi"), stop=stop))[-1]
+    last = written_events(whole(Text("Hi"), stop=stop))[-1]
     assert last["type"] == f"response.{status}"
     assert (last["response"]["status"], last["response"]["incomplete_details"]) == (status, details)
 
@@ -105,7 +105,7 @@ def test_a_refusal_in_words_is_a_part_of_a_completed_answer() -> None:
 
 def test_a_failed_answer_has_its_error_in_its_response() -> None:
     error = Error("overloaded_error", "Busy.", 529)
-    last = told(whole(Text("Hi"), status="error", stop=Stop("error", None), error=error))[-1]
+    last = written_events(whole(Text("Hi"), status="error", stop=Stop("error", None), error=error))[-1]
     assert last["type"] == "response.failed"
     assert last["response"]["error"] == {"code": "overloaded_error", "message": "Busy."}
     assert last["response"]["usage"] is None
@@ -127,19 +127,19 @@ def test_calls_side_by_side_are_written_side_by_side() -> None:
 
 
 def test_thinking_is_a_summary_and_its_signature_is_encrypted_content() -> None:
-    (reasoning,) = told(whole(SIGNED))[-1]["response"]["output"]
+    (reasoning,) = written_events(whole(SIGNED))[-1]["response"]["output"]
     assert reasoning["summary"] == [{"type": "summary_text", "text": "hm"}]
     assert reasoning["encrypted_content"] == "c2ln"
 
 
 def test_redacted_thinking_is_reasoning_without_a_summary() -> None:
     given = whole(Thinking(text="", signature="ZW5j", redacted=True))
-    (reasoning,) = told(given)[-1]["response"]["output"]
+    (reasoning,) = written_events(given)[-1]["response"]["output"]
     assert (reasoning["summary"], reasoning["encrypted_content"]) == ([], "ZW5j")
 
 
 def test_a_citation_is_written_while_its_text_is_open_and_repeated_in_its_part() -> None:
-    events = told(whole(Text("Hi", citations=(CITATIONS.read(CITATION),))))
+    events = written_events(whole(Text("Hi", citations=(CITATIONS.read(CITATION),))))
     at = next(place for place, event in enumerate(events) if "annotation.added" in event["type"])
     assert events[at]["annotation"] == CITATION
     assert events[at + 1]["type"] == "response.output_text.done"
@@ -164,7 +164,7 @@ def test_a_call_of_free_text_is_one_of_a_custom_tool() -> None:
         "custom_tool_call_input.done",
         "output_item.done",
     ]
-    (item,) = told(given)[-1]["response"]["output"]
+    (item,) = written_events(given)[-1]["response"]["output"]
     assert (item["type"], item["input"]) == ("custom_tool_call", "ls")
 
 
@@ -185,18 +185,18 @@ def test_free_text_that_never_ended_is_never_run() -> None:
 
 def test_a_call_that_another_provider_ran_is_never_one_for_the_client() -> None:
     given = whole(a_call(id="srvtoolu_1", name="web_search", executor="provider"), Text("Hi"))
-    assert [item["type"] for item in told(given)[-1]["response"]["output"]] == ["message"]
+    assert [item["type"] for item in written_events(given)[-1]["response"]["output"]] == ["message"]
 
 
 def test_a_call_that_was_cut_off_is_an_incomplete_item() -> None:
-    events = told(whole(a_call(**HALF), stop=CUT))
+    events = written_events(whole(a_call(**HALF), stop=CUT))
     assert "response.function_call_arguments.done" not in [event["type"] for event in events]
     assert events[-1]["response"]["output"][0]["status"] == "incomplete"
 
 
 def test_input_includes_cache_tokens() -> None:
     usage = Usage(input=1, cache_read=2, cache_write=3, output=7, reasoning=4, web_searches=1)
-    response = told(whole(Text("Hi"), usage=usage))[-1]["response"]
+    response = written_events(whole(Text("Hi"), usage=usage))[-1]["response"]
     assert response["usage"] == {
         "input_tokens": 6,
         "input_tokens_details": {"cached_tokens": 2, "cache_write_tokens": 3},
@@ -209,7 +209,7 @@ def test_input_includes_cache_tokens() -> None:
 
 def test_the_document_is_the_last_response() -> None:
     given = EXAMPLES["everything at its usual place"]
-    assert DOCUMENT_WRITERS[API](given, model="m", response_id="r") == told(given)[-1]["response"]
+    assert DOCUMENT_WRITERS[API](given, model="m", response_id="r") == written_events(given)[-1]["response"]
 
 
 def test_items_that_come_inside_a_text_wait_for_its_end() -> None:
