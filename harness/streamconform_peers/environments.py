@@ -15,12 +15,12 @@ from streamconform.suggestions import suggest
 from streamconform.user_cache import find_user_cache
 
 from streamconform_peers import node_package, node_runtime
+from streamconform_peers.peer import PACKAGE
 from streamconform_peers.table import PEERS, Peer
 
 MANIFEST: Final = "environment.json"
 """The file in an environment that lists what is installed. It exists only if the installation finished."""
-_HERE: Final = Path(__file__).parent
-_HOST: Final = _HERE / "host.py"
+_HOST: Final = PACKAGE / "host.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,8 @@ def build_command(name: str) -> tuple[str, ...]:
 def build_python_command(python: Path, peer: Peer) -> tuple[str, ...]:
     """Return the command that runs `peer`'s adapter with an environment's Python."""
     # -I keeps PYTHONPATH, the user's site packages and the script's folder out of the import path.
-    return (str(python), "-I", str(_HOST), peer.name)
+    module = f"streamconform_peers.{peer.library}.{peer.module}"
+    return (str(python), "-I", str(_HOST), module, json.dumps(peer.hello))
 
 
 def _build_damage_error(peer: Peer, folder: Path, reason: str) -> ImplementationError:

@@ -1,4 +1,4 @@
-"""Findings: bugs in released libraries, each in its own YAML file, `docs/matrix/findings/<slug>.yaml`."""
+"""Findings: bugs in released libraries, each in its own file, `<library>/findings/<slug>.yaml`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from streamconform.errors import SourceError
-from streamconform.resources import find_bundled
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
-from streamconform_peers.peer import Peer
+from streamconform_peers.peer import PACKAGE, Peer
 
 PAGE: Final = "findings.md"
 """The page with all findings; known failures refer to a finding as `findings.md#<slug>`."""
@@ -75,9 +74,9 @@ class Finding:
         return None
 
 
-def read_findings(folder: Path | None = None) -> dict[str, Finding]:
-    """Return the findings in `folder` (default: the bundled ones), keyed by slug. Raises `SourceError`."""
-    paths = sorted((folder or find_bundled("findings")).glob("*.yaml"))
+def read_findings() -> dict[str, Finding]:
+    """Return the findings about all libraries, sorted and keyed by slug. Raises `SourceError`."""
+    paths = sorted(PACKAGE.glob("*/findings/*.yaml"), key=lambda path: path.stem)
     return {path.stem: read_finding(path) for path in paths}
 
 

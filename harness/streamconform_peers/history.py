@@ -1,4 +1,4 @@
-"""The history of peers' findings, one file per peer: `docs/matrix/history/<peer>.yaml`."""
+"""The history of peers' findings, one file per peer: `<library>/history/<peer>.yaml`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from streamconform.errors import SourceError
-from streamconform.resources import find_bundled
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader, writer
+
+from streamconform_peers.peer import Peer
 
 State = Literal["present", "absent", "unclear"]
 HEADING: Final = (
@@ -53,10 +54,9 @@ class PeerHistory:
     findings: tuple[FindingHistory, ...]
 
 
-def read_history_of(peer: str) -> PeerHistory | None:
-    """Return the bundled history of `peer`, or None if it has none. Raises `SourceError`."""
-    path = find_bundled("history") / f"{peer}.yaml"
-    return read_history(path) if path.exists() else None
+def read_history_of(peer: Peer) -> PeerHistory | None:
+    """Return the history of `peer`, or None if it has none. Raises `SourceError`."""
+    return read_history(peer.history) if peer.history.exists() else None
 
 
 def read_history(path: Path) -> PeerHistory:

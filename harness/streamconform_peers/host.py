@@ -1,8 +1,9 @@
-"""Host a peer's adapter, run by the Python in the peer's environment: `host.py NAME`.
+"""Host a peer's adapter, run by the Python in the peer's environment: `host.py MODULE HELLO`.
 
 Streamconform is not installed in that environment, because its dependencies could replace the versions that
 the library was installed with. Only two packages are made importable, from the folder of this one; the
-modules that the host and the adapters import have no dependencies.
+modules that the host and the adapters import have no dependencies. So `peer.yaml` cannot be read there, and
+`HELLO` is what the peer says about itself, in JSON.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import gc
 import importlib
 import importlib.util
 import itertools
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +27,8 @@ PACKAGES: Final = ("streamconform", "streamconform_peers")
 RUNS_PER_FULL_COLLECTION: Final = 100
 
 
-def main(name: str) -> None:
-    """Serve the peer `name` on stdin and stdout, with the claims from the peer table."""
+def main(module_name: str, hello: Mapping[str, Any]) -> None:
+    """Serve a peer on stdin and stdout: the adapter in the module, with its claims from `hello`."""
     for package in PACKAGES:
         _make_importable(FOLDER / package)
     # The host imports from the current folder first, which may be a clone of the library.
@@ -35,21 +37,18 @@ def main(name: str) -> None:
     from streamconform.adapters.deferred_certificates import defer_certificate_loading
 
     from streamconform_peers.normal_form import take_exception
-    from streamconform_peers.table import PEERS
 
     defer_certificate_loading()  # before the adapter's module, which may create a client
-    peer = PEERS[name]
-    module_name = f"streamconform_peers.{peer.module}"
     module: Any = importlib.import_module(module_name)
     adapter = module.adapter = _collect_between_runs(_add_exception(module.adapter, take_exception))
     adapter.info = {
-        "name": peer.name,
-        "version": version(peer.distribution),
-        "language": peer.language,
-        "issues": peer.issues,
+        "name": hello["name"],
+        "version": version(hello["package"]),
+        "language": "python",
+        "issues": hello["issues"],
     }
-    adapter.apis, adapter.inputs, adapter.capabilities = peer.apis, ("http",), peer.capabilities
-    adapter.vendor = peer.vendor
+    adapter.apis, adapter.inputs, adapter.capabilities = tuple(hello["apis"]), ("http",), hello["apis"]
+    adapter.vendor = hello["vendor"]
     host.main(f"{module_name}:adapter")
 
 
@@ -107,4 +106,4 @@ def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], json.loads(sys.argv[2]))

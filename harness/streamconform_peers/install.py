@@ -20,7 +20,6 @@ from streamconform.user_cache import VARIABLE
 
 from streamconform_peers import node_package, node_runtime
 from streamconform_peers.environments import MANIFEST, Environment, read_environment
-from streamconform_peers.pins import format_constraints
 from streamconform_peers.table import Peer
 
 PIP_OPTIONS: Final = ("--no-input", "--disable-pip-version-check")
@@ -62,7 +61,7 @@ def install(root: Path, peer: Peer) -> Environment:
             folder.mkdir()
             if is_javascript:
                 node_runtime.install_runtime(root)
-                distributions = node_package.fill(folder, node_package.get_pins(peer))
+                distributions = node_package.fill(folder, peer.pins)
             else:
                 distributions = _fill(folder, peer)
             (folder / MANIFEST).write_text(_format_manifest(peer, distributions), "utf-8")
@@ -83,9 +82,8 @@ def _fill(folder: Path, peer: Peer) -> dict[str, str]:
     # Without pip, because the user's own pip installs into it.
     venv.create(folder, symlinks=os.name != "nt")
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    constraints = folder / "constraints.txt"
-    constraints.write_text(format_constraints(peer), "utf-8")
-    result = _run_pip(python, *INSTALL_COMMAND, "--constraint", str(constraints), *peer.requirements)
+    # Before 23.1, pip accepts digests only in requirements, not in constraints.
+    result = _run_pip(python, *INSTALL_COMMAND, "--requirement", str(peer.pins))
     if result.returncode != 0:
         raise InstallError(_describe_failure(peer, result.stdout + result.stderr))
     return _list_distributions(python)

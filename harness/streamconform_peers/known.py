@@ -1,4 +1,4 @@
-"""Read the peers' known failures (`docs/matrix/known/<peer>.yaml`), grouped by the finding they name."""
+"""Read the peers' known failures (`<library>/known/<peer>.yaml`), grouped by the finding they name."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cache
 
 from streamconform.known_failures.file import parse_document
 from streamconform.known_failures.model import Entry
-from streamconform.resources import find_bundled
 from streamconform.yaml_text import reader
 
 from streamconform_peers.findings import get_slug
+from streamconform_peers.table import PEERS
 
 
 @cache
@@ -19,7 +19,7 @@ def read_by_finding(peer: str) -> Mapping[str, tuple[Entry, ...]]:
 
     Raises `SourceError`.
     """
-    path = find_bundled("known") / f"{peer}.yaml"
+    path = PEERS[peer].known_failures
     entries: dict[str, list[Entry]] = {}
     if path.exists():
         for entry in parse_document(reader.read(path)).entries:

@@ -11,19 +11,14 @@ from typing import Any, Final
 from streamconform.errors import ImplementationError
 from streamconform.suite.cassettes import write_atomically
 
-from streamconform_peers.peer import Peer
+from streamconform_peers.peer import PACKAGE, Peer
 
-ADAPTERS: Final = Path(__file__).parent / "node"
-"""The adapters and, in `pins`, one lock file per environment: versions and digests, but no registry URLs."""
+SHARED: Final = PACKAGE / "node"
+"""The modules that adapters share."""
 INSTALL_COMMAND: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
 """Installs exactly what the lock file lists, without running packages' install scripts."""
 MAX_OUTPUT_LINES: Final = 6
 """The maximum number of lines of npm's output to show in an error message."""
-
-
-def get_pins(peer: Peer) -> Path:
-    """Return the lock file that pins every package installed with `peer`."""
-    return ADAPTERS / "pins" / f"{peer.key}.json"
 
 
 def fill(folder: Path, lock_file: Path) -> dict[str, str]:
@@ -60,21 +55,17 @@ def fill(folder: Path, lock_file: Path) -> dict[str, str]:
 
 
 def build_command(node: Path, folder: Path, peer: Peer) -> tuple[str, ...]:
-    """Copy the adapters into `folder`, and return the command that runs `peer` with the program `node`."""
-    module, *arguments = peer.module.split()
-    # A module resolves packages from its own folder, so it must be next to `node_modules`. Copying on every
-    # start ensures that the adapters are from this release, whichever release installed the packages.
-    for adapter in ADAPTERS.glob("*.mjs"):
-        copy, source = folder / adapter.name, adapter.read_bytes()
+    """Copy the adapter into `folder`, and return the command that runs `peer` with the program `node`."""
+    # A module finds packages only in the folders above its own, so it must be next to `node_modules`.
+    # Copying on every start ensures that the modules are from this release, whichever release installed the
+    # packages.
+    for module in (*SHARED.glob("*.mjs"), *peer.folder.glob("*.mjs")):
+        copy, source = folder / module.relative_to(PACKAGE), module.read_bytes()
         if not copy.exists() or copy.read_bytes() != source:
+            copy.parent.mkdir(exist_ok=True)
             write_atomically(copy, source)
-    info = {
-        "package": peer.distribution,
-        "issues": peer.issues,
-        "apis": peer.capabilities,
-        "vendor": peer.vendor,
-    }
-    return (str(node), str(folder / f"{module}.mjs"), json.dumps(info), *arguments)
+    program = folder / peer.library / f"{peer.module}.mjs"
+    return (str(node), str(program), json.dumps(peer.hello), *peer.arguments)
 
 
 def _list_installed(folder: Path, packages: dict[str, Any]) -> dict[str, str]:

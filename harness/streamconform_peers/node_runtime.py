@@ -12,7 +12,7 @@ from streamconform_peers import node_package
 
 VERSION: Final = "26.10.0"
 """The only Node.js release that runs peers. On npm, there is one package per platform."""
-PINS: Final = node_package.ADAPTERS / "runtime.json"
+PINS: Final = node_package.SHARED / "runtime.json"
 """The lock file with the digest of each platform's package."""
 FOLDER: Final = f"node-runtime-{VERSION}"
 

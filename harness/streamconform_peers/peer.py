@@ -1,13 +1,15 @@
-"""`Peer`, a row of the peer table: a library, its pinned release and its claims."""
+"""`Peer`: a library at its pinned release, the adapter that uses it, and their files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal
 
 from streamconform.model.capability import Capability
 
+PACKAGE: Final = Path(__file__).parent
 Capabilities = tuple[Capability, ...]
 
 
@@ -17,11 +19,16 @@ class Peer:
 
     name: str
     """The name after `peer:`."""
+    library: str
+    """The folder of the library, below this package."""
+    language: Literal["python", "javascript"]
     distribution: str
     version: str
-    """The only release that is installed; peers with the same release share an environment."""
+    """The only release that is installed; the peers of a library share an environment."""
     module: str
-    """The adapter's module, relative to this package; for JavaScript, a file in `node` and its arguments."""
+    """The adapter's module, in the library's folder."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments of the adapter's program, for JavaScript."""
     apis: tuple[str, ...]
     through: str
     """The library functions that the adapter calls."""
@@ -35,18 +42,42 @@ class Peer:
     """The vendor whose servers the library is written for; it is judged only on that vendor's streams."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
-    """Distributions that are installed with the library; for Python, the pins file lists their releases."""
-    language: str = "python"
+    """Distributions that are installed with the library; for Python, the pins list their releases."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder with everything about the library."""
+        return PACKAGE / self.library
+
+    @property
+    def pins(self) -> Path:
+        """The file with the release and the digests of each distribution in the environment."""
+        return self.folder / ("requirements.txt" if self.language == "python" else "package-lock.json")
+
+    @property
+    def known_failures(self) -> Path:
+        """The file with the known failures; there is none if the peer passes everything."""
+        return self.folder / "known" / f"{self.name}.yaml"
+
+    @property
+    def history(self) -> Path:
+        """The file with the history of the peer's findings; there may be none."""
+        return self.folder / "history" / f"{self.name}.yaml"
+
+    @property
+    def snippet(self) -> Path:
+        """The file with the code that calls the library, for the programs of findings."""
+        return self.folder / "snippets" / f"{self.name}.yaml"
 
     @property
     def key(self) -> str:
-        """The name of both the environment folder and the pins file."""
+        """The name of the environment's folder."""
         release = f"{self.distribution.lstrip('@').replace('/', '-')}-{self.version}"
         return release if self.language == "python" else f"node-{release}"
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """The requirements given to pip or npm."""
+        """The library and its companions, as pip or npm names them."""
         if self.language == "javascript":
             return (f"{self.distribution}@{self.version}", *self.companions)
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
@@ -58,20 +89,13 @@ class Peer:
         # Each of these libraries says why an answer ended.
         return {api: (*self.claims_by_api.get(api, self.claims), "stop") for api in self.apis}
 
-
-# Claims that several peers share; each set extends the set with which it begins.
-WITH_TOOLS: Final[Capabilities] = ("tool_calls", "parallel_tool_calls", "usage", "errors", "raw_stop")
-WITH_CACHE: Final[Capabilities] = (*WITH_TOOLS, "cache_usage")
-WITH_THINKING: Final[Capabilities] = (*WITH_TOOLS, "thinking")
-WITH_SIGNATURES: Final[Capabilities] = (*WITH_CACHE, "thinking", "signatures")
-WITH_PROVIDER_TOOLS: Final[Capabilities] = (*WITH_SIGNATURES, "provider_tools")
-WITH_OWN_STOP_REASONS: Final[Capabilities] = (
-    "tool_calls",
-    "parallel_tool_calls",
-    "usage",
-    "cache_usage",
-    "errors",
-)
-"""Libraries that replace the provider's stop reason with their own."""
-OPENAI_CHAT: Final[Capabilities] = (*WITH_CACHE, "refusals")
-"""The OpenAI SDK for Chat Completions; its chunks have no field for reasoning."""
+    @property
+    def hello(self) -> Mapping[str, object]:
+        """What the peer's program says about itself; its first argument, because it reads no YAML."""
+        return {
+            "name": self.name,
+            "package": self.distribution,
+            "issues": self.issues,
+            "apis": self.capabilities,
+            "vendor": self.vendor,
+        }

@@ -20,6 +20,8 @@ STABLE: Final = re.compile(r"[0-9]+(\.[0-9]+)*")
 """A release that pip and npm install without an option that allows pre-releases."""
 FIRST_DAY: Final = date(2022, 1, 1)
 """A day that is earlier than any release that can be tested."""
+PIN: Final = re.compile(r"^([^#\s=]+)==(\S+)", re.MULTILINE)
+"""The name and the release in a line of a Python library's pins."""
 PRECISION: Final = timedelta(days=10)
 """The precision at which the search for a release's date on the Python index stops."""
 NAME_AND_VERSION: Final = re.compile(r"(?P<name>@?[^@\[=]+)(\[[^\]]*\])?(@|==)?(?P<version>[0-9][^@]*)?")
@@ -35,13 +37,11 @@ class Package:
 
 def list_packages(peer: Peer) -> dict[str, str]:
     """Return the library and its companions, each with its pinned release."""
-    from streamconform_peers.pins import read_pins  # not needed to query an index
-
     named = [NAME_AND_VERSION.match(text) for text in (peer.distribution, *peer.companions)]
     versions = {match["name"]: match["version"] for match in named if match}
     versions[peer.distribution] = peer.version
     if peer.language == "python":
-        pins = dict(pin.split("==") for pin in read_pins(peer))
+        pins = dict(PIN.findall(peer.pins.read_text("utf-8")))
         versions |= {name: pins[name] for name in versions}
     return versions
 

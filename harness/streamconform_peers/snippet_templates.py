@@ -1,18 +1,18 @@
-"""Snippets (`snippets/<peer>.yaml`) that call each peer's library, for programs that reproduce a finding."""
+"""Snippets that call each peer's library (`<library>/snippets/<peer>.yaml`), for the programs of findings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from streamconform.errors import SourceError, UsageError
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
-FOLDER: Final = Path(__file__).parent / "snippets"
+from streamconform_peers.table import PEERS, Peer
+
 PLACEHOLDER: Final = re.compile(r"__([A-Z][A-Z0-9_]*?)__")
 
 
@@ -28,7 +28,7 @@ class Snippet:
     """Values of the placeholders that do not depend on the finding."""
 
 
-def read_snippet(peer: str, api: str) -> Snippet:
+def read_snippet(peer: Peer, api: str) -> Snippet:
     """Return a peer's snippet for an API.
 
     Raises `UsageError` if there is none, and `SourceError` if its file is invalid.
@@ -36,19 +36,18 @@ def read_snippet(peer: str, api: str) -> Snippet:
     document = _read_document(peer)
     of_api = document["apis"].get(api)
     if of_api is None:
-        raise UsageError(f"the snippet for `{peer}` has no code for `{api}`")
-    base = _read_document(document["base"]) if "base" in document else {}
+        raise UsageError(f"the snippet for `{peer.name}` has no code for `{api}`")
+    base = _read_document(PEERS[document["base"]]) if "base" in document else {}
     merged = {**base, **document, **of_api}
     return Snippet(
         merged.get("imports", ""), merged.get("code", ""), merged.get("request"), merged.get("values", {})
     )
 
 
-def _read_document(peer: str) -> Mapping[str, Any]:
-    path = FOLDER / f"{peer}.yaml"
-    if not path.exists():
-        raise UsageError(f"there is no snippet for `{peer}`; write `{path.name}` in `peers/snippets`")
-    document = reader.read(path)
+def _read_document(peer: Peer) -> Mapping[str, Any]:
+    if not peer.snippet.exists():
+        raise UsageError(f"there is no snippet for `{peer.name}`; write `{peer.snippet}`")
+    document = reader.read(peer.snippet)
     problems = check_document("snippet.v1", document)
     if problems:
         raise SourceError(problems)

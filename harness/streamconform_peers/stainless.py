@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx
 
+from streamconform_peers.chat_chunks import convert_chunks
+from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -21,8 +23,6 @@ from streamconform_peers.normal_form import (
     describe_exception,
     get,
 )
-from streamconform_peers.openai.chunks import convert_chunks
-from streamconform_peers.openai.completion import ChatFields, convert_completion
 
 
 def build_adapter(

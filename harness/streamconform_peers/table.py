@@ -1,325 +1,45 @@
-"""The table of all peers: library, pinned release, functions that the adapter calls, and claims."""
+"""The table of all peers, read from the file `peer.yaml` in the folder of each library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
-from streamconform_peers.node_table import NODE_PEERS
-from streamconform_peers.peer import (
-    OPENAI_CHAT,
-    WITH_CACHE,
-    WITH_OWN_STOP_REASONS,
-    WITH_PROVIDER_TOOLS,
-    WITH_SIGNATURES,
-    WITH_THINKING,
-    Peer,
-)
+from streamconform.errors import SourceError
+from streamconform.schemas import check_document
+from streamconform.yaml_text import reader
+
+from streamconform_peers.peer import PACKAGE, Peer
 
 __all__ = ["PEERS", "Peer"]
 
-_PYTHON_PEERS: Final = (
-    Peer(
-        name="openai",
-        distribution="openai",
-        version="3.54.0",
-        module="openai.raw",
-        apis=("openai-chat", "openai-responses"),
-        through="`chat.completions.create()` and `responses.create()`, with and without `stream=True`",
-        issues="https://github.com/openai/openai-python/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details", "documents"),
-        claims_by_api={"openai-chat": (*OPENAI_CHAT, "usage_details", "documents")},
-    ),
-    Peer(
-        name="openai-helper",
-        distribution="openai",
-        version="3.54.0",
-        module="openai.accumulated",
-        apis=("openai-chat", "openai-responses"),
-        through="`chat.completions.stream()` and `responses.stream()`, and their accumulated results",
-        issues="https://github.com/openai/openai-python/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
-        claims_by_api={"openai-chat": (*OPENAI_CHAT, "usage_details")},
-    ),
-    Peer(
-        name="anthropic",
-        distribution="anthropic",
-        version="2.12.0",
-        # For `anthropic-bedrock`: peers with the same release share an environment.
-        extras=("bedrock",),
-        module="anthropic.raw",
-        apis=("anthropic-messages",),
-        through="`messages.create()`, with and without `stream=True`",
-        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "usage_details", "documents"),
-    ),
-    Peer(
-        name="anthropic-helper",
-        distribution="anthropic",
-        version="2.12.0",
-        extras=("bedrock",),
-        module="anthropic.accumulated",
-        apis=("anthropic-messages",),
-        through="`messages.stream()` and its final message",
-        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "usage_details"),
-    ),
-    Peer(
-        name="anthropic-bedrock",
-        distribution="anthropic",
-        version="2.12.0",
-        extras=("bedrock",),
-        module="anthropic.bedrock",
-        apis=("bedrock-invoke",),
-        through="`messages.create()` of `AnthropicBedrock`, with and without `stream=True`",
-        issues="https://github.com/anthropics/anthropic-sdk-python/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "usage_details", "documents"),
-    ),
-    Peer(
-        name="google-genai",
-        distribution="google-genai",
-        version="3.4.0",
-        module="google_genai.generate",
-        apis=("google-generate",),
-        through="`models.generate_content_stream()` and `models.generate_content()`",
-        issues="https://github.com/googleapis/python-genai/issues",
-        claims=(*WITH_SIGNATURES, "usage_details", "documents"),
-    ),
-    Peer(
-        name="ollama",
-        distribution="ollama",
-        version="0.6.3",
-        module="ollama.chat",
-        apis=("ollama-chat",),
-        through="`Client.chat()`, with and without `stream=True`",
-        issues="https://github.com/ollama/ollama-python/issues",
-        # The library reports one count for the whole prompt, including the cache.
-        claims=(*WITH_THINKING, "documents"),
-    ),
-    Peer(
-        name="cohere",
-        distribution="cohere",
-        version="7.3.1",
-        module="cohere.chat",
-        apis=("cohere-chat",),
-        through="`chat_stream()` and `chat()`, of `ClientV2` or, for v1, of `Client`",
-        issues="https://github.com/cohere-ai/cohere-python/issues",
-        claims=(*WITH_THINKING, "usage_details", "documents"),
-    ),
-    Peer(
-        name="mistralai",
-        vendor="mistral",
-        distribution="mistralai",
-        version="3.7.0",
-        module="mistralai.chat",
-        apis=("openai-chat",),
-        through="`chat.stream()` and `chat.complete()`",
-        issues="https://github.com/mistralai/client-python/issues",
-        # The library reports one count for the whole prompt, including the cache.
-        claims=(*WITH_THINKING, "documents"),
-    ),
-    Peer(
-        name="boto3",
-        distribution="boto3",
-        version="1.44.5",
-        module="boto3.converse",
-        apis=("bedrock-converse",),
-        through="`bedrock-runtime`'s `converse_stream()` and `converse()`",
-        issues="https://github.com/boto/boto3/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "usage_details", "documents"),
-    ),
-    Peer(
-        name="openai-agents",
-        distribution="openai-agents",
-        version="0.24.0",
-        module="openai_agents.models",
-        apis=("openai-chat", "openai-responses"),
-        through="`stream_response()` of `OpenAIChatCompletionsModel` and `OpenAIResponsesModel`",
-        issues="https://github.com/openai/openai-agents-python/issues",
-        claims=(*WITH_PROVIDER_TOOLS, "refusals", "usage_details"),
-        # For Chat Completions, the library drops the stop reason, and reports 0 for counts it did not get.
-        claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "thinking", "refusals")},
-    ),
-    Peer(
-        name="haystack",
-        distribution="haystack-ai",
-        version="3.4.1",
-        module="haystack.generators",
-        apis=("openai-chat", "openai-responses"),
-        through="`run()` of `OpenAIChatGenerator` and `OpenAIResponsesChatGenerator`, streamed",
-        issues="https://github.com/deepset-ai/haystack/issues",
-        claims=(*WITH_OWN_STOP_REASONS, "usage_details", "thinking", "signatures"),
-        claims_by_api={"openai-chat": (*WITH_OWN_STOP_REASONS, "usage_details")},
-    ),
-    Peer(
-        name="strands",
-        distribution="strands-agents",
-        version="1.62.0",
-        extras=("openai", "anthropic", "gemini"),
-        module="strands.stream",
-        apis=(
-            "openai-chat",
-            "openai-responses",
-            "anthropic-messages",
-            "google-generate",
-            "bedrock-converse",
-        ),
-        through="`stream_messages()` of its model providers, through which an `Agent` streams",
-        issues="https://github.com/strands-agents/harness-sdk/issues",
-        claims=(*WITH_OWN_STOP_REASONS, "thinking", "signatures"),
-        claims_by_api={  # no signature of encrypted reasoning
-            "openai-chat": (*WITH_OWN_STOP_REASONS, "thinking"),
-            "openai-responses": (*WITH_OWN_STOP_REASONS, "thinking"),
-        },
-    ),
-    Peer(
-        name="litellm",
-        distribution="litellm",
-        version="1.106.2",
-        extras=("mcp",),  # without it, tools for Anthropic raise ModuleNotFoundError
-        module="litellm.completion",
-        apis=(
-            "openai-chat",
-            "anthropic-messages",
-            "google-generate",
-            "ollama-chat",
-            "bedrock-converse",
-        ),
-        through="`completion(stream=True)` and `stream_chunk_builder()`",
-        issues="https://github.com/BerriAI/litellm/issues",
-        claims=(  # no `errors` or `raw_stop`: LiteLLM replaces the provider's errors and stop reasons
-            "tool_calls",
-            "parallel_tool_calls",
-            "usage",
-            "cache_usage",
-            "usage_details",
-            "thinking",
-            "signatures",
-            "requests",
-        ),
-        # Gemini's signatures arrive separately from their thoughts, so they are not claimed.
-        claims_by_api={
-            "google-generate": (
-                "tool_calls",
-                "parallel_tool_calls",
-                "usage",
-                "cache_usage",
-                "usage_details",
-                "thinking",
-                "requests",
-            )
-        },
-    ),
-    Peer(
-        name="pydantic-ai",
-        distribution="pydantic-ai-slim",
-        version="2.68.0",
-        extras=("openai", "anthropic", "google", "bedrock", "cohere", "mistral"),
-        module="pydantic_ai.direct",
-        apis=(
-            "openai-chat",
-            "openai-responses",
-            "anthropic-messages",
-            "google-generate",
-            "bedrock-converse",
-        ),
-        through="`direct.model_request_stream_sync()` and its response",
-        issues="https://github.com/pydantic/pydantic-ai/issues",
-        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: the library has its own names
-    ),
-    Peer(
-        name="langchain",
-        distribution="langchain-core",
-        version="1.7.2",
-        companions=(
-            "langchain-openai",
-            "langchain-anthropic",
-            "langchain-google-genai",
-            "langchain-ollama",
-            "langchain-cohere",
-        ),
-        module="langchain.stream",
-        apis=(
-            "openai-chat",
-            "openai-responses",
-            "anthropic-messages",
-            "google-generate",
-            "ollama-chat",
-            "cohere-chat",
-        ),
-        through="`stream()` of each chat model, with the chunks added up, and `content_blocks`",
-        issues="https://github.com/langchain-ai/langchain/issues",
-        claims=(*WITH_SIGNATURES, "requests"),  # no `provider_tools`: the library has its own names
-        claims_by_api={"ollama-chat": (*WITH_THINKING, "signatures", "requests")},  # no cache counts
-    ),
-    Peer(
-        name="groq",
-        vendor="groq",
-        distribution="groq",
-        version="1.7.0",
-        module="groq.chat",
-        apis=("openai-chat",),
-        through="`chat.completions.create()`, with and without `stream=True`",
-        issues="https://github.com/groq/groq-python/issues",
-        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
-    ),
-    Peer(
-        name="together",
-        vendor="together",
-        distribution="together",
-        version="3.1.1",
-        module="together.chat",
-        apis=("openai-chat",),
-        through="`chat.completions.create()`, with and without `stream=True`",
-        issues="https://github.com/togethercomputer/together-py/issues",
-        # The library reports one count for the whole prompt, including the cache.
-        claims=(*WITH_THINKING, "documents"),
-    ),
-    Peer(
-        name="cerebras",
-        vendor="cerebras",
-        distribution="cerebras-cloud-sdk",
-        version="1.91.0",
-        module="cerebras.chat",
-        apis=("openai-chat",),
-        through="`chat.completions.create()`, with and without `stream=True`",
-        issues="https://github.com/Cerebras/cerebras-cloud-sdk-python/issues",
-        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
-    ),
-    Peer(
-        name="openrouter",
-        vendor="openrouter",
-        distribution="openrouter",
-        version="1.3.84",
-        module="openrouter.chat",
-        apis=("openai-chat",),
-        through="`chat.send()`, with and without `stream=True`",
-        issues="https://github.com/OpenRouterTeam/python-sdk/issues",
-        claims=(*OPENAI_CHAT, "thinking", "usage_details", "documents"),
-    ),
-    Peer(
-        name="huggingface_hub",
-        distribution="huggingface-hub",
-        version="2.4.0",
-        module="huggingface_hub.chat",
-        apis=("openai-chat",),
-        through="`InferenceClient.chat_completion()`, with and without `stream=True`",
-        issues="https://github.com/huggingface/huggingface_hub/issues",
-        # The library reports one count for the whole prompt, including the cache.
-        claims=(*WITH_THINKING, "documents"),
-    ),
-    Peer(
-        name="zai",
-        vendor="zhipu",
-        distribution="zai-sdk",
-        version="0.2.3",
-        module="zai.chat",
-        apis=("openai-chat",),
-        through="`chat.completions.create()`, with and without `stream=True`",
-        issues="https://github.com/zai-org/z-ai-sdk-python/issues",
-        claims=(*WITH_CACHE, "thinking", "usage_details", "documents"),
-    ),
-)
+FILE: Final = "peer.yaml"
 
-PEERS: Final[Mapping[str, Peer]] = {peer.name: peer for peer in (*_PYTHON_PEERS, *NODE_PEERS)}
-"""All peers by name, in listing order."""
+
+def read_library(path: Path) -> Iterator[Peer]:
+    """Yield the peers in a library's file. Raises `SourceError`, which lists the invalid lines."""
+    document = reader.read(path)
+    problems = check_document("peer.v1", document)
+    if problems:
+        raise SourceError(problems)
+    library = {name: value for name, value in document.value.items() if name not in ("peer", "peers")}
+    for peer in document.value["peers"]:
+        yield Peer(library=path.parent.name, **_freeze({**library, **peer}))
+
+
+def _freeze(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with tuples in place of lists."""
+    claims = {api: tuple(names) for api, names in fields.get("claims_by_api", {}).items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()} | {
+        "claims_by_api": claims
+    }
+
+
+def _read_all() -> Iterator[Peer]:
+    peers = [peer for path in sorted(PACKAGE.glob(f"*/{FILE}")) for peer in read_library(path)]
+    yield from sorted(peers, key=lambda peer: peer.language, reverse=True)  # Python first
+
+
+PEERS: Final[Mapping[str, Peer]] = {peer.name: peer for peer in _read_all()}
+"""All peers by name: those in Python, then those in JavaScript, in the order of the folders."""

@@ -11,22 +11,29 @@ that it imports use the network; they need aiohttp, so they are not imported her
     client.write(relay.end())
 """
 
-from streamconform_proxy.failures import (
-    DocumentResponse,
-    build_refusal,
-    build_token_count,
-    build_upstream_failure,
-)
-from streamconform_proxy.model_capabilities import THINKING_CAPABLE, can_think, is_thinking_refusal
-from streamconform_proxy.relay import StreamRelay, relay_document
-from streamconform_proxy.translate import (
-    ENDPOINTS,
-    ROUTES,
-    Route,
-    UpstreamRequest,
-    remove_thinking,
-    translate_request,
-)
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from streamconform_proxy.failures import (
+        DocumentResponse,
+        build_refusal,
+        build_token_count,
+        build_upstream_failure,
+    )
+    from streamconform_proxy.model_capabilities import THINKING_CAPABLE, can_think, is_thinking_refusal
+    from streamconform_proxy.relay import StreamRelay, relay_document
+    from streamconform_proxy.translate import (
+        ENDPOINTS,
+        ROUTES,
+        Route,
+        UpstreamRequest,
+        remove_thinking,
+        translate_request,
+    )
 
 __all__ = [
     "ENDPOINTS",
@@ -45,3 +52,28 @@ __all__ = [
     "remove_thinking",
     "translate_request",
 ]
+
+_MODULES: Final[Mapping[str, str]] = {
+    "ENDPOINTS": "translate",
+    "ROUTES": "translate",
+    "THINKING_CAPABLE": "model_capabilities",
+    "DocumentResponse": "failures",
+    "Route": "translate",
+    "StreamRelay": "relay",
+    "UpstreamRequest": "translate",
+    "build_refusal": "failures",
+    "build_token_count": "failures",
+    "build_upstream_failure": "failures",
+    "can_think": "model_capabilities",
+    "is_thinking_refusal": "model_capabilities",
+    "relay_document": "relay",
+    "remove_thinking": "translate",
+    "translate_request": "translate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use, because the command line imports this package to list its command.
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")

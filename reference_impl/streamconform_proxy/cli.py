@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -23,6 +23,24 @@ CLIENTS: Final = tuple(dict.fromkeys(client for client, _ in ROUTES))
 UPSTREAMS: Final = tuple(dict.fromkeys(upstream for _, upstream in ROUTES))
 NO_VARIABLE: Final = ""
 """There is no default variable for the upstream's key: without --key-env, the clients' keys are passed on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyOptions:
+    """The options of the command, by the names that click passes."""
+
+    client: str
+    upstream: str
+    url: str
+    host: str
+    port: int
+    expose: bool
+    models: tuple[str, ...]
+    key_env: str | None
+    max_streams: int
+    timeout: float
+    grace: float
+    quiet: bool
 
 
 @click.command("proxy")
@@ -85,31 +103,30 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     stderr. Needs aiohttp: pip install 'streamconform[proxy]'. Exit codes: 0 stopped, 2 usage error, 130
     stopped before all answers finished.
     """
+    given = ProxyOptions(**arguments)
     try:
         import aiohttp  # noqa: F401 - checked here, for a clear message
     except ModuleNotFoundError as error:
         if error.name != "aiohttp":
             raise
         raise UsageError("`conform proxy` needs aiohttp; run `pip install 'streamconform[proxy]'`") from None
-    pair = (arguments["client"], arguments["upstream"])
+    pair = (given.client, given.upstream)
     if pair not in ROUTES:
         known = "; ".join(f"--from {client} --to {upstream}" for client, upstream in ROUTES)
         raise UsageError(f"cannot translate from {pair[0]} to {pair[1]}; available: {known}")
-    url, host = parse_base_url(arguments["url"], "--upstream")
-    if not LOOPBACK.fullmatch(arguments["host"]) and not arguments["expose"]:
+    url, host = parse_base_url(given.url, "--upstream")
+    if not LOOPBACK.fullmatch(given.host) and not given.expose:
         raise UsageError(
-            f"`--host {arguments['host']}` lets other machines use the upstream; add --expose to allow that"
+            f"`--host {given.host}` lets other machines use the upstream; add --expose to allow that"
         )
-    key = read_key(arguments["key_env"], NO_VARIABLE)
+    key = read_key(given.key_env, NO_VARIABLE)
     check_key_is_private(url, host, key)
-    route = Route(
-        client=pair[0], upstream=pair[1], models=_parse_models(arguments["models"]), host=host, key=key
-    )
+    route = Route(client=pair[0], upstream=pair[1], models=_parse_models(given.models), host=host, key=key)
     is_unencrypted = urlsplit(url).scheme == "http" and not LOOPBACK.fullmatch(host)
-    ctx.exit(asyncio.run(_serve(route, url, is_unencrypted, arguments)))
+    ctx.exit(asyncio.run(_serve(route, url, is_unencrypted, given)))
 
 
-async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mapping[str, Any]) -> int:  # noqa: FBT001
+async def _serve(route: Route, url: str, is_unencrypted: bool, given: ProxyOptions) -> int:  # noqa: FBT001
     """Serve until a signal arrives. Raises `UsageError` if the address cannot be used."""
     from streamconform_proxy.bounds import ProxyBounds
     from streamconform_proxy.server import ProxyServer
@@ -119,26 +136,26 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, arguments: Mappin
     signals = asyncio.Semaphore(0)  # counts signals, because a second one ends the answers immediately
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, signals.release)
-    bounds = ProxyBounds(streams=arguments["max_streams"], grace=arguments["grace"])
-    async with UpstreamClient(url, UpstreamTimeouts(idle=arguments["timeout"])) as upstream:
+    bounds = ProxyBounds(streams=given.max_streams, grace=given.grace)
+    async with UpstreamClient(url, UpstreamTimeouts(idle=given.timeout)) as upstream:
         proxy = ProxyServer(
             route,
             upstream,
-            host=arguments["host"],
-            port=arguments["port"],
+            host=given.host,
+            port=given.port,
             # `check_key_is_private` checks the configured key; the clients' own keys must stay private too.
             pass_keys=not is_unencrypted,
             bounds=bounds,
-            write_log=(lambda _: None) if arguments["quiet"] else _log,
+            write_log=(lambda _: None) if given.quiet else _log,
         )
         try:
             await proxy.start()
         except OSError as error:
-            address = f"--host {arguments['host']} --port {arguments['port']}"
+            address = f"--host {given.host} --port {given.port}"
             raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
         try:
             for line in format_startup(
-                proxy.url, route, url, keys=_describe_keys(arguments, is_unencrypted), bounds=bounds.summary
+                proxy.url, route, url, keys=_describe_keys(given, is_unencrypted), bounds=bounds.summary
             ):
                 click.echo(line)
             await signals.acquire()
@@ -178,9 +195,9 @@ def _parse_models(texts: tuple[str, ...]) -> dict[str, str]:
     return models
 
 
-def _describe_keys(arguments: Mapping[str, Any], is_unencrypted: bool) -> str:  # noqa: FBT001
-    if arguments["key_env"]:
-        return f"the upstream gets the key in {arguments['key_env']}"
+def _describe_keys(given: ProxyOptions, is_unencrypted: bool) -> str:  # noqa: FBT001
+    if given.key_env:
+        return f"the upstream gets the key in {given.key_env}"
     if is_unencrypted:
         return "the upstream gets no key: it is on another machine and is reached over unencrypted http"
     return "the upstream gets each client's own key"

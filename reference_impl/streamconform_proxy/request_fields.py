@@ -13,12 +13,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_reference.requests.fields import unsupported
+from streamconform_reference.apis.anthropic_messages.request import OPTIONS as ANTHROPIC_OPTIONS
+from streamconform_reference.apis.ollama_chat.request import OPTIONS as OLLAMA_OPTIONS
+from streamconform_reference.apis.openai_chat.request import OPTIONS as OPENAI_OPTIONS
+from streamconform_reference.requests.fields import join_path, unsupported
+from streamconform_reference.requests.option_table import Option
 
 MAX_NAMED: Final = 12
 """The maximum number of fields named in a log line."""
 MAX_NAME: Final = 60
 """The maximum length of a field's name in the log; clients choose these names."""
+
+OPTIONS: Final[Mapping[str, tuple[Option, ...]]] = {
+    "anthropic-messages": ANTHROPIC_OPTIONS,
+    "ollama-chat": OLLAMA_OPTIONS,
+    "openai-chat": OPENAI_OPTIONS,
+}
+"""By API: the options that are one member of a body."""
 
 _ANTHROPIC_TOOL: Final = frozenset(
     {"type", "name", "description", "input_schema", "strict", "cache_control", "eager_input_streaming"}
@@ -28,25 +39,18 @@ READ_FIELDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "": frozenset(
             {
                 "model",
-                "max_tokens",
                 "system",
                 "messages",
                 "tools",
                 "tool_choice",
                 "thinking",
                 "output_config",
-                "metadata",
-                "temperature",
-                "top_p",
-                "top_k",
-                "stop_sequences",
-                "stream",
                 "cache_control",
             }
         ),
         "thinking": frozenset({"type", "budget_tokens", "display"}),
-        "output_config": frozenset({"effort", "format"}),
-        "metadata": frozenset({"user_id"}),
+        "output_config": frozenset({"format"}),
+        "metadata": frozenset(),
         "tool_choice": frozenset({"type", "name", "disable_parallel_tool_use"}),
         "tools": _ANTHROPIC_TOOL,
     },
@@ -57,22 +61,10 @@ READ_FIELDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
                 "messages",
                 "tools",
                 "tool_choice",
-                "parallel_tool_calls",
-                "max_tokens",
-                "max_completion_tokens",
-                "temperature",
-                "top_p",
-                "top_k",
-                "stop",
-                "user",
                 "n",
-                "stream",
                 "stream_options",
-                "reasoning_effort",
                 "reasoning",
                 "thinking",
-                "prompt_cache_key",
-                "prompt_cache_retention",
                 "response_format",
             }
         ),
@@ -82,8 +74,8 @@ READ_FIELDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "tools": frozenset({"type", "function"}),
     },
 }
-"""By the client's API: the fields that are read, by the object that contains them; those under `tools` apply
-to each tool.
+"""By the client's API: the fields that are read besides those in `OPTIONS`, by the object that contains them;
+those under `tools` apply to each tool.
 """
 
 REJECTED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -146,19 +138,15 @@ def describe_ignored_fields(paths: tuple[str, ...]) -> str:
 
 
 def _iterate_unread(api: str, body: Mapping[str, Any]) -> Iterator[str]:
+    paths = {option.path for option in OPTIONS[api]}
+    parents = {path.partition(".")[0] for path in paths}
     for parent, known in READ_FIELDS[api].items():
         for holder in _list_holders(body, parent):
             for name, value in holder.items():
-                if (
-                    name not in known
-                    and value is not None
-                    and not (parent == "" and _is_rejectable(api, name))
-                ):
-                    yield f"{parent}.{name}" if parent else name
-
-
-def _is_rejectable(api: str, name: str) -> bool:
-    return name in REJECTED_FIELDS[api]  # the value requests nothing
+                path = join_path(parent, name)
+                is_read = name in known or path in paths or path in parents
+                if not is_read and value is not None and path not in REJECTED_FIELDS[api]:
+                    yield path
 
 
 def _iterate_lost_options(

@@ -1,12 +1,12 @@
 """Translate a client's request to the upstream's API.
 
-The request is decoded into a neutral conversation and encoded again. A few fields that the conversation lacks
-have a counterpart in the upstream's API; a table carries them over. `request_fields` lists all others.
+The request is decoded into a neutral conversation and encoded again. Options that the conversation lacks are
+passed on from body to body if both APIs have them. `request_fields` lists all other fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -14,11 +14,11 @@ from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 from streamconform_reference.requests.errors import invalid_request
-from streamconform_reference.requests.fields import read_field
+from streamconform_reference.requests.option_table import CONVERSATION, read_options, write_options
 from streamconform_reference.tokens import count_tokens
 
 from streamconform_proxy.model_capabilities import check_thinking
-from streamconform_proxy.request_fields import list_ignored_fields, reject_fields
+from streamconform_proxy.request_fields import OPTIONS, list_ignored_fields, reject_fields
 
 ROUTES: Final = (
     ("anthropic-messages", "ollama-chat"),
@@ -49,68 +49,6 @@ THINKING_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 UNCHECKED_ARGUMENTS_BETA: Final = "fine-grained-tool-streaming"
 """The Anthropic beta that clients use to request arguments before they are checked."""
-
-
-@dataclass(frozen=True, slots=True)
-class CarriedField:
-    """A field that is carried over from the client's request to the upstream's."""
-
-    source: str
-    """A path separated by dots."""
-    kind: str
-    target: str
-    """A dotted path. An existing value is kept."""
-    convert: Callable[[Any], Any] = lambda value: value
-    """A function that returns the upstream's value, or None to drop the field."""
-
-
-def read_stop(value: Any) -> Any:
-    """Return stop sequences as a list; a single one may be given as a string."""
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, list) or not all(isinstance(sequence, str) for sequence in value):
-        raise invalid_request("stop: expected a string or a list of strings")
-    return value
-
-
-def read_stop_sequences(value: Any) -> Any:
-    """Return stop sequences, or None for an empty list."""
-    if not all(isinstance(sequence, str) for sequence in value):
-        raise invalid_request("stop_sequences: expected a list of strings")
-    return value or None
-
-
-def read_effort(value: Any) -> Any:
-    """Return an effort as one of OpenAI's levels; only the highest level's name differs."""
-    if value not in EFFORTS:
-        expected = ", ".join(f"`{level}`" for level in EFFORTS)
-        raise invalid_request(f"output_config.effort: expected {expected}")
-    return EFFORTS[value]
-
-
-EFFORTS: Final = {"low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "xhigh"}
-"""Maps Anthropic's effort levels to OpenAI's."""
-
-CARRIED_FIELDS: Final[Mapping[tuple[str, str], tuple[CarriedField, ...]]] = {
-    ("anthropic-messages", "ollama-chat"): (
-        CarriedField("stop_sequences", "list", "options.stop", read_stop_sequences),
-        CarriedField("top_p", "number", "options.top_p"),
-        CarriedField("top_k", "count", "options.top_k"),
-    ),
-    ("anthropic-messages", "openai-chat"): (
-        CarriedField("stop_sequences", "list", "stop", read_stop_sequences),
-        CarriedField("top_p", "number", "top_p"),
-        # Without `thinking`, Anthropic's effort applies to the whole answer, like OpenAI's.
-        CarriedField("output_config.effort", "text", "reasoning_effort", read_effort),
-    ),
-    ("openai-chat", "anthropic-messages"): (
-        CarriedField("stop", "any", "stop_sequences", read_stop),
-        CarriedField("top_p", "number", "top_p"),
-        CarriedField("top_k", "count", "top_k"),  # not in OpenAI's API, but accepted by other servers
-        CarriedField("user", "text", "metadata.user_id"),
-    ),
-}
-"""By client and upstream API: fields that the neutral conversation lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,15 +115,13 @@ def translate_request(route: Route, body: bytes, headers: Mapping[str, str]) -> 
     """
     client_body = read_body(body)
     reject_fields(route.client, client_body)
-    carried_fields = CARRIED_FIELDS[route.client, route.upstream]
     conversation = REQUEST_READERS[route.client](client_body, headers)
     facts = {"facts": {"host": route.host}} if route.host else {}
     model = route.map_model(conversation["model"])
     supported = check_thinking({**conversation, **facts, "model": model}, route.upstream)
     request = REQUEST_BUILDERS[route.upstream](supported)
     upstream_body: Json = request["body"]
-    for carried_field in carried_fields:
-        carry_field(carried_field, client_body, upstream_body)
+    carry_options(route, client_body, upstream_body)
     return UpstreamRequest(
         route=route,
         path=request["path"],
@@ -225,18 +161,11 @@ def read_body(body: bytes) -> Json:
     return value
 
 
-def carry_field(field_: CarriedField, source: Mapping[str, Any], target: Json) -> None:
-    """Set the field in the upstream's body if the client's body has it."""
-    parent, _, name = field_.source.rpartition(".")
-    holder = (read_field(source, parent, "object") or {}) if parent else source
-    value = holder.get(name) if field_.kind == "any" else read_field(holder, name, field_.kind, parent)
-    value = None if value is None else field_.convert(value)
-    if value is None:
-        return
-    *path, last = field_.target.split(".")
-    for key in path:
-        target = target.setdefault(key, {})
-    target.setdefault(last, value)
+def carry_options(route: Route, source: Mapping[str, Any], target: Json) -> None:
+    """Add the options that both APIs have and the neutral conversation lacks; existing members stay."""
+    options = OPTIONS[route.upstream]
+    names = {option.name for option in options if option.written} - CONVERSATION
+    write_options(options, read_options(OPTIONS[route.client], source, names), target)
 
 
 def set_key(headers: Mapping[str, str], route: Route) -> dict[str, str]:

@@ -254,3 +254,18 @@ def test_the_share_of_a_profile_counts_the_claimed_apis_only(project):
         r" conform run -i python:mine:adapter",
         line,
     )
+
+
+def test_the_evidence_of_the_selected_cases_is_listed_in_columns_and_by_kind(project):
+    words = ("list", "--api", "ollama-chat", "--evidence")
+    every = project.run(*words)
+    kinds = [line.split()[0] for line in every.out.splitlines()]
+    assert set(kinds) == {"documented", "observed", "reported"}
+    assert len({line.index(line.split(maxsplit=3)[3]) for line in every.out.splitlines()}) == 1
+    assert every.err == f"{len(kinds)} entries\n"
+    observed = project.run(*words, "observed").out.splitlines()
+    assert len(observed) == kinds.count("observed")
+    assert all(line.startswith("observed") for line in observed)
+    cited = json.loads(project.run(*words, "--format", "json").out)
+    assert [each["kind"] for each in cited] == kinds
+    assert all(case.startswith("ollama-chat/") for each in cited for case in each["cases"])

@@ -38,7 +38,6 @@ WRONG = {
     "profile": (("run", "--profile", "cor"), "core"),
     "report": (("report", "htm"), "html"),
     "report of a run": (("run", "--report", "junt=x"), "junit"),
-    "source": (("corpus", "pull", "magentc"), "magentic"),
 }
 
 
@@ -89,7 +88,7 @@ def test_at_most_three_names_are_suggested_each_once():
 
 
 OFFERED = {
-    "verbs": (("exp",), ["explain", "export"]),
+    "verbs": (("re",), ["report", "record"]),
     "forms of an implementation": (("run", "-i", "p"), ["peer:", "proxy:", "python:"]),
     "peers": (("run", "-i", "peer:open"), ["peer:openai", "peer:openai-helper", "peer:openai-agents"]),
     "mutants": (("explain", CASE, "-i", "mutant:usage-su"), ["mutant:usage-summed"]),

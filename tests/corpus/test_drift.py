@@ -1,15 +1,13 @@
-"""`conform drift`: what it finds in folders and on a server, and how it reports it."""
+"""`conform lint --shapes FOLDER`: what it finds in folders of recordings, and how it reports it."""
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
 
 from tests.bundled_suite import SOURCES
 from tests.cli.project import Project
-from tests.record.server import END, HEAD, chunk, replying
 
 API = "openai-chat"
 BODY = (
@@ -30,7 +28,7 @@ def project(tmp_path):
 def run(project, *words, **files):
     for name, text in files.items():
         project = project.with_file(f"streams/{API}/{name}.sse", text)
-    return project.run("drift", *words)
+    return project.run("lint", "--shapes", *words)
 
 
 def test_streams_of_the_suite_have_nothing_new(project):
@@ -61,42 +59,18 @@ def test_a_new_event_is_one_line(project):
     assert ran.last == f"1 new shape in 1 stream (1 of {API})"
 
 
-def test_reports_hold_everything_but_what_was_said(project):
-    ran = run(project, "streams", "--report", "json=a.json", "--report", "markdown=a.md", "-q", one=NEW)
-    assert ran.out == f"2 new shapes in 1 stream (1 of {API})\n"
-    report = json.loads((project.folder / "a.json").read_text("utf-8"))
-    assert report["streams"] == {API: 1}
-    assert [(each["path"], each["type"], each["streams"]) for each in report["new"]] == [
-        ("choices[].delta.mystery", "object", 1),
-        ("choices[].finish_reason", "= tired", 1),
-    ]
-    page = (project.folder / "a.md").read_text("utf-8")
-    assert "| `chunk choices[].delta.mystery object` | 1 |" in page
-    assert "Hi" not in page
+def test_a_line_holds_no_recorded_text(project):
+    assert "Hi" not in run(project, "streams", one=NEW).out
 
 
-def test_a_server_is_asked_and_its_answers_are_dated(project):
-    answers = [lambda _: (HEAD + b"\r\n", chunk(NEW.encode()), END)] * 20
-    with replying(*answers) as server:
-        ran = run(project, server.base_url, "--api", API, "--report", "json=-")
-    report = json.loads(ran.out)
-    assert ran.code == 1
-    assert report["streams"][API] == len(server.requests)
-    assert {each["first"] for each in report["new"]} == {each["last"] for each in report["new"]} != {None}
+def test_several_folders_are_read_together(project):
+    project = project.with_file(f"more/{API}/two.sse", NEW)
+    ran = run(project, "streams", "more", one=NEW)
+    assert ran.last == f"2 new shapes in 2 streams (2 of {API})"
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("nowhere",), 2, "`nowhere` is neither a folder"),
-        (("http://127.0.0.1:9",), 2, "a URL needs the server's API"),
-        (("http://127.0.0.1:9", "--api", API), 3, "127.0.0.1:9"),
-        (("http://127.0.0.1:9", "--api", "google-generate"), 2, "add --model NAME"),
-        ((".", "--report", "xml=a"), 2, "where KIND is `json` or `markdown`"),
-    ],
-)
-def test_a_mistake_is_named(project, words, code, message):
-    ran = run(project, *words)
-    assert ran.code == code
-    assert message in ran.err
+def test_a_missing_folder_is_named(project):
+    ran = run(project, "nowhere")
+    assert ran.code == 2
+    assert "nowhere" in ran.err
     assert "Traceback" not in ran.err

@@ -1,4 +1,4 @@
-"""`conform corpus`: from a source distribution to recordings, with a real pip but no network."""
+"""`--pull`: from a source distribution to recordings, with a real pip but no network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
-from streamconform_capture.cli import corpus as verb
+from streamconform_capture.cli import pulling as verb
 from streamconform_capture.compare.inputs import read
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.download import PullFailed
@@ -176,57 +176,45 @@ def test_an_archive_without_recordings_is_a_failure(offered, root):
     assert list(root.iterdir()) == []
 
 
-def test_pulled_sources_are_listed_compared_and_dropped_by_name(offered, root, project):
-    assert "not pulled" in project.run("corpus", "list").out
+def test_a_pulled_source_is_compared_by_name(offered, root, project):
     missing = project.run("compare", "reference", "--corpus", KNOWN.name)
     assert missing.code == 2
-    assert f"`conform corpus pull {KNOWN.name}`" in missing.err
+    assert f"`{KNOWN.name}` was not pulled to `{root}`; add --pull" in missing.err
     pull(root, sdist(offered, FILES), quietly)
-    (row,) = [line for line in project.run("corpus", "list").out.splitlines() if line.startswith(KNOWN.name)]
-    assert row.split() == [
-        KNOWN.name,
-        KNOWN.version,
-        KNOWN.licence,
-        "2",
-        "anthropic-messages,",
-        "1",
-        "openai-chat",
-    ]
-    again = project.run("corpus", "pull", KNOWN.name)
-    assert (again.code, again.err) == (0, "")
-    assert again.out == f"{KNOWN.name} {KNOWN.version} is already pulled: {root / KNOWN.key}\n"
     compared = project.run("compare", "reference", "--corpus", KNOWN.name)
     assert compared.code == 0, compared.out + compared.err
     assert compared.last.startswith("3 recordings, 9 trials, 0 causes")
-    documents = json.loads(project.run("corpus", "list", "--format", "json").out)
-    (document,) = [each for each in documents if each["name"] == KNOWN.name]
-    assert document["pulled"]["recordings"] == {"anthropic-messages": 2, "openai-chat": 1}
-    assert project.run("corpus", "drop", KNOWN.name).out.endswith("dropped\n")
-    assert project.run("corpus", "drop", KNOWN.name).out.endswith("was not pulled\n")
-    assert list(root.iterdir()) == []
 
 
-def test_a_pull_from_the_command_line_says_what_is_wrong(offered, project):
+@pytest.mark.parametrize(
+    "words",
+    [("compare", "reference", "--corpus", KNOWN.name, "--pull"), ("run", "--recorded", "--pull")],
+    ids=["compare", "run"],
+)
+def test_pull_fetches_what_is_missing_and_says_what_is_wrong(offered, project, words):
     sdist(offered, FILES)
-    ran = project.run("corpus", "pull", KNOWN.name)
+    ran = project.run(*words)
     assert ran.code == 2
-    assert "is not the one that was reviewed" in ran.err
+    # `run` begins with a source that this index does not offer.
+    assert "is not the one that was reviewed" in ran.err or "pip finds no source distribution" in ran.err
     assert "Traceback" not in ran.err
-    unknown = project.run("corpus", "pull", "nobody")
-    assert unknown.code == 2
-    assert f"unknown source `nobody`; available: {', '.join(SOURCES)}" in unknown.err
+
+
+def test_nothing_is_fetched_without_consent(offered, root, project):
+    sdist(offered, FILES)
+    assert project.run("run", "--recorded").code == 5
+    assert not root.exists() or list(root.iterdir()) == []
+
+
+def test_pull_needs_recordings_to_judge(project):
+    ran = project.run("run", "--pull")
+    assert (ran.code, "--pull fetches the recordings for --recorded; add it" in ran.err) == (2, True)
 
 
 def test_a_folder_that_pull_did_not_write_is_told_with_the_way_out(root):
     (root / KNOWN.key).mkdir(parents=True)
-    with pytest.raises(SourceError, match=f"conform corpus drop {KNOWN.name}"):
+    with pytest.raises(SourceError, match=f"damaged; delete `{root / KNOWN.key}`, then use --pull"):
         cache.read_pulled(root, KNOWN)
-
-
-def test_what_a_killed_pull_left_goes_with_the_source(root):
-    (root / f".{KNOWN.key}.x1y2" / "made").mkdir(parents=True)
-    assert cache.drop(root, KNOWN)
-    assert list(root.iterdir()) == []
 
 
 def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):

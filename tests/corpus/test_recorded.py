@@ -103,9 +103,9 @@ def test_without_the_recording_its_cases_are_skipped_with_what_to_do(run, offere
     assert list(offered.iterdir()) == []
     ran = run("run", "--recorded")
     assert (ran.code, ran.last[:40]) == (5, "No trial was judged: 1 trial skipped in ")
-    assert "1 case skipped: run `conform corpus pull all`" in ran.err
+    assert "1 case skipped: fetch the recording with `conform run --recorded --pull`" in ran.err
     ran = run("explain", CASE, "--no-pager")
-    assert (ran.code, "run `conform corpus pull all`" in ran.err) == (2, True)
+    assert (ran.code, "fetch the recording with `conform run --recorded --pull`" in ran.err) == (2, True)
     assert CASE in run("list", "--recorded").out
     assert run("lint").code == 0
 
@@ -115,7 +115,7 @@ def test_a_recording_with_another_digest_is_no_failure_of_the_implementation(run
     ran = run("run", "--recorded", text=spec(body=BODY + b"\n"))
     assert ran.code == 2
     assert "not the recording that was reviewed: its SHA-256 is" in ran.err
-    assert f"run `conform corpus drop {KNOWN.name}`" in ran.err
+    assert f"delete `{root / KNOWN.key}`, then use `conform run --recorded --pull`" in ran.err
     ran = run("run", "--recorded", text=spec(name="two"))
     assert (ran.code, "no recording `anthropic-messages/two`" in ran.err) == (2, True)
 

@@ -18,7 +18,7 @@ from ..proxy.program import started
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = re.compile(r"<!-- file: (?P<name>.+?) -->\n```[a-z]+\n(?P<text>.*?)```", re.DOTALL)
-SCRIPTS = dict(FILE.findall((ROOT / "docs" / "proxy.md").read_text("utf-8")))
+SCRIPTS = dict(FILE.findall((ROOT / "docs" / "translating-proxy.md").read_text("utf-8")))
 TO_CHAT = ("--from", "anthropic-messages", "--to", "openai-chat")
 SECONDS = 300
 """Generous, for a small model on a busy machine."""

@@ -70,7 +70,7 @@ def test_generated_answers_obey_the_grammar_of_their_api(api):
 
 
 @pytest.mark.parametrize("api", NAMES)
-def test_the_reason_that_an_encoder_chose_need_not_be_exposed(api):
+def test_the_reason_that_a_writer_chose_need_not_be_exposed(api):
     leaves = [trial.case.expect.fields.get("stop.raw") for trial in Generator(api, 3).generate(10)]
     assert all(leaf is None or None in list_values(leaf) for leaf in leaves)
 

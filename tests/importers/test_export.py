@@ -1,4 +1,4 @@
-"""Exported files can be imported again, and vcrpy replays them to real HTTP libraries."""
+"""Files of `serve --to` can be imported again, and vcrpy replays them to real HTTP libraries."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 import requests
 import vcr
 from streamconform.apis import APIS
+from streamconform.replay.formats import FORMATS, find_base_url
 from streamconform.suite import cassettes
 from streamconform_capture.importers import import_file
-from streamconform_capture.record.export import FORMATS, find_base_url
 from streamconform_capture.vcr import Persister
 from vcr.persisters.filesystem import FilesystemPersister
 
@@ -57,14 +57,14 @@ def test_payloads_are_exported_one_per_line():
 
 def test_the_verb_writes_files_and_overwrites_none(tmp_path):
     project = Project(tmp_path)
-    words = ("export", "openai-chat/tool-calls/**", "--to", "vcr", "--out", "kept")
+    words = ("serve", "-k", "openai-chat/tool-calls/**", "--to", "vcr", "--out", "kept")
     ran = project.run(*words)
     assert ran.code == 0, ran.err
     assert (tmp_path / "kept/openai-chat/parallel-calls.yaml").is_file()
     again = project.run(*words)
     assert again.code == 2
     assert "exists; choose another folder with `--out`" in again.err
-    assert project.run("export", "no-such-case", "--to", "raw").code == 2
+    assert project.run("serve", "-k", "no-such-case", "--to", "raw").code == 2
 
 
 def with_httpx(url, body):

@@ -32,7 +32,7 @@ NO_FREEDOM = {
     },
     "docs/adapters.md": {
         "| `proxy:URL` | a proxy that translates between APIs, tested from both sides"
-        " ([how](proxies.md)) |": "describes a form of `--impl`",
+        " ([how](judging-proxies.md)) |": "describes a form of `--impl`",
         "`conform smoke` reports both mistakes, and prints the line that claims what the adapter returned.": (
             "about a command"
         ),

@@ -30,7 +30,7 @@ from streamconform_dev.trials import may_match
 from streamconform_peers import environments, node_runtime, snippet_templates
 from streamconform_peers.findings import read_findings
 from streamconform_peers.known import list_patterns, read_by_finding
-from streamconform_peers.table import PEERS
+from streamconform_peers.table import PEERS, Peer
 
 from ..bundled_suite import SOURCES, cases, streams
 
@@ -134,13 +134,11 @@ def run(program, folder, peer=None):
 @pytest.fixture
 def echo(tmp_path, monkeypatch):
     """Use a snippet of the test in place of each peer's own."""
-    folder = tmp_path / "snippets"
-    folder.mkdir()
-    monkeypatch.setattr(snippet_templates, "FOLDER", folder)
+    monkeypatch.setattr(Peer, "snippet", tmp_path / "snippet.yaml")
 
     def write(peer, api, **parts):
         code = {"code": ECHO[PEERS[peer].language], **parts}
-        (folder / f"{peer}.yaml").write_text(json.dumps({"snippet": 1, "apis": {api: code}}))
+        (tmp_path / "snippet.yaml").write_text(json.dumps({"snippet": 1, "apis": {api: code}}))
 
     return write
 

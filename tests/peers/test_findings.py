@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
-from streamconform.resources import find_bundled
 from streamconform.suite.select import split_pattern
 from streamconform_dev.docs import findings as page
 from streamconform_peers.findings import get_slug, read_finding, read_findings
 from streamconform_peers.history import read_history
+from streamconform_peers.known import read_by_finding
+from streamconform_peers.peer import PACKAGE
 from streamconform_peers.table import PEERS
 
 from ..bundled_suite import cases
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "docs" / "matrix" / "findings"
-KNOWN = sorted((ROOT / "docs" / "matrix" / "known").glob("*.yaml"))
-FINDINGS = sorted(FOLDER.glob("*.yaml"))
+KNOWN = sorted(PACKAGE.glob("*/known/*.yaml"))
+FINDINGS = sorted(PACKAGE.glob("*/findings/*.yaml"), key=lambda path: path.stem)
 CATCH_ALL = re.compile(r"\b(various|miscellaneous|no fault|other differences)\b", re.IGNORECASE)
 
 
@@ -58,9 +56,14 @@ def test_every_finding_has_a_known_failure():
     assert sorted({path.stem for path in FINDINGS} - page.list_peers().keys()) == []
 
 
+def test_a_finding_is_in_the_folder_of_a_library_whose_known_failures_name_it():
+    named = {(peer.library, slug) for peer in PEERS.values() for slug in read_by_finding(peer.name)}
+    assert {(path.parts[-3], path.stem) for path in FINDINGS} <= named
+
+
 def test_histories_name_findings():
     slugs = {path.stem for path in FINDINGS}
-    paths = find_bundled("history").glob("*.yaml")
+    paths = PACKAGE.glob("*/history/*.yaml")
     named = {(path.stem, entry.finding) for path in paths for entry in read_history(path).findings}
     assert named
     assert sorted((name, slug) for name, slug in named if slug not in slugs) == []

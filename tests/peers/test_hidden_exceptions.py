@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import streamconform_peers as peers
 
+from .test_table import SHARED_MODULES
+
 FOLDER = Path(peers.__file__).parent
 PYTHON = sorted(path for path in FOLDER.glob("*/*.py") if path.name != "__init__.py")
-SHARED = [FOLDER / "normal_form.py", FOLDER / "connection_errors.py"]
-JAVASCRIPT = sorted(FOLDER.glob("node/*.mjs"))
+SHARED = sorted(FOLDER / f"{name}.py" for name in SHARED_MODULES)
+JAVASCRIPT = sorted(FOLDER.glob("*/*.mjs"))
 
 # Exceptions of text that an adapter parses itself, and of packages that not every library needs.
 OF_THE_ADAPTER = {"ValueError", "RecursionError", "ModuleNotFoundError"}

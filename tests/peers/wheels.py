@@ -41,7 +41,7 @@ TRANSPORT = "class TransportError(Exception):\n    pass\n"
 def build_wheel(folder, name, *, requires=()):
     """Write a wheel of the release that the peer `name` pins to `folder`; it contains a stub of `httpx`.
 
-    Return its line in the list of digests.
+    Return its line in a file of pins.
     """
     peer = PEERS[name]
     stem = f"{peer.distribution.replace('-', '_')}-{peer.version}"
@@ -59,4 +59,6 @@ def build_wheel(folder, name, *, requires=()):
     with zipfile.ZipFile(path, "w") as wheel:
         for name_in_wheel, text in files.items():
             wheel.writestr(name_in_wheel, text)
-    return f"{peer.distribution}=={peer.version} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+    return (
+        f"{peer.distribution}=={peer.version} --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+    )

@@ -11,7 +11,7 @@ from streamconform_proxy.access_log import MAX_LINE, AccessRecord
 from streamconform_proxy.bounds import ProxyBounds
 from streamconform_proxy.startup import format_startup
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "proxy.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "translating-proxy.md").read_text("utf-8")
 OLLAMA = Route(client="anthropic-messages", upstream="ollama-chat", models={"*": "qwen3:8b"})
 
 

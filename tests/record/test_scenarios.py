@@ -142,12 +142,17 @@ def test_a_refresh_names_what_is_new_and_what_is_gone(tmp_path):
     assert "(no longer sent; was in llama-cpp-text)" in done.stdout
 
 
-def test_a_refresh_needs_recordings(tmp_path):
+def test_a_refresh_names_what_is_new_to_the_suite_even_without_recordings(tmp_path):
+    def edit(body):
+        return body.replace(b'"text_delta"', b'"text_delta","heat":3')
+
     with answering() as server:
+        server.edit = edit
         done = record(tmp_path, server, "text", "--refresh")
-        assert server.requests == []
-    assert done.returncode == 2
-    assert "leave out --refresh" in done.stderr
+    assert done.returncode == 1
+    assert "  content_block_delta delta<text_delta>.heat number\n" in done.stdout
+    assert "1 new shape in 1 stream (1 of anthropic-messages)\n" in done.stdout
+    assert written(tmp_path) == {}
 
 
 def test_an_answer_that_is_refused_is_not_recorded_and_the_others_are(tmp_path):

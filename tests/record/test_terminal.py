@@ -119,8 +119,8 @@ def test_import_explain_lint_run_and_minimise_print_nothing_that_a_terminal_obey
         project.run("explain", "imported/evil@bytewise", "--specs", "specs", "-i", "mutant:usage-summed"),
         project.run("run", "--specs", "specs", "-i", "mutant:usage-summed"),
         project.run("minimise", "imported/evil", "--specs", "specs", "-i", "mutant:usage-summed"),
-        project.run("drift", "recordings"),
-        project.run("drift", "cassettes"),
+        project.run("lint", "--shapes", "recordings"),
+        project.run("lint", "--shapes", "cassettes"),
         project.run("compare", "reference", "mutant:usage-summed", "--corpus", "recordings"),
     ]
     assert {each.code for each in ran} <= {0, 1, 2}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from streamconform_proxy import ROUTES, Route, UpstreamRequest, remove_thinking, translate_request
-from streamconform_proxy.translate import CARRIED_FIELDS, ENDPOINTS, KEY_HEADERS
+from streamconform_proxy.request_fields import OPTIONS, UNEXPRESSED_FIELDS
+from streamconform_proxy.translate import ENDPOINTS, KEY_HEADERS
 from streamconform_reference.requests.errors import RequestError
 from streamconform_reference.tokens import count_tokens
 
@@ -111,7 +112,8 @@ def test_a_field_is_carried_over(names: tuple[str, str], given: Json, expected: 
 
 
 def test_every_route_has_its_parts() -> None:
-    assert set(CARRIED_FIELDS) == set(ROUTES)
+    assert {api for route in ROUTES for api in route} == set(OPTIONS)
+    assert set(UNEXPRESSED_FIELDS) == set(ROUTES)
     assert {client for client, _ in ROUTES} == set(ENDPOINTS)
     assert {upstream for _, upstream in ROUTES} <= set(KEY_HEADERS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamconform.errors import SourceError
-from streamconform.suite.evidence import Fact, Thread, find_facts, read_evidence
+from streamconform.suite.evidence import Fact, Thread, find_facts, list_cited, read_evidence
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
 
@@ -215,3 +215,21 @@ def test_evidence_with_problems_raises_all_of_them_with_their_lines(suite, name)
     with pytest.raises(SourceError) as caught:
         read_evidence(sources.specs, "common")
     assert [(problem.path.rpartition("/")[2], problem.line) for problem in caught.value.problems] == places
+
+
+def test_what_cases_cite_is_listed_by_kind_with_the_cases_that_cite_it(suite):
+    sources = suite()
+    cited = list_cited(sources.specs, load(sources))
+    assert [(each.kind, each.name, each.says) for each in cited] == [
+        ("documented", "objects-begin-with-a-brace", "An object begins with a brace."),
+        ("observed", "shared", "The brace comes first."),
+        ("reported", "owner/repo#1", "The object is lost."),
+        ("reported", "owner/repo#2", None),
+    ]
+    assert {each.cases for each in cited} == {("common/partial/open-brace",)}
+    assert [each.source for each in cited] == [
+        "https://www.rfc-editor.org/rfc/rfc8259#section-4",
+        "a server 1.0, recorded by this project",
+        None,
+        None,
+    ]

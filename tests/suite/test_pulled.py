@@ -25,7 +25,6 @@ from tests.harness import builders
 API = builders.ANTHROPIC
 ORIGIN = Pulled("some.Source 1.0", "tests/one.yaml", 2)
 RECORDING = builders.cassette(name="one")
-AGAIN = "run `conform corpus drop some.Source`, then `conform corpus pull some.Source`"
 ANOTHER = "not the recording that was reviewed: its SHA-256"
 TOPIC = "recorded-some-source"
 SPEC = f"""\
@@ -67,19 +66,21 @@ def test_a_source_of_another_version_was_not_pulled(corpus):
 @pytest.mark.parametrize(
     ("name", "sha256", "path", "message"),
     [
-        ("two", RECORDING.sha256, "", f"no recording `{API}/two`; {AGAIN}"),
+        ("two", RECORDING.sha256, "", f"no recording `{API}/two`"),
         (
             "one",
             "0" * 64,
             f"/{API}/one.yaml",
-            f"{ANOTHER} is {RECORDING.sha256}, expected {'0' * 64}; {AGAIN}",
+            f"{ANOTHER} is {RECORDING.sha256}, expected {'0' * 64}",
         ),
     ],
 )
 def test_a_recording_that_is_missing_or_another_one_is_a_problem(corpus, name, sha256, path, message):
     with pytest.raises(SourceError) as raised:
         load_pulled(corpus, API, name, ORIGIN, sha256)
-    assert raised.value.problems == (Problem(f"{corpus}/some.Source-1.0{path}", None, message),)
+    folder = f"{corpus}/some.Source-1.0"
+    again = f"delete `{folder}`, then use `conform run --recorded --pull`"
+    assert raised.value.problems == (Problem(f"{folder}{path}", None, f"{message}; {again}"),)
 
 
 def test_a_placeholder_is_an_empty_stream_of_the_origin():

@@ -48,7 +48,7 @@ class Verbs(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in table order."""
         del ctx
-        return [*load_verbs()]
+        return [verb.name for verb in load_verbs().values() if verb.is_listed]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with this name, or None if there is none."""
@@ -64,7 +64,7 @@ class Verbs(Group):
         del ctx
         verbs = load_verbs().values()
         for heading in HEADINGS:
-            rows = [(verb.name, verb.summary) for verb in verbs if verb.heading == heading]
+            rows = [(verb.name, verb.summary) for verb in verbs if verb.heading == heading and verb.is_listed]
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)

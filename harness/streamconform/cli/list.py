@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -14,6 +15,8 @@ from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
 from streamconform.model.trial import AnyTrial, RoundTrip, Trial
 from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
+from streamconform.suite.evidence import KINDS as EVIDENCE_KINDS
+from streamconform.suite.evidence import Cited, list_cited
 from streamconform.suite.provenance import KINDS, count_streams
 from streamconform.suite.selection import find_sources, select_heads
 
@@ -25,12 +28,35 @@ from streamconform.suite.selection import find_sources, select_heads
 @options.sources_options
 @click.option("--trials", is_flag=True, help="List trials instead of cases.")
 @click.option("--provenance", is_flag=True, help="Count the suite's streams by API and provenance.")
+@click.option(
+    "--evidence",
+    type=commands.Choice(["all", *EVIDENCE_KINDS]),
+    is_flag=False,
+    flag_value="all",
+    metavar="[KIND]",
+    help="List the facts and bug reports that the cases cite, with the number of these cases. KIND is "
+    "documented (by a page), observed (in a recording) or reported (as a bug).",
+)
 @click.option("--format", "shape", type=commands.Choice(["text", "json"]), default="text", show_default=True)
-def command(shape: str, *, trials: bool, provenance: bool, last_failed: bool, **arguments: Any) -> None:
+def command(
+    shape: str,
+    evidence: str | None,
+    *,
+    trials: bool,
+    provenance: bool,
+    last_failed: bool,
+    **arguments: Any,
+) -> None:
     """List the cases that a run would judge, with their levels and titles."""
     settings = read_settings(arguments)
     if provenance:
         _print_provenance(count_streams(find_sources(settings.selection)), shape)
+        return
+    if evidence:
+        selection, _ = options.select_for_run(settings, last_failed=last_failed)
+        cases = {trial.case.id: trial.case for trial in selection.trials}
+        cited = list_cited(find_sources(settings.selection).specs, cases.values())
+        _print_evidence([each for each in cited if evidence in ("all", each.kind)], shape)
         return
     needs_trials = trials or last_failed or settings.selection.select or settings.selection.input
     if shape == "text" and not needs_trials:
@@ -64,6 +90,22 @@ def _print_provenance(counts: Mapping[str, Mapping[str, int]], shape: str) -> No
         click.echo(f"{name:<{width}}  {cells}")
     for kind in kinds:
         click.echo(f"{kind}: {KINDS[kind]}")
+
+
+def _print_evidence(cited: Collection[Cited], shape: str) -> None:
+    if shape == "json":
+        click.echo(json.dumps([asdict(each) for each in cited], indent=1, ensure_ascii=False))
+        return
+    kind = max((len(each.kind) for each in cited), default=0)
+    name = max((len(each.name) for each in cited), default=0)
+    print_lines(
+        StyledLine(
+            f"{each.kind:<{kind}}  {each.name:<{name}}  {len(each.cases):>5,}  {each.says or 'not opened'}",
+            hang=kind + name + 11,
+        )
+        for each in cited
+    )
+    click.echo(format_count(len(cited), "entry"), err=True)
 
 
 def _print_cases(cases: Collection[CaseHead]) -> None:

@@ -188,9 +188,8 @@ def selection_options(command: F) -> F:
             "--recorded",
             is_flag=True,
             default=None,
-            help="Only the cases based on recordings that other projects publish (docs/recorded.md); fetch "
-            "those with `conform corpus pull all`. Without this option, they run only if -k names them: "
-            "-k recorded-magentic.",
+            help="Only the cases based on recordings that other projects publish (docs/recorded.md). Without "
+            "this option, they run only if -k names them: -k recorded-magentic.",
         ),
         click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
         click.option(

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from streamconform.cli.known_failures import (
 from streamconform.cli.not_run import describe_not_run
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
+from streamconform.cli.recordings import fetch_recordings
 from streamconform.cli.report import make_page_contexts
 from streamconform.cli.resume import add_interrupted, apply_interrupted, find_interrupted
 from streamconform.cli.server import add_proxy_headers, hide_header_values
@@ -81,6 +82,7 @@ SECTIONS: Final = {
         "deliver",
         "faults",
         "recorded",
+        "pull",
         "last_failed",
         "shard",
         "seed",
@@ -94,6 +96,35 @@ SECTIONS: Final = {
 """The sections of `--help`, with the names of their options."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of the command that only a run has, by the names that click passes.
+
+    The others can also be set in the config, and are part of `ProjectSettings`.
+    """
+
+    headers: tuple[str, ...]
+    key_env: str | None
+    select: tuple[str, ...]
+    last_failed: bool
+    update: bool
+    resume: bool
+    budget: float | None
+    exitfirst: bool
+    maxfail: int | None
+    baseline: str | None
+    answers: Path | None
+    pull: bool
+    durations: int | None
+    quiet: int
+    verbose: int
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> RunOptions:
+        """Return the options in `values`, which has those of the config too."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+
 @click.command("run", cls=commands.SectionedCommand, sections=SECTIONS)
 @click.option(
     "-i",
@@ -102,7 +133,7 @@ SECTIONS: Final = {
     multiple=True,
     metavar="IMPL",
     help='Implementation to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME '
-    "(`conform peers list`), proxy:URL (docs/proxies.md), mutant:NAME. Repeatable.",
+    "(`conform peers list`), proxy:URL (docs/judging-proxies.md), mutant:NAME. Repeatable.",
 )
 @options.input_option
 @options.proxy_options
@@ -157,6 +188,11 @@ SECTIONS: Final = {
     help="Also save every answer to FILE (compressed if it ends in .gz): `conform report --judge FILE` "
     "judges them again, without the implementation.",
 )
+@click.option(
+    "--pull",
+    is_flag=True,
+    help="With --recorded: fetch the recordings with pip. [default: ask on a terminal, else skip them]",
+)
 @options.durations_option
 @click.option("-q", "--quiet", count=True, help="Print only the last line; with -qq, nothing.")
 @click.option("-v", "--verbose", count=True, help="Print every cause and all its cases.")
@@ -192,19 +228,19 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     """Run the command and return its exit code; `stack` closes the run's folder."""
     started = time.perf_counter()
     settings = read_settings(arguments)
-    interrupted, earlier = _find_earlier(settings, arguments, stack)
+    chosen = RunOptions.from_values(arguments)
+    interrupted, earlier = _find_earlier(settings, chosen, stack)
     given = arguments
     if interrupted is not None and earlier is not None:
         resumed = apply_interrupted(interrupted, earlier, settings, arguments)
         given, settings = add_interrupted(arguments, settings, resumed), resumed
     report_targets = [reports.parse_option(option) for option in settings.report]
-    baseline = options.read_baseline(arguments["baseline"], {kind for kind, _ in report_targets})
-    connections = add_proxy_headers(
-        options.find_connections(settings, given), arguments["headers"], arguments["key_env"]
-    )
+    baseline = options.read_baseline(chosen.baseline, {kind for kind, _ in report_targets})
+    connections = add_proxy_headers(options.find_connections(settings, given), chosen.headers, chosen.key_env)
     check_update_options(arguments, settings.known_failures)
+    fetch_recordings(settings.selection, agreed=chosen.pull)
     with _collector_disabled(), _loading_message():
-        selection, note = options.select_for_run(settings, last_failed=arguments["last_failed"])
+        selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
     if note:
         click.echo(note, err=True)
     files = read_known_failures(
@@ -212,64 +248,47 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             settings.known_failures,
             settings.selection,
             strict=settings.strict,
-            narrowed=bool(arguments["select"]),
-            last_failed=arguments["last_failed"],
-            update=arguments["update"],
+            narrowed=bool(chosen.select),
+            last_failed=chosen.last_failed,
+            update=chosen.update,
         ),
         [connection.impl for connection in connections],
         make_unmatched_finder(selection, settings.selection.seed),
     )
     for note in filter(None, (file.describe_other_scope() for file in files)):
         options.print_note(note)
-    run_settings = _make_run_settings(settings, arguments, connections)
-    recorded = asdict(settings.selection) | {
-        "known_failures": settings.known_failures,
-        # The effective value: mutants are always judged strictly, and reports read it from the results.
-        "strict": run_settings.strict,
-        "last_failed": arguments["last_failed"],
-    }
-    if selection.profile is not None:
-        recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
+    run_settings = _make_run_settings(settings, chosen, connections)
     path, copy, folder = _choose_results_files(settings.report, interrupted, stack)
     order = RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
-        selection={key: recorded[key] or None for key in RECORDED_SETTINGS},
+        selection=_list_recorded(
+            settings, selection, strict=run_settings.strict, last_failed=chosen.last_failed
+        ),
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
         resumed=earlier,
-        answers=arguments["answers"],
-        budget=_make_budget(arguments["budget"], selection.catalog.sources.specs),
+        answers=chosen.answers,
+        budget=_make_budget(chosen.budget, selection.catalog.sources.specs),
         copy=copy,
     )
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else arguments["quiet"]
+    quiet = 2 if to_stdout else chosen.quiet
     # A report on stdout does not suppress progress on stderr, but `-q` does.
-    has_lines = not arguments["quiet"] and (to_stdout or not sys.stdout.isatty())
+    has_lines = not chosen.quiet and (to_stdout or not sys.stdout.isatty())
     with (
         Terminal(
             quiet=min(quiet, 1),
-            verbose=arguments["verbose"],
+            verbose=chosen.verbose,
             strict=run_settings.strict,
-            durations=arguments["durations"],
+            durations=chosen.durations,
         ) as terminal,
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
-
-        def start(header: Header) -> None:
-            if folder is not None:
-                folder.mark_latest()  # only now, because it has results
-            terminal.start(header)
-            lines.start(header)
-
-        def advance(result: TrialResult) -> None:
-            terminal.advance(result)
-            lines.advance(result)
-
-        finished = execute_run(order, path, Progress(start, advance, on_long_wait=options.print_note))
+        finished = execute_run(order, path, _make_progress(terminal, lines, folder))
     # Each of these runs even if one before it raises: a bug in one report must not lose the others.
     with ExitStack() as reversed_steps:
         for kind, target in reversed(report_targets):
@@ -280,19 +299,48 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
             reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
-    if arguments["update"]:
+    if chosen.update:
         for line in update_known_failures(files, finished, strict=run_settings.strict):
             click.echo(line, err=True)
     return finished.exit
 
 
+def _make_progress(terminal: Terminal, lines: ProgressLines, folder: RunFolder | None) -> Progress:
+    def start(header: Header) -> None:
+        if folder is not None:
+            folder.mark_latest()  # only now, because it has results
+        terminal.start(header)
+        lines.start(header)
+
+    def advance(result: TrialResult) -> None:
+        terminal.advance(result)
+        lines.advance(result)
+
+    return Progress(start, advance, on_long_wait=options.print_note)
+
+
+def _list_recorded(
+    settings: ProjectSettings, selection: Selection, *, strict: bool, last_failed: bool
+) -> dict[str, Any]:
+    """Return the settings that results record, from which a later command can select the same trials."""
+    recorded = asdict(settings.selection) | {
+        "known_failures": settings.known_failures,
+        # The effective value: mutants are always judged strictly, and reports read it from the results.
+        "strict": strict,
+        "last_failed": last_failed,
+    }
+    if selection.profile is not None:
+        recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
+    return {key: recorded[key] or None for key in RECORDED_SETTINGS}
+
+
 def _find_earlier(
-    settings: ProjectSettings, arguments: dict[str, Any], stack: ExitStack
+    settings: ProjectSettings, chosen: RunOptions, stack: ExitStack
 ) -> tuple[Path, Results] | tuple[None, None]:
     """Return the path and the results of the run to resume, which `stack` unlocks, if `--resume` is given."""
-    if not arguments["resume"]:
+    if not chosen.resume:
         return None, None
-    if arguments["answers"]:
+    if chosen.answers:
         raise UsageError("`--answers` cannot be combined with `--resume`: earlier answers are not saved")
     path = find_interrupted(settings.report)
     # Before the results are read, because a run that is still active would add to them.
@@ -384,7 +432,7 @@ def _collector_disabled() -> Iterator[None]:
 
 
 def _make_run_settings(
-    settings: ProjectSettings, arguments: Mapping[str, Any], connections: tuple[Connection, ...]
+    settings: ProjectSettings, chosen: RunOptions, connections: tuple[Connection, ...]
 ) -> Settings:
     # Mutants are judged strictly: a mutant that only warns has been caught.
     has_mutants = any(connection.impl.startswith("mutant:") for connection in connections)
@@ -395,5 +443,5 @@ def _make_run_settings(
         seed=settings.selection.seed,
         strict=has_mutants or settings.strict,
         input=settings.selection.input,
-        maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
+        maxfail=1 if chosen.exitfirst else chosen.maxfail or 0,
     )

@@ -12,12 +12,14 @@ import click
 
 from streamconform.apis import APIS
 from streamconform.cli import commands, options
+from streamconform.cli.serve_files import write_files
 from streamconform.config import read_settings
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import Case
 from streamconform.model.trial import AS_IS, DELIVERIES, FAULTS, Trial
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
+from streamconform.replay.formats import FORMATS
 from streamconform.replay.index_page import ServedCase, make_index_reply
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import ReceivedRequest, ServerLimits
@@ -47,18 +49,52 @@ OTHER_FILES: Final = 64
     help="Send chunks at their recorded times multiplied by this factor; 0 sends all at once. [default: 0]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not log requests.")
-def command(port: int, time_scale: float, quiet: bool, **arguments: Any) -> None:  # noqa: FBT001 - click's flags
+@click.option(
+    "--to",
+    "form",
+    type=commands.Choice(list(FORMATS)),
+    help="Instead of serving, write files for other tools that replay streams, in this format.",
+)
+@click.option(
+    "--out", default=".", show_default=True, metavar="FOLDER", help="With --to: the folder to write to."
+)
+@click.option(
+    "--base-url",
+    metavar="URL",
+    help="With --to: the base URL of the requests in har and vcr files. [default: the provider's]",
+)
+def command(
+    port: int,
+    time_scale: float,
+    form: str | None,
+    out: str,
+    base_url: str | None,
+    *,
+    quiet: bool,
+    **arguments: Any,
+) -> None:
     """Serve the recorded streams over HTTP, on this machine only, until Ctrl-C.
+
+    \b
+    conform serve -k parallel-calls                                 a server for your client
+    conform serve -k 'openai-chat/**' --to vcr --out tests/tapes    files for vcrpy
 
     Prints the base URL and the path of each case; the server's root page lists them. For a different delivery
     or a fault, add `@NAME` to the case: `…/parallel-calls@bytewise`, `…@gzip`, `…@reset.5`. Requests are
     logged on stderr; `conform explain CASE --outcome FILE` judges your client's outcome.
+
+    With --to, raw is the body alone, and jsonl its payloads; har and vcr also include the request. No file is
+    overwritten.
     """
     settings = read_settings(arguments).selection
     catalog = read_catalog(find_sources(settings))
     ids = select_apis(catalog.ids, settings.api)
     ids = select_ids(ids, settings.select, (*DELIVERIES, *FAULTS))
-    cases = {case.id: case for case in catalog.load(ids) if isinstance(case, Case)}
+    selected = catalog.load(ids)
+    if form is not None:
+        write_files(selected, form, out, base_url)
+        return
+    cases = {case.id: case for case in selected if isinstance(case, Case)}
     if not cases:
         raise SelectionError("no case with a stream is selected")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Final, Literal
 
 GROUP: Final = "streamconform.commands"
@@ -23,6 +22,7 @@ class Verb:
     heading: Heading
     summary: str
     module: str
+    is_listed: bool = True
 
 
 VERBS: Final = (
@@ -37,7 +37,7 @@ VERBS: Final = (
     Verb(
         "report",
         "Judge",
-        "Make a report from results: HTML, JUnit, Markdown, GitHub annotations, a badge.",
+        "Make a report from results: HTML, JUnit, Markdown, a badge.",
         "streamconform.cli.report",
     ),
     Verb("diff", "Judge", "Compare two results files: new and fixed failures.", "streamconform.cli.diff"),
@@ -47,7 +47,7 @@ VERBS: Final = (
     Verb(
         "serve",
         "Capture",
-        "Serve the recorded streams over HTTP, to debug a client.",
+        "Serve the recorded streams over HTTP, or write them as files.",
         "streamconform.cli.serve",
     ),
 )
@@ -56,6 +56,8 @@ VERBS: Final = (
 @cache
 def load_verbs() -> Mapping[str, Verb]:
     """Return all commands by name, in the order of their headings."""
+    from importlib.metadata import entry_points  # only the help and other packages' commands need it
+
     found = [*VERBS]
     for entry in entry_points(group=GROUP):
         found.extend(entry.load())

@@ -343,38 +343,50 @@ def pair_blocks(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list
         return list(range(len(got)))
     if len(expected) * len(got) > MAX_PAIRS:
         return [i if i < len(got) and got[i].type == block.type else None for i, block in enumerate(expected)]
-    # A longest common subsequence, weighted by similarity: one lost block is then reported as one lost block
-    # rather than as a difference in every later block.
-    rows, columns = len(expected), len(got)
-    # Larger than the total similarity of all pairs, so that the number of pairs takes precedence.
-    weight = 2 * min(rows, columns)
-    ids = frozenset(id_ for id_ in map(_get_id, expected) if id_ is not None)
-    exact = [{i for i, wanted in enumerate(expected) if _is_exactly(wanted, block)} for block in got]
-
-    def score_pair(i: int, j: int) -> int:
-        is_other = exact[j] and i not in exact[j]
-        return _score_pair(expected[i], got[j], weight, ids, is_other=bool(is_other))
-
-    best = [[0] * (columns + 1) for _ in range(rows + 1)]
-    # Filled from the end, so that the pairs can then be read off from the beginning.
-    for i in reversed(range(rows)):
-        for j in reversed(range(columns)):
-            score = score_pair(i, j)
-            paired = best[i + 1][j + 1] + score if score else 0
-            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
+    scores = _score_pairs(expected, got)
+    best = _sum_scores(scores, len(got))
     pairs: list[int | None] = []
     j = 0
-    for i in range(rows):
+    for i, row in enumerate(scores):
         # Skip received blocks that the best alignment leaves out.
-        while j < columns and best[i][j] == best[i][j + 1]:
+        while j < len(got) and best[i][j] == best[i][j + 1]:
             j += 1
-        score = score_pair(i, j) if j < columns else 0
-        if score and best[i][j] == best[i + 1][j + 1] + score:
+        if j < len(got) and row[j] and best[i][j] == best[i + 1][j + 1] + row[j]:
             pairs.append(j)
             j += 1
         else:
             pairs.append(None)
     return pairs
+
+
+def _score_pairs(expected: Sequence[ExpectedBlock], got: Sequence[Block]) -> list[list[int]]:
+    """Return the scores of each expected block with each received one, 0 for blocks that cannot match."""
+    # Larger than the total similarity of all pairs, so that the number of pairs takes precedence.
+    weight = 2 * min(len(expected), len(got))
+    ids = frozenset(id_ for id_ in map(_get_id, expected) if id_ is not None)
+    exact = [{i for i, wanted in enumerate(expected) if _is_exactly(wanted, block)} for block in got]
+    return [
+        [
+            _score_pair(wanted, block, weight, ids, is_other=bool(equal) and i not in equal)
+            for block, equal in zip(got, exact, strict=True)
+        ]
+        for i, wanted in enumerate(expected)
+    ]
+
+
+def _sum_scores(scores: Sequence[Sequence[int]], columns: int) -> list[list[int]]:
+    """Return the score of the best alignment of the blocks from each position on.
+
+    It is a longest common subsequence, weighted by similarity: one lost block is then reported as one lost
+    block rather than as a difference in every later block.
+    """
+    best = [[0] * (columns + 1) for _ in range(len(scores) + 1)]
+    # Filled from the end, so that the pairs can then be read off from the beginning.
+    for i in reversed(range(len(scores))):
+        for j in reversed(range(columns)):
+            paired = best[i + 1][j + 1] + scores[i][j] if scores[i][j] else 0
+            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
+    return best
 
 
 def _get_rank(block: ExpectedBlock | Block) -> int:

@@ -51,10 +51,10 @@ class Authored:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """Bytes recorded and published by another project, and fetched by the user (`conform corpus pull`)."""
+    """Bytes recorded and published by another project, and fetched with `conform run --recorded --pull`."""
 
     source: str
-    """Name and version, as `conform corpus list` prints them."""
+    """Name and version, as in docs/recorded.md."""
     file: str
     """Path in the archive."""
     entry: int

@@ -10,13 +10,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 from streamconform.errors import Problem, SourceError
 from streamconform.model.case import AnyCase
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
+EvidenceKind = Literal["documented", "observed", "reported"]
+KINDS: Final[tuple[EvidenceKind, ...]] = get_args(EvidenceKind)
+"""How something is known: from a provider's page, from a recording, or from a bug report."""
 SHARED: Final = "wire"
 """The name of the file with the facts shared by all APIs."""
 _EVIDENCE_FOLDER: Final = "evidence"
@@ -48,6 +51,21 @@ class Thread:
     read: str
     path: str = ""
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A fact or a thread, and the cases that cite it in `evidence` or `guards`."""
+
+    kind: EvidenceKind
+    name: str
+    says: str | None
+    source: str | None
+    """The page or the recording; None for a thread, whose name leads to it."""
+    read: str
+    path: str
+    line: int
+    cases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +136,37 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
                 by_api[api] = {}
         facts[case.id] = tuple(by_api[api][name] for name in case.evidence if name in by_api[api])
     return facts
+
+
+def list_cited(specs: Path, cases: Iterable[AnyCase]) -> tuple[Cited, ...]:
+    """Return what the cases cite, by kind, and within a kind in the order of the files.
+
+    Raises a `SourceError` if a file with evidence cannot be read.
+    """
+    by_api: dict[str, Evidence] = {}
+    entries: dict[tuple[str, int], tuple[str, Fact | Thread]] = {}
+    cited_by: dict[tuple[str, int], list[str]] = {}
+    for case in cases:
+        api = case.id.partition("/")[0]
+        if api not in by_api:
+            by_api[api] = read_evidence(specs, api)
+        evidence = by_api[api]
+        named = [(name, evidence.facts.get(name)) for name in case.evidence]
+        for name, entry in (*named, *((bug, evidence.threads.get(bug)) for bug in case.guards)):
+            if entry is not None:
+                place = (entry.path, entry.line)
+                entries[place] = (name, entry)
+                cited_by.setdefault(place, []).append(case.id)
+    cited = (_describe_cited(*entry, tuple(cited_by[place])) for place, entry in sorted(entries.items()))
+    return tuple(sorted(cited, key=lambda each: KINDS.index(each.kind)))
+
+
+def _describe_cited(name: str, entry: Fact | Thread, cases: tuple[str, ...]) -> Cited:
+    source = (entry.source or entry.observed) if isinstance(entry, Fact) else None
+    kind: EvidenceKind = (
+        "reported" if isinstance(entry, Thread) else "documented" if entry.source else "observed"
+    )
+    return Cited(kind, name, entry.says, source, entry.read, entry.path, entry.line, cases)
 
 
 def _check_sources(document: reader.Document) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """Specs based on pulled recordings: their names, and the recordings in the user's cache.
 
-`conform corpus pull` stores a source in `<corpus>/<name>-<version>/`, which is laid out like `cassettes/`. A
-spec contains the digest of each body, so it is never applied to other bytes.
+`conform run --recorded --pull` stores a source in `<corpus>/<name>-<version>/`, which is laid out like
+`cassettes/`. A spec contains the digest of each body, so it is never applied to other bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streamconform.suite import cassettes
 
 PREFIX: Final = "recorded-"
 """The topic prefix (and therefore file name prefix) reserved for specs about pulled recordings."""
-NOT_PULLED: Final = "run `conform corpus pull all`"
+NOT_PULLED: Final = "fetch the recording with `conform run --recorded --pull`"
 """The reason for skipping a case whose recording is not in the cache."""
 _MENTION: Final = re.compile(rf"(^|/){PREFIX}")
 
@@ -43,7 +43,7 @@ def load_pulled(corpus: Path, api: str, name: str, origin: Pulled, sha256: str) 
     # A source that was not pulled is not an error, but a pulled source without the recording is.
     if not folder.is_dir():
         return None
-    again = f"run `conform corpus drop {source}`, then `conform corpus pull {source}`"
+    again = f"delete `{folder}`, then use `conform run --recorded --pull`"
     if not (folder / api / f"{name}.yaml").is_file():
         raise SourceError((Problem(str(folder), None, f"no recording `{api}/{name}`; {again}"),))
     cassette = cassettes.load(folder, api, name)

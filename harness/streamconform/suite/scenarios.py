@@ -54,7 +54,7 @@ class Scenario:
     error: bool = False
     """Whether providers reject the request; a server with only one model may ignore the model name."""
     probed: bool = False
-    """Whether `conform probe` and `conform drift` use the scenario; `conform record` uses all."""
+    """Whether `conform probe` uses the scenario; `conform record` uses all."""
     expected: ExpectedAnswer = ExpectedAnswer()
 
     def possible(self, probing: Probing) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import click
+from rich.console import Console
 from streamconform import reports
 from streamconform._version import __version__
 from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
-from streamconform.config import read_settings
+from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
@@ -26,21 +28,21 @@ from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.workers import count_default_workers
 
-from streamconform_capture.cli.corpus import cache_option
 from streamconform_capture.cli.examine_progress import ExamineProgress
+from streamconform_capture.cli.pulling import cache_option, pull_missing
 from streamconform_capture.compare import drive, store
 from streamconform_capture.compare.comparison import Comparison, to_json
 from streamconform_capture.compare.engines import Engine
 from streamconform_capture.compare.engines.local import InlineEngine, ProcessEngine
 from streamconform_capture.compare.examiner import Examiner
 from streamconform_capture.compare.inputs import describe_nothing, measure_input
-from streamconform_capture.compare.inputs.partition import PARTITION_BYTES
+from streamconform_capture.compare.inputs.partition import PARTITION_BYTES, Partition
 from streamconform_capture.compare.inputs.storage import make_absolute
 from streamconform_capture.compare.job import Job
 from streamconform_capture.compare.minimise_examples import list_examples, minimise_examples
 from streamconform_capture.compare.part import Part
 from streamconform_capture.compare.report import format_lines, format_markdown
-from streamconform_capture.compare.sample import SampleRequest
+from streamconform_capture.compare.sample import By, SampleRequest
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.sources import SOURCES
 
@@ -53,6 +55,34 @@ WITHOUT_TEXT: Final = frozenset({"markdown"})
 DEFAULT_EXAMPLES: Final = 3
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """The options of the command, by the names that click passes."""
+
+    impls: tuple[str, ...]
+    corpus: tuple[str, ...]
+    pull: bool
+    where: str | None
+    api: tuple[str, ...]
+    deliver: str
+    sample: int | None
+    by: By
+    examples: int
+    report: tuple[str, ...]
+    text: bool | None
+    engine: str
+    scheduler: str | None
+    results: str | None
+    minimise: str | None
+    resume: bool
+    partition_size: float
+    seed: int | None
+    workers: int | None
+    timeout: float | None
+    start_timeout: float | None
+    quiet: int
+
+
 @click.command("compare")
 @click.argument("impls", nargs=-1, metavar="[IMPL]...", shell_complete=completion.complete_impls)
 @click.option(
@@ -61,8 +91,9 @@ DEFAULT_EXAMPLES: Final = 3
     multiple=True,
     metavar="PATH|URL|NAME",
     help="Recordings: a folder, a tar, zip, JSONL, Parquet or WARC file, the URL of one, or the name of a "
-    "source that `conform corpus pull` fetched. Repeatable.",
+    "source that publishes some (docs/recorded.md). Repeatable.",
 )
+@click.option("--pull", is_flag=True, help="Fetch the recordings of named sources without a question.")
 @cache_option
 @click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
 @click.option(
@@ -127,83 +158,131 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     \b
     conform compare mypkg --corpus recordings             against itself: deliveries, invariants
     conform compare reference mypkg --corpus recordings   against each other; the first is the baseline
-    conform compare mypkg --corpus mirascope              after `conform corpus pull mirascope`
+    conform compare mypkg --corpus mirascope              recordings that mirascope publishes
     conform compare mypkg --corpus s3://bucket/a.parquet --engine dask --scheduler tcp://host:8786
 
     No expectation is needed: two implementations that differ cannot both be right, and an implementation
     whose outcome depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1
     otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
     """
+    given = CompareOptions(**arguments)
     started = time.perf_counter()
     settings = read_settings({key: arguments[key] for key in ("seed", "workers", "timeout", "start_timeout")})
-    report_targets = [_parse_report(option) for option in arguments["report"]]
-    names = arguments["impls"] or settings.impl or ("reference",)
-    if arguments["resume"] and arguments["results"] is None:
-        raise UsageError("`--resume` needs the `--results` of the run to continue")
-    if arguments["scheduler"] is not None and arguments["engine"] != "dask":
-        raise UsageError("`--scheduler` needs `--engine dask`")
-    job = Job(
-        connections=tuple(connect(name) for name in names),
-        deliveries=_parse_deliveries(arguments["deliver"]),
-        seed=settings.selection.seed,
-        timeout=settings.timeout or 10.0,
-        start_timeout=settings.start_timeout,
-        examples=arguments["examples"],
-        apis=frozenset(arguments["api"]),
-        results=make_absolute(arguments["results"]) if arguments["results"] else None,
-    )
-    given = [_find_corpus(name, arguments["where"]) for name in arguments["corpus"]]
-    size = int(arguments["partition_size"] * 2**20)
-    total = sum(map(measure_input, given))
-    urls = [make_absolute(url) for url in given]
+    report_targets = [_parse_report(option) for option in given.report]
+    job = _make_job(given, settings)
+    given_inputs = _find_inputs(given)
     if job.results is not None:
-        store.prepare(job, resume=arguments["resume"])
+        store.prepare(job, resume=given.resume)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if any(path == "-" for _, path in report_targets) else arguments["quiet"]
-    console = make_console(sys.stdout)
+    quiet = 2 if any(path == "-" for _, path in report_targets) else given.quiet
+    console = None if quiet else make_console(sys.stdout)
     # Before the workers start, so that an unusable implementation is reported once rather than once per
     # worker.
     implementations = _start_once(job)
-    if not quiet:
-        console.print(f"streamconform {__version__}, seed {job.seed}")
-    for info in () if quiet else implementations:
-        console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
+    if console is not None:
+        _print_head(console, implementations, job.seed)
     workers = settings.workers or count_default_workers()
-    found, complete = Part(), True
-    cases: Mapping[str, Case] = {}
-    with ExamineProgress(None if quiet else console, total) as progress:
-        try:
-            with _sigterm_as_ctrl_c(), _make_engine(arguments, workers, total, size) as engine:
-                only = None
-                if arguments["sample"] is not None:
-                    request = SampleRequest(arguments["sample"], arguments["by"], job.seed, job.apis)
-                    only = drive.choose_sample(request, engine, drive.split_inputs(urls, size))
-                partitions = drive.split_inputs(urls, size, only)
-                found = drive.examine_inputs(
-                    job, engine, partitions, progress.advance, resume=arguments["resume"]
-                )
-                if arguments["minimise"] is not None:
-                    names = list_examples(found)
-                    cases = drive.fetch_recordings(names, engine, drive.split_inputs(urls, size))
-        except KeyboardInterrupt:
-            # Findings made before Ctrl-C are still reported.
-            found, complete = progress.found, False
-    if complete and not found.read and not found.unread:
-        raise UsageError(describe_nothing(given[0], arguments["api"]))
+    with ExamineProgress(console, given_inputs.total) as progress:
+        examined = _examine(given, job, given_inputs, workers, progress)
+    found = examined.found
+    if examined.complete and not found.read and not found.unread:
+        raise UsageError(describe_nothing(given_inputs.first, given.api))
     comparison = Comparison(
         version=__version__,
         implementations=implementations,
         deliveries=job.deliveries,
         seed=job.seed,
         found=found,
-        complete=complete,
-        minimised=minimise_examples(found, cases, job, Path(arguments["minimise"] or ".")),
+        complete=examined.complete,
+        minimised=minimise_examples(found, examined.cases, job, Path(given.minimise or ".")),
     )
-    _report(comparison, report_targets, arguments["text"], quiet, time.perf_counter() - started)
+    _report(comparison, report_targets, given.text, quiet, time.perf_counter() - started)
     # Not `quiet`: a report on stdout does not suppress a note on stderr.
-    if not complete and job.results is not None and arguments["quiet"] < 2:
+    if not examined.complete and job.results is not None and given.quiet < 2:
         click.echo("`--resume` continues this run.", err=True)
     ctx.exit(_choose_exit(comparison))
+
+
+def _make_job(given: CompareOptions, settings: ProjectSettings) -> Job:
+    if given.resume and given.results is None:
+        raise UsageError("`--resume` needs the `--results` of the run to continue")
+    if given.scheduler is not None and given.engine != "dask":
+        raise UsageError("`--scheduler` needs `--engine dask`")
+    names = given.impls or settings.impl or ("reference",)
+    return Job(
+        connections=tuple(connect(name) for name in names),
+        deliveries=_parse_deliveries(given.deliver),
+        seed=settings.selection.seed,
+        timeout=settings.timeout or 10.0,
+        start_timeout=settings.start_timeout,
+        examples=given.examples,
+        apis=frozenset(given.api),
+        results=make_absolute(given.results) if given.results else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """The recordings to read."""
+
+    first: str
+    """The first input, as a path or a URL."""
+    urls: tuple[str, ...]
+    total: int
+    """The size of all of them, in bytes."""
+    partition: int
+    """The size of a partition, in bytes."""
+
+
+def _find_inputs(given: CompareOptions) -> _Inputs:
+    """Return the inputs; sources that publish recordings are fetched, if the user agrees."""
+    named = [name for name in given.corpus if name in SOURCES]
+    pull_missing(named, given.where, agreed=given.pull)
+    places = [_find_corpus(name, given.where) for name in given.corpus]
+    return _Inputs(
+        places[0],
+        tuple(map(make_absolute, places)),
+        sum(map(measure_input, places)),
+        int(given.partition_size * 2**20),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """What was found, and the cases of the examples to minimise."""
+
+    found: Part
+    complete: bool = True
+    cases: Mapping[str, Case] = field(default_factory=dict)
+
+
+def _examine(
+    given: CompareOptions, job: Job, inputs: _Inputs, workers: int, progress: ExamineProgress
+) -> _Examined:
+    """Examine the recordings, until Ctrl-C."""
+
+    def split(only: frozenset[str] | None = None) -> Iterator[Partition]:
+        return drive.split_inputs(inputs.urls, inputs.partition, only)
+
+    try:
+        with _sigterm_as_ctrl_c(), _make_engine(given, workers, inputs) as engine:
+            only = None
+            if given.sample is not None:
+                request = SampleRequest(given.sample, given.by, job.seed, job.apis)
+                only = drive.choose_sample(request, engine, split())
+            found = drive.examine_inputs(job, engine, split(only), progress.advance, resume=given.resume)
+            if given.minimise is None:
+                return _Examined(found)
+            return _Examined(found, cases=drive.fetch_recordings(list_examples(found), engine, split()))
+    except KeyboardInterrupt:
+        # Findings made before Ctrl-C are still reported.
+        return _Examined(progress.found, complete=False)
+
+
+def _print_head(console: Console, implementations: Iterable[ImplementationInfo], seed: int) -> None:
+    console.print(f"streamconform {__version__}, seed {seed}")
+    for info in implementations:
+        console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
 
 
 def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
@@ -212,13 +291,13 @@ def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
         return examiner.implementations
 
 
-def _make_engine(arguments: Mapping[str, Any], workers: int, total: int, size: int) -> Engine:
-    if arguments["engine"] == "dask":
+def _make_engine(given: CompareOptions, workers: int, inputs: _Inputs) -> Engine:
+    if given.engine == "dask":
         from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
 
-        return DaskEngine(arguments["scheduler"], workers)
+        return DaskEngine(given.scheduler, workers)
     # For a single partition, starting a process takes longer than it saves.
-    return InlineEngine() if workers == 1 or total <= size else ProcessEngine(workers)
+    return InlineEngine() if workers == 1 or inputs.total <= inputs.partition else ProcessEngine(workers)
 
 
 @contextmanager

@@ -66,6 +66,24 @@ class Found:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzOptions:
+    """The options of the command, by the names that click passes."""
+
+    impl: tuple[str, ...]
+    input: str | None
+    api: tuple[str, ...]
+    mode: str
+    corpus: str | None
+    examples: int
+    time_limit: float | None
+    seed: int | None
+    workers: int | None
+    timeout: float | None
+    start_timeout: float | None
+    out: str
+
+
 @click.command("fuzz")
 @click.option(
     "-i",
@@ -126,6 +144,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     The same seed generates the same streams. Exit codes: 0 no failures, 1 failures, 2 usage error, 3
     implementation unusable, 130 interrupted.
     """
+    given = FuzzOptions(**arguments)
     settings = read_settings(
         {key: arguments[key] for key in ("impl", "input", "seed", "workers", "timeout", "start_timeout")}
     )
@@ -133,29 +152,27 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         import hypothesis  # noqa: F401 - an extra
     except ModuleNotFoundError as error:
         raise UsageError("`conform fuzz` needs hypothesis: pip install 'streamconform[fuzz]'") from error
-    if arguments["corpus"] and arguments["mode"] != "differential":
+    if given.corpus and given.mode != "differential":
         raise UsageError("`--corpus` needs `--mode differential`: a mutated recording has no expected answer")
-    if arguments["mode"] == "differential":
+    if given.mode == "differential":
         # Does not return: `conform compare` ends with `ctx.exit`.
-        _compare(ctx, arguments, settings)
-    ctx.exit(_judge(arguments, settings))
+        _compare(ctx, given, settings)
+    ctx.exit(_judge(given, settings))
 
 
-def _judge(arguments: dict[str, Any], settings: ProjectSettings) -> Exit:
+def _judge(given: FuzzOptions, settings: ProjectSettings) -> Exit:
     from streamconform_capture.fuzz.generate import Generator
 
     started = time.monotonic()
     console = make_console(sys.stdout)
     connections = make_connections(settings.impl)
-    apis = arguments["api"] or NAMES
-    out = Path(arguments["out"])
+    apis = given.api or NAMES
+    out = Path(given.out)
     trials: dict[str, GeneratedTrial] = {}
     failed: list[TrialResult] = []
     header: Header | None = None
     judged, code = 0, Exit.EXPECTED
-    for seed, size in _plan_rounds(
-        settings.selection.seed, arguments["examples"], arguments["time_limit"], started
-    ):
+    for seed, size in _plan_rounds(settings.selection.seed, given.examples, given.time_limit, started):
         generated = [trial for api in apis for trial in Generator(api, seed).generate(size)]
         finished = _run(generated, connections, settings, out, seed)
         results = finished.results
@@ -289,22 +306,22 @@ def _print_cause(console: Any, number: int, found: Found) -> None:
         console.print(make_text(line))
 
 
-def _compare(ctx: click.Context, arguments: dict[str, Any], settings: ProjectSettings) -> None:
+def _compare(ctx: click.Context, given: FuzzOptions, settings: ProjectSettings) -> None:
     """Write the streams as JSON lines, and compare the implementations on them."""
     from streamconform_capture.cli import compare
 
     names = settings.impl or ("reference",)
-    out = Path(arguments["out"])
+    out = Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "streams.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        for line in _list_streams(arguments, settings.selection.seed):
+        for line in _list_streams(given, settings.selection.seed):
             file.write(json.dumps(line) + "\n")
     ctx.invoke(
         compare.command,
         impls=names,
         corpus=(str(path),),
-        api=arguments["api"],
+        api=given.api,
         seed=settings.selection.seed,
         workers=settings.workers,
         timeout=settings.timeout,
@@ -313,23 +330,23 @@ def _compare(ctx: click.Context, arguments: dict[str, Any], settings: ProjectSet
     )
 
 
-def _list_streams(arguments: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+def _list_streams(given: FuzzOptions, seed: int) -> Iterator[dict[str, Any]]:
     from streamconform_capture.compare import inputs
     from streamconform_capture.fuzz.generate import Generator
     from streamconform_capture.fuzz.mutate import mutate_body
 
-    apis = arguments["api"] or NAMES
-    if arguments["corpus"]:
-        cases = inputs.read(arguments["corpus"], apis).cases
+    apis = given.api or NAMES
+    if given.corpus:
+        cases = inputs.read(given.corpus, apis).cases
         if not cases:
-            raise UsageError(inputs.describe_nothing(arguments["corpus"], apis))
-        for number in range(arguments["examples"] * len(apis)):
+            raise UsageError(inputs.describe_nothing(given.corpus, apis))
+        for number in range(given.examples * len(apis)):
             case = cases[number % len(cases)]
             body = mutate_body(case.api, case.cassette.body, f"{seed}:{number}")
             yield _to_line(case.api, body, case.cassette.content_type)
     else:
         for api in apis:
-            for trial in Generator(api, seed).generate(arguments["examples"]):
+            for trial in Generator(api, seed).generate(given.examples):
                 # Two clients may rightly differ on a broken stream: one raises, another reports it as
                 # incomplete.
                 if trial.derived is None:

@@ -9,8 +9,9 @@ from typing import Any, Final
 import click
 from streamconform.cli import options
 from streamconform.config import read_settings
-from streamconform.errors import Problem, UsageError
+from streamconform.errors import Problem
 from streamconform.plural import format_count
+from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
 from streamconform.suite.lint import lint_all, lint_paths
@@ -18,6 +19,10 @@ from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.suite.selection import find_sources
 
+from streamconform_capture.compare import inputs
+from streamconform_capture.drift.find import Stream, find_drift
+from streamconform_capture.drift.known import collect_known
+from streamconform_capture.drift.report import WIDTH, format_lines
 from streamconform_capture.record.committed import list_files, start_scan
 
 GROUNDS: Final = {
@@ -38,7 +43,8 @@ GROUNDS: Final = {
 @click.option(
     "--shapes",
     is_flag=True,
-    help="Instead, compare the fields and event order of authored streams with those of real ones.",
+    help="Instead, compare the fields and event order of authored streams with those of real ones; with"
+    " PATHS, list what is new to the suite in the recordings in these folders.",
 )
 @click.option(
     "--allow",
@@ -60,11 +66,19 @@ def command(
     A path is a spec, a cassette's YAML file, or a folder of specs. Problems are printed as `path:line:
     message`, and the exit code is 2. Keys, tokens, addresses and account numbers in the files also count as
     problems, even if encoded or split.
+
+    \b
+    conform lint my-specs                    your own specs
+    conform lint --shapes recordings         what recordings have that is new to the suite (docs/drift.md)
+
+    With --shapes and PATHS, the exit code is 1 if something is new.
     """
     settings = read_settings(arguments)
     sources = find_sources(settings.selection)
     if shapes:
-        _lint_shapes(ctx, sources, paths)
+        if paths:
+            ctx.exit(_find_drift(sources, paths))
+        _lint_shapes(ctx, sources)
         return
     # Started first, so that another process scans the files while this one lints.
     wait_for_secrets = start_scan(list_files(paths, sources), settings.allow)
@@ -76,9 +90,20 @@ def command(
     _show(ctx, problems, format_count(cases, "case"))
 
 
-def _lint_shapes(ctx: click.Context, sources: Sources, paths: tuple[Path, ...]) -> None:
-    if paths:
-        raise UsageError("--shapes checks all streams; leave out the paths")
+def _find_drift(sources: Sources, paths: tuple[Path, ...]) -> Exit:
+    read = [inputs.read(str(path), (), None) for path in paths]
+    cases = [case for folder in read for case in folder.cases]
+    drift = find_drift(
+        (Stream(case.id, case.cassette) for case in cases),
+        {api: collect_known(sources, api) for api in {case.api for case in cases}},
+        ((file.file, file.reason) for folder in read for file in folder.unread),
+    )
+    for line in format_lines(drift):
+        click.echo(escape_line(line, WIDTH))
+    return Exit.UNEXPECTED if drift.novelties else Exit.EXPECTED
+
+
+def _lint_shapes(ctx: click.Context, sources: Sources) -> None:
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     report = lint_shapes(sources, loaded)
     counts = ", ".join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,27 @@ from streamconform.suite.selection import SelectionSettings, find_sources
 
 RESULTS: Final = CONFORM / "probe.jsonl"
 """Default path for the results: a separate file, so that `conform run`'s results are not overwritten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeOptions:
+    """The options of the command, by the names that click passes."""
+
+    api: str
+    model: str | None
+    select: tuple[str, ...]
+    headers: tuple[str, ...]
+    key_env: str | None
+    temperature: float | None
+    timeout: float | None
+    known_failures: tuple[str, ...]
+    update: bool
+    strict: bool
+    exitfirst: bool
+    maxfail: int | None
+    report: tuple[str, ...]
+    quiet: int
+    verbose: int
 
 
 @click.command("probe")
@@ -77,29 +99,30 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     token counts are judged too. The key is read from the environment and never stored. This costs tokens.
     Exit codes: as for `conform run`.
     """
+    given = ProbeOptions(**arguments)
     # Slow to import, and not needed for `--help`.
     from streamconform_capture.probe.plan import find_unmatched, list_cases
     from streamconform_capture.probe.probe import ProbePlan, run_probe
     from streamconform_capture.record.scenario_request import RequestSettings
 
     started = time.perf_counter()
-    api = arguments["api"]
+    api = given.api
     base_url, host = parse_base_url(url, "URL")
-    if arguments["model"] is None and APIS[api].endpoints.names_model:
+    if given.model is None and APIS[api].endpoints.names_model:
         raise UsageError(f"the URL path of {api} contains the model; add --model NAME")
-    key = read_key(arguments["key_env"], APIS[api].key.variable)
+    key = read_key(given.key_env, APIS[api].key.variable)
     check_key_is_private(base_url, host, key)
-    headers = parse_headers(arguments["headers"])
-    report_targets = [reports.parse_option(option) for option in arguments["report"]]
-    check_update_options(arguments, arguments["known_failures"])
+    headers = parse_headers(given.headers)
+    report_targets = [reports.parse_option(option) for option in given.report]
+    check_update_options(arguments, given.known_failures)
     # Every entry may be about the API that is probed: its questions are all of them.
     files = read_known_failures(
         KnownFailuresSettings(
-            arguments["known_failures"],
-            SelectionSettings(select=arguments["select"]),
-            strict=arguments["strict"],
-            narrowed=bool(arguments["select"]),
-            update=arguments["update"],
+            given.known_failures,
+            SelectionSettings(select=given.select),
+            strict=given.strict,
+            narrowed=bool(given.select),
+            update=given.update,
         ),
         [base_url],
         lambda entries: find_unmatched(entries, api),
@@ -108,16 +131,16 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         base_url=base_url,
         request_settings=RequestSettings(
             api=api,
-            model=arguments["model"] or "default",
+            model=given.model or "default",
             key=key,
             headers=headers,
-            temperature=arguments["temperature"],
+            temperature=given.temperature,
         ),
-        cases=list_cases(api, arguments["select"], has_key=key is not None),
-        timeout=arguments["timeout"] or 60.0,
-        strict=arguments["strict"],
-        maxfail=1 if arguments["exitfirst"] else arguments["maxfail"] or 0,
-        command=_format_command(base_url, arguments),
+        cases=list_cases(api, given.select, has_key=key is not None),
+        timeout=given.timeout or 60.0,
+        strict=given.strict,
+        maxfail=1 if given.exitfirst else given.maxfail or 0,
+        command=_format_command(base_url, given),
         selection={name: arguments[name] or None for name in ("api", "model", "select", "known_failures")},
         known_failures=tuple(file.listed for file in files),
     )
@@ -127,8 +150,8 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
         prepare_conform_folder()
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else arguments["quiet"]
-    with Terminal(quiet=min(quiet, 1), verbose=arguments["verbose"], strict=plan.strict) as terminal:
+    quiet = 2 if to_stdout else given.quiet
+    with Terminal(quiet=min(quiet, 1), verbose=given.verbose, strict=plan.strict) as terminal:
         finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
@@ -136,18 +159,22 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     for kind, target in report_targets:
         if kind != reports.STREAMED:
             reports.write_report(kind, target, finished.results, page_context)
-    if arguments["update"]:
+    if given.update:
         for line in update_known_failures(files, finished, strict=plan.strict):
             click.echo(line, err=True)
     ctx.exit(finished.exit)
 
 
-def _format_command(base_url: str, arguments: dict[str, Any]) -> str:
+def _format_command(base_url: str, given: ProbeOptions) -> str:
     """Return the command that repeats the probe, without header values, which may be private."""
-    parts = ["conform", "probe", base_url, "--api", arguments["api"]]
-    for option in ("model", "key_env", "temperature"):
-        if arguments[option] is not None:
-            parts += [f"--{option.replace('_', '-')}", str(arguments[option])]
-    for header in arguments["headers"]:
+    parts = ["conform", "probe", base_url, "--api", given.api]
+    for option, value in (
+        ("--model", given.model),
+        ("--key-env", given.key_env),
+        ("--temperature", given.temperature),
+    ):
+        if value is not None:
+            parts += [option, str(value)]
+    for header in given.headers:
         parts += ["--header", f"{header.partition(':')[0].strip()}: …"]
     return shlex.join(parts)

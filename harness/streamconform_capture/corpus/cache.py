@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
-from streamconform.suggestions import suggest
 from streamconform.user_cache import CORPUS, find_user_cache
 
-from streamconform_capture.corpus.sources import SOURCES, Source
+from streamconform_capture.corpus.sources import Source
 
 ABOUT: Final = "source.json"
 """The summary in a source's folder; it exists if and only if the pull finished."""
@@ -37,14 +35,6 @@ def locate_root(given: str | None) -> Path:
     return find_user_cache(given) / CORPUS
 
 
-def find_source(name: str) -> Source:
-    """Return the source `name`. Raises `UsageError` if there is no such source."""
-    if name not in SOURCES:
-        hint = suggest(name, SOURCES) or f"; available: {', '.join(SOURCES)}"
-        raise UsageError(f"unknown source `{name}`{hint}")
-    return SOURCES[name]
-
-
 def read_pulled(root: Path, source: Source) -> PulledSource | None:
     """Return `source`'s summary, or None if it was not pulled.
 
@@ -63,7 +53,7 @@ def read_pulled(root: Path, source: Source) -> PulledSource | None:
             left={str(why): int(count) for why, count in about["left"].items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        words = f"not written by `conform corpus pull`; delete it with `conform corpus drop {source.name}`"
+        words = f"damaged; delete `{folder}`, then use --pull"
         raise SourceError((Problem(str(path), None, words),)) from error
 
 
@@ -87,15 +77,7 @@ def locate_recordings(root: Path, source: Source) -> Path:
     found = read_pulled(root, source)
     if found is None:
         raise UsageError(
-            f"`{source.name}` was not pulled to `{root}`; run `conform corpus pull {source.name}`, "
-            f"or pass `./{source.name}` for a local folder of that name"
+            f"`{source.name}` was not pulled to `{root}`; add --pull, or pass `./{source.name}` for a local "
+            "folder of that name"
         )
     return found.folder
-
-
-def drop(root: Path, source: Source) -> bool:
-    """Delete `source`'s folder and leftovers from interrupted pulls; return whether there were any."""
-    there = [each for each in (root / source.key, *root.glob(f".{source.key}.*")) if each.exists()]
-    for each in there:
-        shutil.rmtree(each)
-    return bool(there)

@@ -1,1 +1,1 @@
-"""`conform drift`: find shapes of streams that are not known yet."""
+"""Find shapes of streams that are not known yet: `lint --shapes FOLDER` and `record scenarios --refresh`."""

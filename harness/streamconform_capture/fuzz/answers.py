@@ -9,25 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from hypothesis import strategies as st
-from msgspec.structs import replace
-from streamconform_reference.encoding.encoder import Piece
-from streamconform_reference.events import (
-    Done,
-    ProseDelta,
-    ProseStart,
-    TextEnd,
-    ThinkingEnd,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-    UsageUpdate,
-)
-from streamconform_reference.outcome import Block, Outcome, Stop, Text, Thinking, ToolCall, Usage
+from streamconform.model.outcome import Outcome, Stop, Text, Thinking, ToolCall, Usage
 
 # Each of these texts has line ends, strings, escapes or characters that some library misreads.
 _WORDS: Final = (
@@ -69,12 +56,46 @@ _MAX_PIECES: Final = 6
 _KEYS: Final = ("city", "text", "", "a b", "Größe", "x.y", 'quo"te')
 
 
+Block = Thinking | Text | ToolCall
+StopReason = Literal["stop", "tool_use", "length"]
+STOPS: Final[tuple[StopReason, ...]] = get_args(StopReason)
+
+
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """The start of the block at `index`, some of its text, or its end; a truncated call has no end."""
+
+    index: int
+    kind: Literal["start", "text", "end"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An answer, and the pieces in which it is streamed, in order."""
 
-    outcome: Outcome
+    model: str
+    blocks: tuple[Block, ...]
+    stop: StopReason
+    usage: Usage
     pieces: tuple[Piece, ...]
+    id: str = "answer_1"
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return what a client reads, if the API can express all of it."""
+        return Outcome(
+            status="complete",
+            content=self.blocks,
+            stop=Stop(self.stop),
+            usage=self.usage,
+            model=self.model,
+            response_id=self.id,
+        )
+
+    def list_texts(self, index: int) -> list[str]:
+        """Return the texts of the block at `index`."""
+        return [piece.text for piece in self.pieces if piece.index == index and piece.kind == "text"]
 
 
 def texts(min_size: int = 1) -> st.SearchStrategy[str]:
@@ -136,62 +157,39 @@ def answers(draw: st.DrawFn, *, model: str, call_name: str) -> Answer:
     calls = [draw(_call(call_name, number)) for number in range(draw(st.sampled_from([0, 0, 1, 1, 2, 3])))]
     if not calls or draw(st.booleans()):
         blocks.append(Text(draw(texts())))
-    stop = Stop("tool_use" if calls else "stop", None)
+    stop: StopReason = "tool_use" if calls else "stop"
     if draw(st.integers(0, 4)) == 0:
-        stop = Stop("length", None)
+        stop = "length"
         if calls:
             # At least one character is missing, so the arguments can't be parsed.
             last = len(calls[-1].arguments_text or "")
             calls[-1] = _cut_call(calls[-1], draw(st.integers(1, last - 1)))
     blocks += calls
-    outcome = Outcome(
-        status="complete",
-        content=tuple(blocks),
-        stop=stop,
-        usage=draw(_usage()),
-        cost=None,
-        error=None,
-        model=model,
-        response_id="answer_1",
+    usage = draw(_usage())
+    return Answer(
+        model=model, blocks=tuple(blocks), stop=stop, usage=usage, pieces=tuple(draw(_pieces(blocks)))
     )
-    return Answer(outcome, tuple(draw(_pieces(outcome))))
 
 
 @st.composite
-def _pieces(draw: st.DrawFn, outcome: Outcome) -> Sequence[Piece]:
+def _pieces(draw: st.DrawFn, blocks: Sequence[Block]) -> Sequence[Piece]:
     """Draw an answer's pieces: texts split anywhere, and parallel calls in sequence or interleaved."""
-    parts = [[*_stream_block(draw, index, block)] for index, block in enumerate(outcome.content)]
-    pieces: list[Piece] = []
-    calls = [part for part, block in zip(parts, outcome.content, strict=True) if isinstance(block, ToolCall)]
-    for part in parts:
-        if part not in calls:
-            pieces += part
+    parts = [[*_stream_block(draw, index, block)] for index, block in enumerate(blocks)]
+    calls = [part for part, block in zip(parts, blocks, strict=True) if isinstance(block, ToolCall)]
+    pieces = [piece for part in parts if part not in calls for piece in part]
     if len(calls) > 1 and draw(st.booleans()):
-        pieces += _interleave(calls)
-    else:
-        pieces += [piece for part in calls for piece in part]
-    if outcome.usage is not None:
-        pieces.append(UsageUpdate(outcome.usage, None))
-    return [*pieces, Done(outcome.stop)]
+        return [*pieces, *_interleave(calls)]
+    return [*pieces, *(piece for part in calls for piece in part)]
 
 
 def _stream_block(draw: st.DrawFn, index: int, block: Block) -> Iterator[Piece]:
-    match block:
-        case Text(text=text):
-            yield ProseStart(index, "text")
-            yield from (ProseDelta(index, "text", piece) for piece in _cut(draw, text))
-            yield TextEnd(index, "text", text)
-        case Thinking(text=text, signature=signature, redacted=redacted):
-            yield ProseStart(index, "thinking")
-            yield from (ProseDelta(index, "thinking", piece) for piece in _cut(draw, text))
-            yield ThinkingEnd(index, text, signature, redacted)
-        case ToolCall():
-            yield ToolCallStart(index, block.id, block.name)
-            yield from (ToolCallDelta(index, piece) for piece in _cut(draw, block.arguments_text or ""))
-            if block.complete:
-                yield ToolCallEnd(index, block)
-        case _:
-            raise AssertionError(f"generated answers have no block of type {type(block).__name__}")
+    text, ends = (
+        (block.arguments_text or "", block.complete) if isinstance(block, ToolCall) else (block.text, True)
+    )
+    yield Piece(index, "start")
+    yield from (Piece(index, "text", piece) for piece in _cut(draw, text))
+    if ends:
+        yield Piece(index, "end")
 
 
 def _interleave(parts: Sequence[Sequence[Piece]]) -> Iterator[Piece]:

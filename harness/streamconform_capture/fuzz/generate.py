@@ -1,6 +1,6 @@
-"""Turn generated answers into cases: an encoder writes the bytes, and the answer is the expectation.
+"""Turn generated answers into cases: a writer writes the bytes, and the answer is the expectation.
 
-No decoder is involved, so the answer is an oracle for every implementation, including the bundled one.
+No parser is involved, so the answer is an oracle for every implementation, including the bundled one.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from hypothesis import seed as seeded
 from hypothesis.internal.conjecture import providers
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
-from streamconform.judge import decode
 from streamconform.model.case import Case
 from streamconform.model.cassette import Authored, Cassette
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes, expectation
 from streamconform.suite.expand import expand
-from streamconform_reference.apis import ENCODERS, LOSSES
-from streamconform_reference.encoding.encoder import PLACEHOLDER, apply_losses
-from streamconform_reference.events import UsageUpdate
 
 from streamconform_capture.fuzz.answers import Answer, answers
+from streamconform_capture.fuzz.writers import WRITERS, express, write_body
 from streamconform_capture.record import draft
 
 TOPIC: Final = "fuzz"
+_MODEL: Final = "unnamed"
+"""The model of an answer if the request names none."""
 _DELIVERIES: Final = 2
 """The number of deliveries per answer, in addition to one fault. More answers find more bugs than more
 deliveries do.
@@ -67,7 +66,7 @@ class Generator:
 def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer]:
     """Return `count` answers from the model that `base` requests; the same seed gives the same answers."""
     drawn: list[Answer] = []
-    strategy = answers(model=base.model or PLACEHOLDER, call_name=APIS[api].smoke.call_name)
+    strategy = answers(model=base.model or _MODEL, call_name=APIS[api].smoke.call_name)
     # Drawing answers never fails, so hypothesis shrinks and stores nothing; `minimise` makes streams smaller.
     configure = settings(
         max_examples=count,
@@ -111,15 +110,7 @@ def _no_local_constants() -> Iterator[None]:
 def make_case(base: Cassette, answer: Answer, name: str) -> Case:
     """Return the case for `answer`, with the request from `base`."""
     api = base.api
-    expected = apply_losses(LOSSES, api, answer.outcome)
-    encoder = ENCODERS[api](
-        model=base.model or PLACEHOLDER, response_id=answer.outcome.response_id or PLACEHOLDER
-    )
-    # The first report already contains the final counts, so that a broken stream has no other counts.
-    first = [UsageUpdate(answer.outcome.usage, None)] if answer.outcome.usage is not None else []
-    body = (
-        b"".join(map(encoder.piece, first)) + encoder.opening() + b"".join(map(encoder.piece, answer.pieces))
-    )
+    body = write_body(api, answer)
     cassette = replace(
         base,
         name=f"{TOPIC}-{name}",
@@ -130,10 +121,8 @@ def make_case(base: Cassette, answer: Answer, name: str) -> Case:
             source="https://github.com/streamconform/streamconform", note="made by `conform fuzz`"
         ),
     )
-    outcome = decode.decode_outcome(expected.to_json())
-    fields: dict[str, Any] = draft.build_expect(outcome, body)
-    fields.pop("response_id", None)  # for an API without ids, none are expected
-    # The generated answer has no provider's own reason: the encoder chose one that fits, and a library need
+    fields: dict[str, Any] = draft.build_expect(express(api, answer), body)
+    # The generated answer has no provider's own reason: the writer chose one that fits, and a library need
     # not expose it.
     if raw := fields["stop"].get("raw"):
         fields["stop"] = {**fields["stop"], "raw": {"any_of": [raw, None]}}
@@ -149,6 +138,6 @@ def make_case(base: Cassette, answer: Answer, name: str) -> Case:
 
 def _load_request(api: str) -> Cassette:
     """Return a bundled recording whose request has a tool."""
-    if api not in ENCODERS:
-        raise UsageError(f"no answers of `{api}` can be generated; available: {', '.join(ENCODERS)}")
+    if api not in WRITERS:
+        raise UsageError(f"no answers of `{api}` can be generated; available: {', '.join(WRITERS)}")
     return cassettes.load(find_bundled("cassettes"), api, APIS[api].smoke.call_cassette)

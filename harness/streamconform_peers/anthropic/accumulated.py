@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any
 
 from streamconform_peers.anthropic.errors import (
-    STOP_REASONS,
     build_request,
     describe_error,
     get_client,
@@ -21,6 +20,7 @@ from streamconform_peers.normal_form import (
     build_outcome,
     get,
 )
+from streamconform_peers.stop_reasons import ANTHROPIC
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def convert_message(
             _convert_block(block, done=done is None or index in done)
             for index, block in enumerate(get(message, "content") or [])
         ],
-        STOP_REASONS.get(stop, "other") if stop else None,
+        ANTHROPIC.get(stop, "other") if stop else None,
         stop,
         usage=read_usage(dict(get(message, "usage") or {})),
         error=kept.error,

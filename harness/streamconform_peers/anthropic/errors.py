@@ -14,15 +14,6 @@ import httpx2
 
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get, subtract
 
-STOP_REASONS: Final[Mapping[str, str]] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_use",
-    "pause_turn": "pause",
-    "refusal": "refusal",
-}
 CONNECTION_ERRORS: Final = (httpx2.TransportError, anthropic.APIConnectionError)
 """While the SDK reads a stream, it does not catch the HTTP library's exceptions."""
 

@@ -9,7 +9,6 @@ import anthropic
 
 from streamconform_peers.anthropic.accumulated import convert_message
 from streamconform_peers.anthropic.errors import (
-    STOP_REASONS,
     build_request,
     describe_error,
     get_client,
@@ -25,6 +24,7 @@ from streamconform_peers.normal_form import (
     build_outcome,
     get,
 )
+from streamconform_peers.stop_reasons import ANTHROPIC
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def read_answer(
     # The stop reason is in `message_delta`, but only `message_stop` ends the message.
     return build_outcome(
         [_convert_block(block) for block in blocks.values()],
-        (STOP_REASONS.get(stop, "other") if stop else "other") if ended else None,
+        (ANTHROPIC.get(stop, "other") if stop else "other") if ended else None,
         stop if ended else None,
         usage=read_usage(usage),
         error=kept.error,

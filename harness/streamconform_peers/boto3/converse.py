@@ -2,63 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
-import boto3
-from botocore.config import Config
-
-from streamconform_peers.boto3.errors import describe_error
-from streamconform_peers.boto3.events import aggregate_content, convert_block, read_usage
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, Block, ExceptionKeeper, build_outcome, get
-
-STOP_REASONS: Final[Mapping[str, str]] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_use",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "content_filtered": "content_filter",
-    "guardrail_intervened": "content_filter",
-    "malformed_model_output": "error",
-    "malformed_tool_use": "error",
-}
-CONFIG: Final = Config(
-    retries={"total_max_attempts": 1},
-    connect_timeout=TIMEOUT_SECONDS,
-    read_timeout=TIMEOUT_SECONDS,
-    # Not None, which means the proxies in the environment.
-    proxies={},
-)
-
-
-BEFORE_SIGN: Final = "before-sign.bedrock-runtime"
-"""The event that botocore emits before it signs a request, while a handler can still change the address."""
-
-
-@cache
-def _get_shared_client() -> Any:
-    """Return the process's client; it reads no AWS configuration from the machine."""
-    session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
-    return session.client("bedrock-runtime", config=CONFIG)
-
-
-def get_client(run: Any) -> Any:
-    """Return the shared client, with its requests redirected to the run's address.
-
-    A boto3 client is slow to create and its endpoint is fixed, so a handler redirects each request instead.
-    """
-
-    def redirect(request: Any, **_: Any) -> None:
-        _, model, rest = request.url.partition("/model/")
-        request.url = run.base_url + model + rest
-
-    events = _get_shared_client().meta.events
-    # botocore ignores a second handler with the same id, so the previous run's handler is removed first.
-    events.unregister(BEFORE_SIGN, unique_id=BEFORE_SIGN)
-    events.register(BEFORE_SIGN, redirect, unique_id=BEFORE_SIGN)
-    return _get_shared_client()
+from streamconform_peers.bedrock_client import describe_error, get_client
+from streamconform_peers.bedrock_events import aggregate_content, convert_block, read_usage
+from streamconform_peers.normal_form import Block, ExceptionKeeper, build_outcome, get
+from streamconform_peers.stop_reasons import BEDROCK
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -83,7 +32,7 @@ def adapter(run: Any) -> dict[str, Any]:
 def _build_result(
     content: list[Block], stop: str | None, usage: Any, response: Any, kept: ExceptionKeeper
 ) -> dict[str, Any]:
-    reason = STOP_REASONS.get(stop, "other") if stop else None
+    reason = BEDROCK.get(stop, "other") if stop else None
     error = kept.error
     if reason == "error" and not error:
         error = {"type": stop, "message": None, "status": None}

@@ -18,7 +18,7 @@ from cohere.v2.client import V2Client
 
 from streamconform_peers.cohere import v1 as cohere_v1
 from streamconform_peers.cohere.documents import convert_v1, convert_v2
-from streamconform_peers.cohere.v1 import ERROR_REASONS, STOP_REASONS, read_usage
+from streamconform_peers.cohere.v1 import ERROR_REASONS, read_usage
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
@@ -31,6 +31,7 @@ from streamconform_peers.normal_form import (
     describe_exception,
     get,
 )
+from streamconform_peers.stop_reasons import COHERE_V1
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def _read_v2_events(events: Iterable[Any], error: Error | None) -> dict[str, Any
     stop = get(end, "finish_reason")
     if stop in ERROR_REASONS or get(end, "error"):
         error = {"type": stop, "message": get(end, "error"), "status": None}
-    reason = STOP_REASONS.get(stop, "other") if end is not None else None
+    reason = COHERE_V1.get(stop, "other") if end is not None else None
     return build_outcome(
         blocks, reason, stop, usage=read_usage(get(end, "usage")), error=error, response_id=id_
     )

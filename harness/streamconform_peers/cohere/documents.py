@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_peers.cohere.v1 import ERROR_REASONS, STOP_REASONS, read_events, read_usage
+from streamconform_peers.cohere.v1 import ERROR_REASONS, read_events, read_usage
 from streamconform_peers.normal_form import Block, Error, append_text, build_call, build_outcome, get
+from streamconform_peers.stop_reasons import COHERE_V1
 
 
 def convert_v2(response: Any, error: Error | None) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def convert_v2(response: Any, error: Error | None) -> dict[str, Any]:
     stop = get(response, "finish_reason")
     if stop in ERROR_REASONS:
         error = {"type": stop, "message": None, "status": None}
-    reason = STOP_REASONS.get(stop, "other") if response is not None else None
+    reason = COHERE_V1.get(stop, "other") if response is not None else None
     usage = read_usage(get(response, "usage"))
     return build_outcome(content, reason, stop, usage=usage, error=error, response_id=get(response, "id"))
 

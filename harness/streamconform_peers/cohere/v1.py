@@ -14,15 +14,8 @@ from streamconform_peers.normal_form import (
     get,
     get_text,
 )
+from streamconform_peers.stop_reasons import COHERE_V1
 
-STOP_REASONS: Final = {
-    "COMPLETE": "stop",
-    "STOP_SEQUENCE": "stop",
-    "MAX_TOKENS": "length",
-    "ERROR_LIMIT": "length",
-    "TOOL_CALL": "tool_use",
-    "ERROR_TOXIC": "content_filter",
-}
 ERROR_REASONS: Final = frozenset({"ERROR", "TIMEOUT"})
 """Finish reasons that report a failure on the provider's side."""
 
@@ -64,7 +57,7 @@ def read_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:
     id_ = next(
         (get(event, "generation_id") for event in events if get(event, "event_type") == "stream-start"), None
     )
-    reason = STOP_REASONS.get(stop, "other") if end is not None else None
+    reason = COHERE_V1.get(stop, "other") if end is not None else None
     usage = read_usage(get(end, "response", "meta"))
     return build_outcome(content, reason, stop, usage=usage, error=error, response_id=id_)
 

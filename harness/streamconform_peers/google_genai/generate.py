@@ -14,7 +14,7 @@ import httpx2
 from google import genai
 from google.genai import errors
 
-from streamconform_peers.google_genai.parts import STOP_REASONS, append_part, read_usage
+from streamconform_peers.google_genai.parts import append_part, read_usage
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
@@ -24,6 +24,7 @@ from streamconform_peers.normal_form import (
     describe_exception,
     get,
 )
+from streamconform_peers.stop_reasons import GOOGLE
 
 
 @cache
@@ -63,9 +64,7 @@ def adapter(run: Any) -> dict[str, Any]:
                 fields["stop"] = str(candidate.finish_reason.value)
     # A blocked prompt has a block reason and no finish reason.
     stop = fields.get("stop") or fields.get("blocked")
-    reason = (
-        STOP_REASONS.get(stop, "other") if fields.get("stop") and stop else "content_filter" if stop else None
-    )
+    reason = GOOGLE.get(stop, "other") if fields.get("stop") and stop else "content_filter" if stop else None
     return build_outcome(
         content,
         reason,

@@ -9,17 +9,6 @@ from typing import Any, Final
 
 from streamconform_peers.normal_form import Block, build_call, build_other, subtract
 
-STOP_REASONS: Final[Mapping[str, str]] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
-    **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "content_filter"),
-    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "LANGUAGE", "NO_IMAGE"), "error"),
-    **dict.fromkeys(("MODEL_ARMOR", "JAILBREAK", "ESCALATION", "PUP_LIMITED_DISABLED"), "content_filter"),
-    **dict.fromkeys(("TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE"), "error"),
-    "IMAGE_OTHER": "error",
-    "CONTINUATION": "pause",
-}
 _TEXT_FIELDS: Final = frozenset({"text", "thought", "thought_signature"})
 
 

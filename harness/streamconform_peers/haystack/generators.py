@@ -23,8 +23,8 @@ from streamconform.adapters import request_reader
 
 from streamconform_peers.haystack.messages import add_up_chunks, convert_message, read_usage
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, ExceptionKeeper, build_outcome, get
-from streamconform_peers.openai.completion import STOP_REASONS
-from streamconform_peers.openai.errors import describe_error
+from streamconform_peers.openai_errors import describe_error
+from streamconform_peers.stop_reasons import OPENAI_CHAT
 
 GENERATORS: Final = {"openai-chat": OpenAIChatGenerator, "openai-responses": OpenAIResponsesChatGenerator}
 SCHEMAS: Final = Draft202012Validator(Draft202012Validator.META_SCHEMA)
@@ -57,7 +57,7 @@ def adapter(run: Any) -> dict[str, Any]:
     stop = meta.get("finish_reason")
     return build_outcome(
         add_up_chunks(chunks) if reply is None else convert_message(reply, chunks, complete=bool(stop)),
-        STOP_REASONS.get(stop, "other") if stop else None,
+        OPENAI_CHAT.get(stop, "other") if stop else None,
         None,
         usage=read_usage(meta.get("usage")),
         error=kept.error or _read_failure(meta),

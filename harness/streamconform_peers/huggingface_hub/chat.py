@@ -11,6 +11,8 @@ import httpx2
 from huggingface_hub import InferenceClient, InferenceTimeoutError
 from huggingface_hub.errors import HfHubHTTPError, TextGenerationError
 
+from streamconform_peers.chat_chunks import convert_chunks
+from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error, parse_document
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -19,8 +21,6 @@ from streamconform_peers.normal_form import (
     build_keywords,
     describe_exception,
 )
-from streamconform_peers.openai.chunks import convert_chunks
-from streamconform_peers.openai.completion import ChatFields, convert_completion
 
 EXPOSED = ChatFields(reasoning=("reasoning",), usage_parts=False)
 

@@ -12,22 +12,19 @@ from typing import Any, Final
 from cohere.core.http_sse import SSEError
 from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 
-from streamconform_peers.anthropic import errors
-from streamconform_peers.cohere import v1
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error
-from streamconform_peers.google_genai import parts
 from streamconform_peers.langchain import messages
 from streamconform_peers.langchain import settings as langchain_settings
 from streamconform_peers.langchain.blocks import convert_blocks, read_usage
 from streamconform_peers.langchain.models import MODEL_BUILDERS
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
-from streamconform_peers.openai import completion
+from streamconform_peers.stop_reasons import ANTHROPIC, COHERE_V1, GOOGLE, OPENAI_CHAT
 
 STOP_REASONS: Final[Mapping[str, str]] = {
-    **completion.STOP_REASONS,
-    **errors.STOP_REASONS,
-    **parts.STOP_REASONS,
-    **v1.STOP_REASONS,
+    **OPENAI_CHAT,
+    **ANTHROPIC,
+    **GOOGLE,
+    **COHERE_V1,
     "completed": "stop",
     "max_output_tokens": "length",
 }

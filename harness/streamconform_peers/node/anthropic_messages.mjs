@@ -5,7 +5,13 @@ import Anthropic from "@anthropic-ai/sdk";
 import { buildStop, describeError } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
-const STOP_REASONS = { end_turn: "stop", stop_sequence: "stop", tool_use: "tool_use", refusal: "refusal", pause_turn: "pause" };
+const STOP_REASONS = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  tool_use: "tool_use",
+  refusal: "refusal",
+  pause_turn: "pause",
+};
 Object.assign(STOP_REASONS, { max_tokens: "length", model_context_window_exceeded: "length" });
 
 const DELTA_FIELDS = { text_delta: "text", thinking_delta: "thinking", input_json_delta: "partial_json" };
@@ -45,7 +51,11 @@ function readFields(message, content) {
 export function readProviderError(error) {
   if (!(error instanceof Anthropic.APIError) || error instanceof Anthropic.APIConnectionError) return null;
   const body = error.error?.error ?? error.error;
-  return { type: error.type ?? body?.type ?? null, message: body?.message ?? error.message, status: error.status ?? null };
+  return {
+    type: error.type ?? body?.type ?? null,
+    message: body?.message ?? error.message,
+    status: error.status ?? null,
+  };
 }
 
 function handleEvent(event, message, answer, ended) {
@@ -69,7 +79,8 @@ function handleEvent(event, message, answer, ended) {
     }
     case "content_block_stop":
       ended.add(event.index);
-      if (message.content.at(event.index)) answer.endBlock(event.index, convertBlock(message.content.at(event.index), true));
+      if (message.content.at(event.index))
+        answer.endBlock(event.index, convertBlock(message.content.at(event.index), true));
       break;
   }
 }

@@ -19,7 +19,14 @@ const STOP_REASONS = {
 // `isNewCall(call, piece)` returns whether a piece starts another call at the same index. `amend(outcome)` returns the outcome
 // for a library that has its own final value.
 export async function readChunks(open, answer, library) {
-  const { readContent, readUsage, readProviderError, readChunkUsage = ({ usage }) => usage, isNewCall = () => false, amend = (outcome) => outcome } = library;
+  const {
+    readContent,
+    readUsage,
+    readProviderError,
+    readChunkUsage = ({ usage }) => usage,
+    isNewCall = () => false,
+    amend = (outcome) => outcome,
+  } = library;
   const calls = new Map(); // maps a call's index to its block's index
   const fields = { usage: null, model: null, response_id: null };
   let [raw, failed] = [null, null];
@@ -28,12 +35,16 @@ export async function readChunks(open, answer, library) {
       fields.model = chunk.model ?? fields.model;
       fields.response_id = chunk.id ?? fields.response_id;
       const usage = readChunkUsage(chunk);
-      if (usage) answer.reportUsage((fields.usage = readUsage(usage)));
+      if (usage) {
+        fields.usage = readUsage(usage);
+        answer.reportUsage(fields.usage);
+      }
       for (const choice of (chunk.choices ?? []).filter(({ index }) => !index)) {
         for (const [type, text] of readContent(choice.delta ?? {})) answer.addPiece(type, text);
         const { function_call: legacy } = choice.delta ?? {};
         if (legacy) addCallPiece({ index: "legacy", function: legacy }, answer, calls, isNewCall);
-        for (const piece of choice.delta?.tool_calls ?? choice.delta?.toolCalls ?? []) addCallPiece(piece, answer, calls, isNewCall);
+        for (const piece of choice.delta?.tool_calls ?? choice.delta?.toolCalls ?? [])
+          addCallPiece(piece, answer, calls, isNewCall);
         raw = choice.finish_reason ?? choice.finishReason ?? raw;
       }
     }
@@ -53,7 +64,10 @@ function addCallPiece({ index, id, function: called }, answer, calls, isNewCall)
   const key = index ?? calls.size;
   if (!calls.has(key) || isNewCall(answer.content[calls.get(key)], { id })) {
     answer.endOpenBlock();
-    calls.set(key, answer.startBlock({ type: "tool_call", id: id && id !== "null" ? id : null, name: called?.name ?? null }));
+    calls.set(
+      key,
+      answer.startBlock({ type: "tool_call", id: id && id !== "null" ? id : null, name: called?.name ?? null }),
+    );
   }
   const { arguments: value } = called ?? {};
   const text = value && typeof value === "object" ? JSON.stringify(value) : value;

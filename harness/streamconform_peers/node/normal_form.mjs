@@ -50,7 +50,9 @@ export function isRaisedByLibrary(error) {
 
 // Returns the frames inside packages above the first frame in our own files, as `openai/core/streaming.mjs:61 in next`.
 function listPackageFrames(error) {
-  const lines = String(error?.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const lines = String(error?.stack ?? "")
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
   const own = lines.findIndex((line) => line.includes("file:") && !line.includes("/node_modules/"));
   return (own < 0 ? lines : lines.slice(0, own)).flatMap((line) => {
     const [, name, file, number] = /at (?:(?:async )?(.*?) \()?.*\/node_modules\/(.*?):(\d+):\d+\)?$/.exec(line) ?? [];
@@ -70,12 +72,14 @@ export function restoreOrder(content, recorded) {
 // Returns the function tools of any API's request as [name, description, JSON schema].
 export function readTools({ tools = [], toolConfig, tool_config }) {
   const declarations = toolConfig?.tools ?? tool_config?.tools ?? tools;
-  return declarations.flatMap((tool) => tool.functionDeclarations ?? [tool.toolSpec ?? tool.function ?? tool]).flatMap((tool) => {
-    if (!tool.name || (tool.type && !["function", "custom"].includes(tool.type))) return [];
-    const declared = tool.input_schema ?? tool.parametersJsonSchema ?? tool.parameters ?? {};
-    // Google's schemas have types in capitals.
-    const lowerType = (key, value) => (key === "type" ? String(value).toLowerCase() : value);
-    const schema = JSON.parse(JSON.stringify(declared, lowerType));
-    return [[tool.name, tool.description ?? "", schema.type ? schema : { type: "object", properties: {} }]];
-  });
+  return declarations
+    .flatMap((tool) => tool.functionDeclarations ?? [tool.toolSpec ?? tool.function ?? tool])
+    .flatMap((tool) => {
+      if (!tool.name || (tool.type && !["function", "custom"].includes(tool.type))) return [];
+      const declared = tool.input_schema ?? tool.parametersJsonSchema ?? tool.parameters ?? {};
+      // Google's schemas have types in capitals.
+      const lowerType = (key, value) => (key === "type" ? String(value).toLowerCase() : value);
+      const schema = JSON.parse(JSON.stringify(declared, lowerType));
+      return [[tool.name, tool.description ?? "", schema.type ? schema : { type: "object", properties: {} }]];
+    });
 }

@@ -10,14 +10,34 @@ export function convertItem(item, done) {
         part.type === "refusal" ? { type: "refusal", text: part.refusal } : { type: "text", text: part.text ?? "" },
       );
     case "reasoning":
-      return [{ type: "thinking", text: joinThinking(item), signature: item.encrypted_content || null, redacted: false }];
+      return [
+        { type: "thinking", text: joinThinking(item), signature: item.encrypted_content || null, redacted: false },
+      ];
     case "custom_tool_call":
     case "function_call": {
       const complete = Boolean(done) || item.status === "completed";
       if (item.input !== undefined)
-        return [{ type: "tool_call", id: item.call_id, name: item.name, arguments: null, arguments_text: item.input, complete }];
+        return [
+          {
+            type: "tool_call",
+            id: item.call_id,
+            name: item.name,
+            arguments: null,
+            arguments_text: item.input,
+            complete,
+          },
+        ];
       const { call_id: id, name, arguments: text } = item;
-      return [{ type: "tool_call", id, name, arguments: complete ? parseArguments(text) : null, arguments_text: text, complete }];
+      return [
+        {
+          type: "tool_call",
+          id,
+          name,
+          arguments: complete ? parseArguments(text) : null,
+          arguments_text: text,
+          complete,
+        },
+      ];
     }
     default:
       return [{ type: "other", kind: item.type, data: item }];

@@ -18,7 +18,11 @@ export async function readResponses(client, params, answer, readProviderError) {
     endCalls(outcome, indexes, answer);
     return answer.finish(outcome);
   } catch (error) {
-    return answer.finish({ ...buildOutcome(response, indexes), content: answer.content, ...describeError(error, readProviderError) });
+    return answer.finish({
+      ...buildOutcome(response, indexes),
+      content: answer.content,
+      ...describeError(error, readProviderError),
+    });
   }
 }
 
@@ -66,7 +70,8 @@ export function handleEvent(event, answer, indexes) {
       indexes.set(item, answer.startBlock({ ...convertItem(event.item)[0], text: "", arguments_text: null }));
       break;
     case "response.content_part.added":
-      if (!indexes.has(item)) indexes.set(part, answer.startBlock({ type: event.part.type === "refusal" ? "refusal" : "text" }));
+      if (!indexes.has(item))
+        indexes.set(part, answer.startBlock({ type: event.part.type === "refusal" ? "refusal" : "text" }));
       break;
     case "response.output_text.delta":
     case "response.refusal.delta":
@@ -85,7 +90,12 @@ export function handleEvent(event, answer, indexes) {
       answer.addDelta(indexes.get(item), event.delta);
       break;
     case "response.function_call_arguments.done":
-      endCall(item, { arguments: parseArguments(event.arguments), arguments_text: event.arguments, complete: true }, indexes, answer);
+      endCall(
+        item,
+        { arguments: parseArguments(event.arguments), arguments_text: event.arguments, complete: true },
+        indexes,
+        answer,
+      );
       break;
     case "response.output_item.done":
       if (event.item.type === "function_call") endCall(item, convertItem(event.item, true)[0], indexes, answer);

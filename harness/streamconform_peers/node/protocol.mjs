@@ -16,7 +16,7 @@ console.log = console.info = console.debug = console.error;
 
 export function serve(adapter) {
   const { package: name, issues, apis, vendor } = JSON.parse(process.argv[2]);
-  const manifest = JSON.parse(readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), "utf8"));
+  const manifest = JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8"));
   const hello = {
     op: "hello",
     protocol: 1,
@@ -53,5 +53,5 @@ async function runTrial(message, adapter) {
 }
 
 function send(message) {
-  process.stdout.write(JSON.stringify(message) + "\n");
+  process.stdout.write(`${JSON.stringify(message)}\n`);
 }

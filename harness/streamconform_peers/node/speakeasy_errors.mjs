@@ -5,10 +5,15 @@ import { parseArguments } from "./normal_form.mjs";
 // Returns the provider's error, or null if `error` is not one. A `Rejected`, or the `rawValue` of an SDKValidationError, means
 // that the library rejected the bytes that it received.
 export function readSpeakeasyError(error, Base, Rejected) {
-  if (error instanceof Rejected || error?.rawValue !== undefined) return { type: "protocol", message: error.message.slice(0, 500) };
+  if (error instanceof Rejected || error?.rawValue !== undefined)
+    return { type: "protocol", message: error.message.slice(0, 500) };
   if (!(error instanceof Base) || !(error.statusCode >= 400)) return null;
   const body = parseArguments(error.body);
   const details = body?.error && typeof body.error === "object" ? body.error : body;
   const type = details?.type ?? details?.metadata?.error_type ?? details?.code ?? null; // OpenRouter has it in `metadata`
-  return { type: type === null ? null : String(type), message: details?.message ?? error.message, status: error.statusCode };
+  return {
+    type: type === null ? null : String(type),
+    message: details?.message ?? error.message,
+    status: error.statusCode,
+  };
 }

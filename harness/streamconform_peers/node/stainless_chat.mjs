@@ -17,7 +17,10 @@ export function serveChat(Client, buildURL, differences, settings = {}) {
 }
 
 function readContent({ content, reasoning, reasoning_content: thought }) {
-  return [["thinking", reasoning || thought], ["text", content]];
+  return [
+    ["thinking", reasoning || thought],
+    ["text", content],
+  ];
 }
 
 // An APIError from the stream has the provider's body but no status.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform_peers.chat_chunks import convert_chunks
+from streamconform_peers.chat_completion import convert_completion
 from streamconform_peers.normal_form import ExceptionKeeper, build_keywords
-from streamconform_peers.openai.chunks import convert_chunks
-from streamconform_peers.openai.completion import convert_completion
-from streamconform_peers.openai.errors import build_request, describe_error, get_client
+from streamconform_peers.openai.client import build_request, get_client
+from streamconform_peers.openai_errors import describe_error
 
 
 def run_raw(run: Any) -> dict[str, Any]:

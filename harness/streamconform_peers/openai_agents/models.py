@@ -16,8 +16,8 @@ from openai import AsyncOpenAI
 from streamconform.adapters import request_reader
 
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, ExceptionKeeper
-from streamconform_peers.openai.errors import describe_error
-from streamconform_peers.openai.responses import build_result
+from streamconform_peers.openai_errors import describe_error
+from streamconform_peers.response_events import build_result
 
 MODELS: Final = {"openai-chat": OpenAIChatCompletionsModel, "openai-responses": OpenAIResponsesModel}
 SETTINGS: Final = ModelSettings(include_usage=True)

@@ -13,6 +13,8 @@ import httpx
 from openrouter import OpenRouter
 from openrouter.errors import NoResponseError, OpenRouterError
 
+from streamconform_peers.chat_chunks import convert_chunks
+from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
     Error,
@@ -21,8 +23,6 @@ from streamconform_peers.normal_form import (
     describe_exception,
     get,
 )
-from streamconform_peers.openai.chunks import convert_chunks
-from streamconform_peers.openai.completion import ChatFields, convert_completion
 
 EXPOSED = ChatFields(reasoning=("reasoning",))
 

@@ -16,13 +16,12 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 from streamconform.adapters import request_reader
 
-from streamconform_peers.anthropic import errors
-from streamconform_peers.google_genai import parts
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.pydantic_ai import messages
 from streamconform_peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform_peers.pydantic_ai.models import build_model, describe_error
 from streamconform_peers.pydantic_ai.parts import convert_part, read_usage
+from streamconform_peers.stop_reasons import ANTHROPIC, GOOGLE
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -31,7 +30,7 @@ STOP_REASONS: Final[Mapping[str, str]] = {
     "content_filter": "content_filter",
     "error": "error",
 }
-RAW_STOP_REASONS: Final[Mapping[str, str]] = {**errors.STOP_REASONS, **parts.STOP_REASONS}
+RAW_STOP_REASONS: Final[Mapping[str, str]] = {**ANTHROPIC, **GOOGLE}
 """The stop reasons that Pydantic AI exposes only as the provider sent them, in `provider_details`."""
 
 

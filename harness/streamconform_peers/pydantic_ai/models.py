@@ -24,7 +24,7 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.mistral import MistralProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from streamconform_peers.boto3 import converse
+from streamconform_peers import bedrock_client
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
@@ -57,7 +57,7 @@ def _build_google(run: Any) -> GoogleProvider:
 
 
 def _build_bedrock(run: Any) -> BedrockProvider:
-    return BedrockProvider(bedrock_client=converse.get_client(run))
+    return BedrockProvider(bedrock_client=bedrock_client.get_client(run))
 
 
 MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {

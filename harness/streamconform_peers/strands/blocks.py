@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform_peers.boto3 import events
+from streamconform_peers import bedrock_events
 from streamconform_peers.normal_form import Block, get, parse_arguments, subtract
 
 INPUT_WITHOUT_CACHE: Final = ("anthropic-messages", "bedrock-converse")
@@ -29,14 +29,14 @@ def number_blocks(stream: list[Any]) -> list[Any]:
 
 def has_whole_arguments(call: Block, stream: list[Any]) -> bool:
     """Return whether a call's arguments are valid JSON; in the message, malformed arguments are empty."""
-    streamed = events.aggregate_content(number_blocks(stream))
+    streamed = bedrock_events.aggregate_content(number_blocks(stream))
     texts = [block["arguments_text"] for block in streamed if block.get("id") == call["id"]]
     return any(text.strip() and parse_arguments(text) is not None for text in texts)
 
 
 def convert_block(block: Mapping[str, Any]) -> Block:
     """Return a block of the message; a call's arguments are already parsed, even if they are a string."""
-    converted = events.convert_block(block)
+    converted = bedrock_events.convert_block(block)
     arguments = get(block, "toolUse", "input")
     if isinstance(arguments, str):
         del converted["arguments_text"]

@@ -12,7 +12,7 @@ from strands.models.gemini import GeminiModel
 from strands.models.openai import OpenAIModel
 from strands.models.openai_responses import OpenAIResponsesModel
 
-from streamconform_peers.boto3.converse import CONFIG
+from streamconform_peers.bedrock_client import CONFIG
 from streamconform_peers.normal_form import TIMEOUT_SECONDS
 
 CLIENT_OPTIONS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": TIMEOUT_SECONDS}

@@ -17,12 +17,11 @@ from strands.event_loop.streaming import stream_messages
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 from streamconform.adapters import request_reader
 
-from streamconform_peers.anthropic import errors as anthropic_errors
-from streamconform_peers.boto3 import converse
-from streamconform_peers.boto3 import errors as boto3_errors
-from streamconform_peers.boto3.events import aggregate_content
+from streamconform_peers import bedrock_client
+from streamconform_peers.bedrock_events import aggregate_content
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
+from streamconform_peers.stop_reasons import ANTHROPIC, BEDROCK
 from streamconform_peers.strands.blocks import (
     convert_block,
     has_whole_arguments,
@@ -32,8 +31,9 @@ from streamconform_peers.strands.blocks import (
 )
 from streamconform_peers.strands.models import MODEL_BUILDERS
 
-STOP_REASONS: Final[Mapping[str, str]] = {**anthropic_errors.STOP_REASONS, **converse.STOP_REASONS}
+STOP_REASONS: Final[Mapping[str, str]] = {**ANTHROPIC, **BEDROCK}
 """Strands' own stop reasons are Bedrock's; any others are the provider's."""
+LOST: Final = (*CONNECTION_ERRORS, *bedrock_client.CONNECTION_ERRORS)
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -83,10 +83,12 @@ def _describe_error(error: Exception) -> Error | None:
         error.__cause__, Exception
     ):
         error = error.__cause__  # the provider's error
-    if is_connection_lost(error) or isinstance(error, (*CONNECTION_ERRORS, *boto3_errors.CONNECTION_ERRORS)):
+    if is_connection_lost(error) or isinstance(
+        error, (*CONNECTION_ERRORS, *bedrock_client.CONNECTION_ERRORS)
+    ):
         return None
     if isinstance(error, (ClientError, ParserError)):
-        return boto3_errors.describe_error(error)
+        return bedrock_client.describe_error(error)
     if isinstance(error, RuntimeError) and isinstance(get(error, "code"), str):  # of the Responses API
         return {"type": get(error, "code"), "message": str(error), "status": None}
     return describe_error(error)

@@ -13,6 +13,8 @@ from zai import ZaiClient
 from zai.core import APIResponseError, APIStatusError
 from zai.core._errors import APIConnectionError  # not exported
 
+from streamconform_peers.chat_chunks import convert_chunks
+from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error, parse_document
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -21,8 +23,6 @@ from streamconform_peers.normal_form import (
     build_keywords,
     describe_exception,
 )
-from streamconform_peers.openai.chunks import convert_chunks
-from streamconform_peers.openai.completion import ChatFields, convert_completion
 
 EXPOSED = ChatFields(reasoning=("reasoning_content",))
 HTTP_CLIENT = httpx.Client(timeout=TIMEOUT_SECONDS)

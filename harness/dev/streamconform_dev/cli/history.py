@@ -21,9 +21,8 @@ from streamconform_dev.history.session import Bounds, find_targets, trace_peer
 @click.option(
     "--output",
     type=click.Path(file_okay=False),
-    default="docs/matrix/history",
-    show_default=True,
-    help="Folder for the NAME.yaml files; releases that are already listed there are not tested again.",
+    help="Folder for the NAME.yaml files; releases that are already listed there are not tested again"
+    " [default: `history` in the library's folder]",
 )
 @click.option(
     "--releases",
@@ -42,7 +41,13 @@ from streamconform_dev.history.session import Bounds, find_targets, trace_peer
 @click.option("--keep", is_flag=True, help="Keep the releases' environments.")
 @cache_option
 def command(
-    names: tuple[str, ...], output: str, releases: int, minutes: float, where: str | None, *, keep: bool
+    names: tuple[str, ...],
+    output: str | None,
+    releases: int,
+    minutes: float,
+    where: str | None,
+    *,
+    keep: bool,
 ) -> None:
     """For each finding about a peer, find the release that introduced it and the one that fixed it.
 
@@ -67,7 +72,7 @@ def command(
         findings = read_findings()
         patterns = {slug: list_patterns(entries, findings[slug].cases) for slug, entries in known.items()}
         targets = find_targets(peer, catalog, findings, patterns)
-        path = Path(output) / f"{peer.name}.yaml"
+        path = Path(output) / peer.history.name if output else peer.history
         history = trace_peer(
             root, peer, catalog, targets, path, bounds, lambda line: click.echo(line, err=True)
         )

@@ -1,7 +1,8 @@
 """Write the specs based on pulled recordings: `python -m streamconform_dev.corpus.write_recorded`.
 
-Run `conform corpus pull all` first. The expectations come from the plain reader. With `STREAMCONFORM_CORPUS`,
-they are compared with digests that another parser made from the same bodies, and differences are printed.
+Fetch the recordings first (`conform run --recorded --pull`). The expectations come from the plain reader.
+With `STREAMCONFORM_CORPUS`, they are compared with digests that another parser made from the same bodies, and
+differences are printed.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def main() -> None:
     for source in SOURCES.values():
         pulled = cache.read_pulled(root, source)
         if pulled is None:
-            sys.exit(f"`{source.name}` was not pulled to {root}; run `conform corpus pull all`")
+            sys.exit(f"`{source.name}` was not pulled to {root}; run `conform run --recorded --pull`")
         for api in pulled.recordings:
             recordings = []
             for path in sorted((pulled.folder / api).glob("*.yaml")):

@@ -1,9 +1,10 @@
 """Write `specs/shapes/<api>.json`, the known shapes: `python -m streamconform_dev.corpus.write_shapes`.
 
-Run `conform corpus pull all` first, and `conform peers install` for the SDKs in `OFFICIAL_TYPES`. Shapes come
-from the suite's recordings, from pulled recordings, and from the types that providers publish; of the latter,
-only those that authored streams have. With `--link`, each case with an authored stream gets a `seen_in`: the
-case with a real stream that ends in the same way, has every field of it, and has the fewest other fields.
+Fetch the recordings first (`conform run --recorded --pull`), and run `conform peers install` for the SDKs in
+`OFFICIAL_TYPES`. Shapes come from the suite's recordings, from pulled recordings, and from the types that
+providers publish; of the latter, only those that authored streams have. With `--link`, each case with an
+authored stream gets a `seen_in`: the case with a real stream that ends in the same way, has every field of
+it, and has the fewest other fields.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def main() -> None:
         if isinstance(case, Case) and is_stream(case.cassette)
     ]
     if not any(case.cassette.provenance.kind == "pulled" for case in cases):
-        sys.exit("nothing was pulled; run `conform corpus pull all`")
+        sys.exit("nothing was pulled; run `conform run --recorded --pull`")
     shapes = {case.id: read_shapes(case.cassette) for case in cases}
     for api in OFFICIAL_TYPES:
         own = [case for case in cases if case.api == api]

@@ -1,4 +1,4 @@
-"""Generate docs/matrix/findings.md from the findings in docs/matrix/findings."""
+"""Generate docs/matrix/findings.md from the findings in the libraries' folders."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from streamconform.causes.table import HARMS
-from streamconform.yaml_text.reader import read
 from streamconform_peers.findings import PAGE, Finding, Library, get_slug, read_findings
+from streamconform_peers.known import read_by_finding
+from streamconform_peers.table import PEERS
 
 from streamconform_dev.docs.matrix import FOLDER, Client, read_clients
 
-KNOWN = FOLDER / "known"
 UNRANKED = "not among the committed scores"
 
 
@@ -23,11 +23,9 @@ def generate() -> dict[Path, bytes]:
 def list_peers() -> dict[str, list[str]]:
     """Return the peers whose known failures name a finding, by slug."""
     peers: dict[str, set[str]] = {}
-    for path in KNOWN.glob("*.yaml"):
-        for entry in read(path).value["entries"]:
-            slug = get_slug(entry["issue"])
-            if slug:
-                peers.setdefault(slug, set()).add(path.stem)
+    for name in PEERS:
+        for slug in read_by_finding(name):
+            peers.setdefault(slug, set()).add(name)
     return {slug: sorted(names) for slug, names in peers.items()}
 
 
@@ -35,10 +33,10 @@ def find_harms(clients: list[Client]) -> dict[str, str]:
     """Return the worst harm of the failures of each finding."""
     harms: dict[str, str] = {}
     for client in clients:
-        for cause in client.list_failures():
-            for slug in filter(None, map(get_slug, cause["tracked"])):
-                if cause["harm"] in HARMS:
-                    harms[slug] = min(cause["harm"], harms.get(slug, HARMS[-1]), key=HARMS.index)
+        for _, cause in client.list_failures():
+            for slug in filter(None, map(get_slug, cause.tracked)):
+                if cause.harm is not None:
+                    harms[slug] = min(cause.harm, harms.get(slug, HARMS[-1]), key=HARMS.index)
     return harms
 
 

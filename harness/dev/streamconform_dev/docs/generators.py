@@ -41,9 +41,12 @@ _ALL: Final = (
     Generator("http", "streamconform_dev.docs.http", "output in docs/http.md"),
     Generator("smoke", "streamconform_dev.docs.smoke", "output in docs/adapters.md"),
     Generator("recorded", "streamconform_dev.docs.recorded", "table in docs/recorded.md"),
+    Generator("peers", "streamconform_dev.docs.peers", "table in docs/peers.md, from the libraries"),
     Generator("matrix", "streamconform_dev.docs.matrix", "docs/matrix/README.md, from docs/matrix/results"),
     Generator(
-        "findings", "streamconform_dev.docs.findings", "docs/matrix/findings.md, from docs/matrix/findings"
+        "findings",
+        "streamconform_dev.docs.findings",
+        "docs/matrix/findings.md, from the libraries",
     ),
     Generator("losses", "streamconform_dev.docs.losses", "tables in docs/internals/encoders.md"),
     Generator("reports", "streamconform_dev.docs.golden", "tests/reports/golden/"),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
+from streamconform.reports.matrix.score import FRAMING, TRUNCATION, Score, add_scores
+from streamconform.reports.scores.document import CASES, Failure, Scores, read_scores
 from streamconform_peers.findings import PAGE as FINDINGS
 from streamconform_peers.findings import get_slug, read_findings
 from streamconform_peers.table import PEERS
@@ -30,25 +29,23 @@ class Client:
     """A peer and its scores."""
 
     peer: str
-    scores: dict[str, Any]
+    scores: Scores
 
     @property
     def label(self) -> str:
         """Return the library's name, and the peer's if it differs."""
-        name = self.scores["implementation"]["name"]
+        name = self.scores.implementation.name
         return f"`{name}`" if name == self.peer else f"`{name}` ({self.peer})"
 
-    def list_failures(self) -> list[dict[str, Any]]:
-        """Return the causes of the failures in all APIs."""
-        return [cause for api in self.scores["apis"].values() for cause in api["failures"]]
+    def list_failures(self) -> list[tuple[str, Failure]]:
+        """Return the causes of the failures, each with its API."""
+        return [(name, cause) for name, api in self.scores.apis.items() for cause in api.failures]
 
 
 def read_clients() -> list[Client]:
     """Return every peer that has scores, in the order of the table of peers."""
     paths = {name: RESULTS / f"{name}.json" for name in PEERS}
-    return [
-        Client(name, json.loads(path.read_text("utf-8"))) for name, path in paths.items() if path.exists()
-    ]
+    return [Client(name, read_scores(path.read_bytes())) for name, path in paths.items() if path.exists()]
 
 
 def generate() -> dict[Path, bytes]:
@@ -57,7 +54,7 @@ def generate() -> dict[Path, bytes]:
 
 
 def _blocks(clients: Sequence[Client]) -> Iterator[str]:
-    apis = [api for api in APIS if any(api in client.scores["apis"] for client in clients)]
+    apis = [api for api in APIS if any(api in client.scores.apis for client in clients)]
     yield "# Matrix: which clients read streamed answers correctly"
     yield (
         f"{len(clients)} clients of {len(apis)} APIs. A cell shows the percentage of cases that a client"
@@ -83,8 +80,8 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
         "`make matrix` installs every peer, runs the suite over HTTP on this machine, writes each peer's"
         " scores to [results](results), and generates this page. `make matrix PEERS=openai` does this for one"
         " peer. The command fails if there is a new failure, or if a known one is fixed."
-        " [Known failures](known) name the finding for each failure; [peers](../peers.md) describes how the"
-        " clients are used."
+        " Known failures, in the folder of each [library](../../harness/streamconform_peers), name the"
+        " finding for each failure; [peers](../peers.md) describes how the clients are used."
     )
 
 
@@ -93,31 +90,23 @@ def _table(clients: Sequence[Client], apis: Sequence[str]) -> Iterator[str]:
     yield f"| client | release | {' | '.join(names)} | framed | cut | not exposed |"
     yield "|---|---|" + "--:|" * (len(apis) + 3)
     for client in clients:
-        scores = client.scores["apis"]
-        cells = [_format_score(scores[api]["cases"]) if api in scores else "" for api in apis]
-        cells += [
-            _format_score(_add([api["columns"].get(name, {}) for api in scores.values()]), counts=False)
-            for name in ("framing", "truncation")
-        ]
-        skipped = sum(api["cases"].get("skipped", 0) for api in scores.values())
-        version = client.scores["implementation"]["version"]
-        yield f"| {client.label} | `{version}` | {' | '.join(cells)} | {skipped} |"
+        scores = client.scores.apis
+        cells = [_format_score(scores[api].score()) if api in scores else "" for api in apis]
+        total = {
+            name: add_scores(api.score(name) for api in scores.values())
+            for name in (CASES, FRAMING, TRUNCATION)
+        }
+        cells += [_format_score(total[name], counts=False) for name in (FRAMING, TRUNCATION)]
+        version = client.scores.implementation.version
+        yield f"| {client.label} | `{version}` | {' | '.join(cells)} | {total[CASES].skipped} |"
 
 
-def _add(scores: Sequence[dict[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for score in scores:
-        total.update(score)
-    return dict(total)
-
-
-def _format_score(score: dict[str, int], *, counts: bool = True) -> str:
+def _format_score(score: Score, *, counts: bool = True) -> str:
     """Return the share in percent, rounded down so that 100 % means all, and the number of cases."""
-    passed, failed = score.get("passed", 0), score.get("failed", 0)
-    if not passed + failed:
+    if not score.judged:
         return ""
-    share = f"{passed * 1000 // (passed + failed) / 10:g} %"
-    return f"{share}<br><sub>of {passed + failed}</sub>" if counts else share
+    share = f"{score.passed * 1000 // score.judged / 10:g} %"
+    return f"{share}<br><sub>of {score.judged}</sub>" if counts else share
 
 
 def _harms(clients: Sequence[Client]) -> Iterator[str]:
@@ -127,9 +116,9 @@ def _harms(clients: Sequence[Client]) -> Iterator[str]:
         hit = {
             (client.peer, case)
             for client in clients
-            for cause in client.list_failures()
-            if cause["harm"] == harm
-            for case in cause["cases"]
+            for api, cause in client.list_failures()
+            if cause.harm == harm
+            for case in cause.list_cases(api)
         }
         if hit:
             yield f"| {harm} | {len({peer for peer, _ in hit})} | {len(hit):,} |"
@@ -138,8 +127,8 @@ def _harms(clients: Sequence[Client]) -> Iterator[str]:
 def _findings(clients: Sequence[Client]) -> Iterator[str]:
     peers: dict[str, set[str]] = {}
     for client in clients:
-        for cause in client.list_failures():
-            for issue in cause["tracked"]:
+        for _, cause in client.list_failures():
+            for issue in cause.tracked:
                 peers.setdefault(issue, set()).add(client.peer)
     ranked = sorted(peers.items(), key=lambda item: (-len(item[1]), item[0]))
     titles = {slug: finding.title for slug, finding in read_findings().items()}

@@ -59,7 +59,7 @@ def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, ru
     """
     packages = list_packages(peer)
     package = finding.find_package(peer, packages) or peer.distribution
-    history = read_history_of(peer.name)
+    history = read_history_of(peer)
     entries = [entry for entry in history.findings if entry.finding == finding.slug] if history else []
     on_node = peer.language == "javascript"
     python = ".".join(map(str, sys.version_info[:3]))
@@ -90,7 +90,7 @@ def find_findings(
     """
     by_finding = read_by_finding(peer.name)
     if slug is not None and slug not in by_finding:
-        hint = suggest(slug, by_finding) or "; they are in docs/matrix/known"
+        hint = suggest(slug, by_finding) or f"; they are in {peer.known_failures}"
         raise SelectionError(f"`{slug}` is not a finding about `peer:{peer.name}`{hint}")
     name, _, delivery = (case or "").partition("@")
     case_id = find_id(name, catalog.ids) if case else None
@@ -110,8 +110,9 @@ def find_findings(
         verb = "does not mention" if slug else "mentions"
         wanted = f"{case_id}@{delivery}" if delivery else case_id
         raise SelectionError(
-            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in docs/matrix/known,"
-            " where a cause names only one of its trials: choose its finding with `--finding`"
+            f"{finding} about `peer:{peer.name}` {verb} `{wanted}`; known failures are in"
+            f" {peer.known_failures}, where a cause names only one of its trials: choose its finding"
+            " with `--finding`"
         )
     return trials
 

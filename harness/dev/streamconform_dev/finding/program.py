@@ -88,7 +88,7 @@ def write_program(peer: Peer, trial: AnyTrial, *, timed: bool = False) -> str:
         UsageError: the peer has no snippet for the trial's API.
     """
     api = trial.id.partition("/")[0]
-    snippet = read_snippet(peer.name, api)
+    snippet = read_snippet(peer, api)
     if isinstance(trial, Trial):
         return _write_stream_program(peer, snippet, trial, timed=timed)
     if snippet.request is None or not isinstance(trial, RoundTrip | Call):
@@ -262,7 +262,7 @@ def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]
     """Return source code that builds the conversation from the library's own types."""
     # In a separate process, because it replaces the library's modules with stand-ins.
     ran = subprocess.run(
-        (sys.executable, "-m", conversation_source.__name__, peer.name),
+        (sys.executable, "-m", conversation_source.__name__, peer.library),
         input=json.dumps({"conversation": conversation, "api": api}),
         capture_output=True,
         text=True,

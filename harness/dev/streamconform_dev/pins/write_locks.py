@@ -1,4 +1,4 @@
-"""Write the missing lock files of Node.js peers: `python -m streamconform_dev.pins.write_locks`.
+"""Write the missing lock files of Node.js libraries: `python -m streamconform_dev.pins.write_locks`.
 
 npm resolves the packages and asks its registry for their digests. Unused ones are removed. A
 lock file that exists is kept, so that a package that was replaced in the registry is noticed when it is
@@ -15,9 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from streamconform_peers.node_package import ADAPTERS, get_pins
-from streamconform_peers.node_table import NODE_PEERS
-from streamconform_peers.peer import Peer
+from streamconform_peers.table import PEERS, Peer
 
 OPTIONS: Final = ("--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact")
 
@@ -41,14 +39,10 @@ def resolve(peer: Peer) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Complete the folder, and remove lock files that no peer uses."""
-    for peer in NODE_PEERS:
-        path = get_pins(peer)
-        if not path.exists():
-            path.write_text(json.dumps(resolve(peer), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    used = {get_pins(peer) for peer in NODE_PEERS}
-    for path in set((ADAPTERS / "pins").iterdir()) - used:
-        path.unlink()
+    """Write the files."""
+    for peer in PEERS.values():
+        if peer.language == "javascript" and not peer.pins.exists():
+            peer.pins.write_text(json.dumps(resolve(peer), indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

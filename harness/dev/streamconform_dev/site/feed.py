@@ -48,7 +48,8 @@ def _list_releases() -> Iterator[Entry]:
 
 
 def _describe_client(client: Client) -> Entry:
-    version, date = client.scores["implementation"]["version"], client.scores["date"]
+    version, date = client.scores.implementation.version, client.scores.date
+    assert date is not None, "committed scores have the date of their run"
     page = f"matrix/clients/{client.name}.html"
     failing = format_count(client.total.failed, "case") if client.total.failed else "no case"
     return Entry(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from streamconform.apis import APIS
-from streamconform.causes.table import HARMS
+from streamconform.causes.table import HARMS, Harm
 from streamconform.model.case import AnyCase
 from streamconform.model.trial import DELIVERIES, FAULTS
+from streamconform.reports.matrix import score as matrix_score
 from streamconform.reports.matrix.score import COLUMNS
+from streamconform.reports.scores.document import CASES, Scores, Warned, read_scores
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.load import COMMON
@@ -24,10 +25,8 @@ from streamconform_peers.findings import Finding, get_slug, read_findings
 from streamconform_peers.peer import Peer
 from streamconform_peers.table import PEERS
 
-from streamconform_dev.docs.matrix import FOLDER, RESULTS
+from streamconform_dev.docs.matrix import RESULTS
 
-KNOWN: Final = FOLDER / "known"
-HISTORY: Final = FOLDER / "history"
 MARKS: Final[Mapping[str, str]] = {
     "fail": "fails",
     "framing": "fails only when the same bytes arrive otherwise",
@@ -41,18 +40,8 @@ FAILING: Final = frozenset({"fail", "framing", "truncation"})
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """Counts of cases."""
-
-    passed: int = 0
-    failed: int = 0
-    warned: int = 0
-    skipped: int = 0
-
-    @property
-    def judged(self) -> int:
-        """Return the number of cases that were not skipped."""
-        return self.passed + self.failed
+class Score(matrix_score.Score):
+    """Counts of cases, as the pages show them."""
 
     @property
     def share(self) -> str:
@@ -70,16 +59,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """One cause of failures or warnings of a client in one API."""
+    """One cause of failures of a client in one API."""
 
     api: str
     title: str
-    harm: str | None
-    culprit: str | None
-    columns: tuple[str, ...]
+    harm: Harm | None
     trials: int
     example: str
-    example_trial: str
     cases: Mapping[str, tuple[str, ...]]
     """Maps a case id to the deliveries and faults in which the case fails."""
     findings: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -92,13 +78,12 @@ class Client:
     """A peer with its scores."""
 
     peer: Peer
-    scores: Mapping[str, Any]
+    scores: Scores
     failures: tuple[Cause, ...]
-    warnings: tuple[Cause, ...]
     marks: Mapping[str, str]
     """Case id to mark."""
     history: Mapping[str, Mapping[str, Any]]
-    """Maps a finding's slug to its entry in `docs/matrix/history/<peer>.yaml`, if there is one."""
+    """Maps a finding's slug to its entry in the peer's history, if there is one."""
     newest: Mapping[str, str]
     """The newest release of each of its libraries, as far as its history names them."""
 
@@ -110,8 +95,7 @@ class Client:
     @cached_property
     def by_api(self) -> Mapping[str, Score]:
         """Return the score of each API."""
-        entries = self.scores["apis"]
-        return {api: Score(**entries[api]["cases"]) for api in (*APIS, COMMON) if api in entries}
+        return {api: self.score_column(CASES, api) for api in (*APIS, COMMON) if api in self.scores.apis}
 
     @cached_property
     def total(self) -> Score:
@@ -120,9 +104,13 @@ class Client:
 
     def score_column(self, column: str, api: str | None = None) -> Score:
         """Return the score of a column of the matrix, in one API or in all."""
-        entries = self.scores["apis"]
-        columns = [entries[name]["columns"] for name in entries if api in (None, name)]
-        return add_scores(Score(**each[column]) for each in columns if column in each)
+        apis = [own for name, own in self.scores.apis.items() if api in (None, name)]
+        return add_scores(own.score(column) for own in apis)
+
+    @cached_property
+    def warnings(self) -> list[tuple[str, Warned]]:
+        """Return the causes of its warnings, each with its API."""
+        return [(name, cause) for name, api in self.scores.apis.items() for cause in api.warnings]
 
     def list_harmed(self, harm: str) -> list[str]:
         """Return the ids of the cases whose failure has this harm."""
@@ -140,8 +128,8 @@ class Client:
     def not_exposed(self) -> list[tuple[str, int]]:
         """Return the paths that the library does not expose, with the number of cases, most first."""
         counts: dict[str, int] = {}
-        for entry in self.scores["apis"].values():
-            for path, count in entry["not_exposed"].items():
+        for api in self.scores.apis.values():
+            for path, count in api.not_exposed.items():
                 counts[path] = counts.get(path, 0) + count
         return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
@@ -186,7 +174,7 @@ class Matrix:
         for client in self.clients:
             for cause in client.failures:
                 for slug in cause.findings:
-                    if cause.harm in HARMS:
+                    if cause.harm is not None:
                         harms[slug] = min(cause.harm, harms.get(slug, HARMS[-1]), key=HARMS.index)
         return harms
 
@@ -225,21 +213,21 @@ class Matrix:
         }
 
 
-def read_matrix(folder: Path = FOLDER) -> Matrix:
+def read_matrix() -> Matrix:
     """Return the matrix. Raises `SourceError` if a finding or a spec is wrong."""
     findings = read_findings()
+    catalog = read_catalog(find_sources(SelectionSettings()))
     clients = tuple(
-        _read_client(peer, path, folder)
+        _read_client(peer, path, catalog.ids)
         for name, peer in PEERS.items()
         if (path := RESULTS / f"{name}.json").exists()
     )
-    catalog = read_catalog(find_sources(SelectionSettings()))
     wanted = {case for finding in findings.values() for case in finding.cases}
     wanted |= {case for client in clients for case, mark in client.marks.items() if mark in FAILING}
     cases = catalog.load(wanted.intersection(catalog.ids))
     affected: dict[str, list[str]] = {}
-    for name in PEERS:
-        for slug in dict.fromkeys(slug for _, slug in _read_known(name)):
+    for name, peer in PEERS.items():
+        for slug in dict.fromkeys(slug for _, slug in _read_known(peer)):
             affected.setdefault(slug, []).append(name)
     return Matrix(
         clients=clients,
@@ -251,63 +239,48 @@ def read_matrix(folder: Path = FOLDER) -> Matrix:
     )
 
 
-def add_scores(scores: Iterable[Score]) -> Score:
+def add_scores(scores: Iterable[matrix_score.Score]) -> Score:
     """Return the sum of `scores`."""
-    total = Score()
-    for score in scores:
-        total = Score(
-            total.passed + score.passed,
-            total.failed + score.failed,
-            total.warned + score.warned,
-            total.skipped + score.skipped,
-        )
-    return total
+    return Score(**asdict(matrix_score.add_scores(scores)))
 
 
-def _read_client(peer: Peer, path: Path, folder: Path) -> Client:
-    scores = json.loads(path.read_text("utf-8"))
-    known = _read_known(peer.name)
-    history = folder / HISTORY.name / f"{peer.name}.yaml"
-    document = read(history).value if history.exists() else {}
+def _read_client(peer: Peer, path: Path, ids: Iterable[str]) -> Client:
+    scores = read_scores(path.read_bytes())
+    known = _read_known(peer)
+    document = read(peer.history).value if peer.history.exists() else {}
     return Client(
         peer=peer,
         scores=scores,
-        failures=tuple(_read_causes(scores, "failures", known)),
-        warnings=tuple(_read_causes(scores, "warnings", ())),
-        marks=dict(_read_marks(scores)),
+        failures=tuple(_list_causes(scores, known)),
+        marks=scores.mark_cases(ids),
         history={entry["finding"]: entry for entry in document.get("findings", ())},
         newest=document.get("newest", {}),
     )
 
 
-def _read_known(peer: str) -> list[tuple[PatternParts | None, str]]:
+def _read_known(peer: Peer) -> list[tuple[PatternParts | None, str]]:
     """Return the pattern and the finding of each known failure of a peer that names a finding.
 
     An entry for a cause has no pattern.
     """
-    path = KNOWN / f"{peer}.yaml"
+    path = peer.known_failures
     entries = read(path).value["entries"] if path.exists() else ()
     pairs = ((entry.get("match"), get_slug(entry["issue"])) for entry in entries)
     return [(split_pattern(match) if match else None, slug) for match, slug in pairs if slug]
 
 
-def _read_causes(
-    scores: Mapping[str, Any], kind: str, known: Sequence[tuple[PatternParts | None, str]]
-) -> Iterator[Cause]:
-    for api, entry in scores["apis"].items():
-        for cause in entry[kind]:
-            cases = {case: tuple(names.split()) for case, names in cause["cases"].items()}
+def _list_causes(scores: Scores, known: Sequence[tuple[PatternParts | None, str]]) -> Iterator[Cause]:
+    for api, own in scores.apis.items():
+        for cause in own.failures:
+            cases = cause.list_cases(api)
             yield Cause(
                 api=api,
-                title=cause["title"],
-                harm=cause["harm"],
-                culprit=cause["culprit"],
-                columns=tuple(cause["columns"]),
-                trials=cause["trials"],
-                example=cause["example"]["text"],
-                example_trial=cause["example"]["trial"],
+                title=cause.title,
+                harm=cause.harm,
+                trials=cause.trials,
+                example=cause.example.text,
                 cases=cases,
-                findings=_find_findings(cases, known, cause["tracked"]),
+                findings=_find_findings(cases, known, cause.tracked),
             )
 
 
@@ -338,11 +311,3 @@ def _find_findings(
         if slug in by_cause and rest:
             shown[slug] = {**shown.get(slug, {}), **rest}
     return {slug: shown[slug] for slug in sorted(shown)}
-
-
-def _read_marks(scores: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for entry in scores["apis"].values():
-        for group, by_mark in entry["marks"].items():
-            for mark, names in by_mark.items():
-                for name in names.split():
-                    yield f"{group}/{name}", mark

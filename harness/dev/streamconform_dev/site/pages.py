@@ -390,9 +390,9 @@ def _summarize(client: Client) -> dict[str, Any]:
     return {
         "peer": client.name,
         "library": client.peer.distribution,
-        "version": client.scores["implementation"]["version"],
+        "version": client.scores.implementation.version,
         "language": client.peer.language,
-        "date": client.scores["date"],
+        "date": client.scores.date,
         "apis": {
             api: {"passed": score.passed, "failed": score.failed, "skipped": score.skipped}
             for api, score in client.by_api.items()

@@ -15,7 +15,15 @@ from streamconform.plural import format_count
 from streamconform.reports.describe import name_implementations
 from streamconform.reports.markdown import format_cell, format_code
 from streamconform.reports.matrix.context import PageContext, make_slug
-from streamconform.reports.matrix.score import COLUMNS, FRAMING, TRUNCATION, MatrixRow, Score, score_rows
+from streamconform.reports.matrix.score import (
+    COLUMNS,
+    FRAMING,
+    TRUNCATION,
+    MatrixRow,
+    Score,
+    add_scores,
+    score_rows,
+)
 from streamconform.reports.matrix.section import ListLimits, render_section
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results
@@ -120,7 +128,7 @@ def _summary_lines(header: Header, rows: Sequence[MatrixRow], anchors: Sequence[
         ]
         for column in untagged:
             scores = [row.columns[column] for row in rows_by_api.values() if column in row.columns]
-            cells.append(_format_score(_add_scores(scores), anchors[index]))
+            cells.append(_format_score(add_scores(scores), anchors[index]))
         yield f"| {name} | {' | '.join(cells)} |"
 
 
@@ -144,15 +152,6 @@ def _format_score(score: Score, anchor: str) -> str:
     notes = [f"{n} {label}" for n, label in ((score.warned, "warn"), (score.skipped, "skipped")) if n]
     note = f"<br><sub>{', '.join(notes)}</sub>" if notes else ""
     return (f"[{ratio}](#{anchor})" if score.failed else ratio) + note
-
-
-def _add_scores(scores: Sequence[Score]) -> Score:
-    return Score(
-        passed=sum(score.passed for score in scores),
-        failed=sum(score.failed for score in scores),
-        warned=sum(score.warned for score in scores),
-        skipped=sum(score.skipped for score in scores),
-    )
 
 
 def _link_implementations(header: Header, anchors: Sequence[str]) -> list[str]:

@@ -120,6 +120,12 @@ def count_marks(marks: Iterable[Mark]) -> Score:
     return Score(counts["pass"] + counts["warn"], counts["fail"], counts["warn"], counts["skipped"])
 
 
+def add_scores(scores: Iterable[Score]) -> Score:
+    """Return the sum of `scores`."""
+    rows = [(score.passed, score.failed, score.warned, score.skipped) for score in scores]
+    return Score(*map(sum, zip(*rows, strict=True)))
+
+
 def find_columns(
     failed: Mapping[str, Sequence[str]], row: MatrixRow, suite: Mapping[str, AnyCase]
 ) -> list[str]:

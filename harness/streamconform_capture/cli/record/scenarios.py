@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from http import HTTPStatus
 from typing import Any, Final, TypeVar, get_args
 
 import click
@@ -12,14 +13,20 @@ from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
 from streamconform.errors import ConformError, UsageError
+from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.secrets import scrub
 from streamconform.suggestions import suggest
+from streamconform.suite.documents import is_document
 from streamconform.suite.scenarios import Scenario, load_bundled
+from streamconform.suite.selection import SelectionSettings, find_sources
 
 from streamconform_capture.cli.record.saving import SaveSettings, read_save_settings, save_options
+from streamconform_capture.drift.find import Drift, Stream, find_drift
+from streamconform_capture.drift.known import collect_known
+from streamconform_capture.drift.report import format_lines
 from streamconform_capture.record.endpoints import ENDPOINTS, Endpoint, fill_in, get_host
 from streamconform_capture.record.errors import CannotConnect, RecordError
 from streamconform_capture.record.exchange import Origin
@@ -66,7 +73,9 @@ MAX_CHANGES: Final = 200
     help="Which scenarios to record: none if there are recordings already, only missing ones, or all.",
 )
 @click.option(
-    "--refresh", is_flag=True, help="Record scenarios again, but only report which shapes have changed."
+    "--refresh",
+    is_flag=True,
+    help="Ask again, save nothing, and report which shapes changed or are new to the suite.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the requests and their estimated cost.")
 @click.option(
@@ -227,13 +236,19 @@ def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSetti
 
 
 def _refresh(
-    planned: Sequence[PlannedRequest], plan: ScenarioSettings, budget: _Budget, *, dry_run: bool
+    planned: Sequence[PlannedRequest],
+    plan: ScenarioSettings,
+    budget: _Budget,
+    *,
+    dry_run: bool,
 ) -> Exit:
-    """Repeat the requests of the existing recordings, write nothing, and print which shapes have changed."""
+    """Send the requests again, write nothing, and print which shapes changed and which are new to the suite.
+
+    If there are recordings from the endpoint, only their requests are sent.
+    """
     before = {(request.api, request.name): load_recorded(request, plan) for request in planned}
-    chosen = [request for request in planned if before[request.api, request.name] is not None]
-    if not chosen:
-        raise UsageError(f"no recordings from `{plan.endpoint.name}` in `{plan.folder}`; leave out --refresh")
+    recorded_before = [request for request in planned if before[request.api, request.name] is not None]
+    chosen = recorded_before or planned
     if dry_run:
         return _show(chosen, plan)
     _check_prices(chosen, budget.limit)
@@ -241,16 +256,30 @@ def _refresh(
     now = [answer.exchange.cassette for answer in recorded]
     # Only scenarios that were answered again can be compared.
     old = [cassette for new in now if (cassette := before[new.api, new.name]) is not None]
-    changes = list(compare_shapes(old, now))
+    changes = list(compare_shapes(old, now)) if recorded_before else []
     for change in changes[:MAX_CHANGES]:
         click.echo(escape_line(_describe_change(change), WIDTH))
     if len(changes) > MAX_CHANGES:
         click.echo(f"and {len(changes) - MAX_CHANGES} more")
+    drift = _find_drift(now)
+    for line in format_lines(drift):
+        click.echo(escape_line(line, WIDTH))
     compared = f"{format_count(len(now), 'answer')} recorded again and compared, nothing written"
     click.echo(f"{compared}: {format_count(len(changes), 'change')} of shape{_format_sum(recorded)}")
     if changes:
         click.echo("`--mode all` replaces the recordings", err=True)
-    return Exit.EXPECTED if not changes and len(now) == len(chosen) else Exit.UNEXPECTED
+    is_same = not changes and not drift.novelties and len(now) == len(chosen)
+    return Exit.EXPECTED if is_same else Exit.UNEXPECTED
+
+
+def _find_drift(answers: Sequence[Cassette]) -> Drift:
+    """Return what the suite has never seen, however old the recordings from this endpoint are."""
+    sources = find_sources(SelectionSettings())
+    streams = [
+        cassette for cassette in answers if cassette.status == HTTPStatus.OK and not is_document(cassette)
+    ]
+    known = {api: collect_known(sources, api) for api in {cassette.api for cassette in streams}}
+    return find_drift((Stream(cassette.name, cassette) for cassette in streams), known)
 
 
 def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> Exit:

@@ -31,6 +31,16 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.errors import invalid_request
+from streamconform_reference.requests.fields import join_path, read_field, read_positive, require_field
+from streamconform_reference.requests.option_table import (
+    Option,
+    collect_options,
+    read_choice_of,
+    read_kind,
+    read_name,
+    write_options,
+)
 from streamconform_reference.requests.options import (
     API_KEY,
     BUDGETS,
@@ -42,7 +52,6 @@ from streamconform_reference.requests.options import (
     build_strict,
     compute_default_limit,
     is_on_host,
-    is_streamed,
     make_request,
     read_facts,
     read_limit,
@@ -51,6 +60,37 @@ from streamconform_reference.requests.options import (
 )
 
 API: Final = "anthropic-messages"
+
+
+def _read_limit(holder: Mapping[str, Any], key: str, parent: str) -> int | None:
+    """Return the limit, which is required."""
+    require_field(holder, key, "count", parent)
+    return read_positive(holder, key, parent)
+
+
+def _read_stop(holder: Mapping[str, Any], key: str, parent: str) -> Any:
+    """Return stop sequences, or None for an empty list."""
+    value = read_field(holder, key, "list", parent)
+    if not all(isinstance(sequence, str) for sequence in value or ()):
+        raise invalid_request(f"{join_path(parent, key)}: expected a list of strings")
+    return value or None
+
+
+_EFFORT_LEVELS: Final = {"low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "xhigh"}
+"""Maps the effort levels to OpenAI's; only the highest level's name differs."""
+
+OPTIONS: Final = (
+    Option("max_tokens", "max_tokens", _read_limit),
+    Option("temperature", "temperature", read_kind("number")),
+    Option("session", "metadata.user_id", read_name, written=False),
+    Option("user", "metadata.user_id"),
+    Option("stream", "stream", read_kind("true or false")),
+    Option("stop", "stop_sequences", _read_stop),
+    Option("top_p", "top_p", read_kind("number")),
+    Option("top_k", "top_k", read_kind("count")),
+    # Without `thinking`, the effort applies to the whole answer, like OpenAI's.
+    Option("effort", "output_config.effort", read_choice_of(_EFFORT_LEVELS), written=False),
+)
 VERSION: Final = "2023-06-01"
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"
 _MIN_BUDGET: Final = 1024
@@ -64,16 +104,14 @@ _MCP_ID: Final = "mcptoolu_"
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body = {
-        "model": conversation["model"],
-        **build_body(conversation),
-        "stream": is_streamed(conversation),
-    }
+    body = {"model": conversation["model"], **build_body(conversation)}
     return make_request("/v1/messages", body, x_api_key=API_KEY, anthropic_version=VERSION)
 
 
-def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
-    """Return the members of the body, except the model and `stream`."""
+def build_body(
+    conversation: Conversation, api: str = API, options: Sequence[Option] = OPTIONS
+) -> dict[str, Any]:
+    """Return the members of the body, except the model."""
     cache = _build_cache_control(conversation)
     body: dict[str, Any] = {"messages": build_messages(conversation, cache, api)}
     if conversation.get("system"):
@@ -83,13 +121,13 @@ def build_body(conversation: Conversation, api: str = API) -> dict[str, Any]:
         body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         body |= build_tool_choice(conversation)
     tokens, thinking = build_thinking(conversation)
-    body |= {"max_tokens": tokens, **thinking}
+    body |= thinking
     output = read_output_schema(conversation)
     if output:
         form = {"format": {"type": "json_schema", "schema": output.schema}}
         body["output_config"] = {**body.get("output_config", {}), **form}
-    if "temperature" in conversation and accepts_temperature(conversation, thinking):
-        body["temperature"] = conversation["temperature"]
+    values = collect_options(conversation, temperature=accepts_temperature(conversation, thinking))
+    write_options(options, values | {"max_tokens": tokens}, body)
     return body
 
 

@@ -27,7 +27,10 @@ from streamconform_reference.requests.fields import (
     unknown_value,
     unsupported,
 )
+from streamconform_reference.requests.option_table import read_options
 from streamconform_reference.requests.options import BUDGETS
+
+from .request import OPTIONS
 
 _CHOICES: Final = {"auto": "auto", "any": "required", "none": "none", "tool": "tool"}
 _EFFORTS: Final = {entry: entry for entry in BUDGETS} | {"xhigh": "max"}
@@ -43,8 +46,7 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
     """
     del headers
     conversation: Json = {"model": require_field(body, "model", "name")}
-    require_field(body, "max_tokens", "count")
-    conversation["max_tokens"] = read_positive(body, "max_tokens")
+    conversation |= {"stream": False} | read_options(OPTIONS, body)
     system = _read_system(body)
     if system:
         conversation["system"] = system
@@ -53,12 +55,6 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
         conversation["tools"] = tools
     conversation |= read_tool_choice(body) | read_thinking(body) | _read_cache(body)
     conversation |= _read_output_schema(body)
-    if read_field(body, "temperature", "number") is not None:
-        conversation["temperature"] = body["temperature"]
-    user = read_field(read_field(body, "metadata", "object") or {}, "user_id", "text", "metadata")
-    if user:
-        conversation["session"] = user
-    conversation["stream"] = read_field(body, "stream", "true or false") or False
     return {**conversation, "messages": read_messages(body)}
 
 

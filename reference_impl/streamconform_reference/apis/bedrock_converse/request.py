@@ -38,6 +38,7 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.option_table import Option, collect_options, write_options
 from streamconform_reference.requests.options import (
     Request,
     build_description,
@@ -52,6 +53,10 @@ from streamconform_reference.requests.options import (
 )
 
 API: Final = "bedrock-converse"
+OPTIONS: Final = (
+    Option("max_tokens", "inferenceConfig.maxTokens"),
+    Option("temperature", "inferenceConfig.temperature"),
+)
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, but Claude does not
 _FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 _NO_CONTENT: Final = "(no output)"
@@ -71,13 +76,9 @@ def build_request(conversation: Conversation) -> Request:
         body["system"] = [{"text": conversation["system"]}, *cached]
     body |= _build_tool_config(conversation, sent)
     tokens, extra = _build_model_fields(conversation)
-    inference: dict[str, Any] = {} if tokens is None else {"maxTokens": tokens}
-    if "temperature" in conversation and (
-        not _is_claude(conversation) or accepts_temperature(conversation, extra)
-    ):
-        inference["temperature"] = conversation["temperature"]
-    if inference:
-        body["inferenceConfig"] = inference
+    tempered = not _is_claude(conversation) or accepts_temperature(conversation, extra)
+    options = collect_options(conversation, temperature=tempered)
+    write_options(OPTIONS, options if tokens is None else options | {"max_tokens": tokens}, body)
     if extra:
         body["additionalModelRequestFields"] = extra
     output = read_output_schema(conversation)

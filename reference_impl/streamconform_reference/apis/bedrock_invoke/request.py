@@ -11,17 +11,19 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
+from streamconform_reference.apis.anthropic_messages.request import OPTIONS as ANTHROPIC_OPTIONS
 from streamconform_reference.apis.anthropic_messages.request import build_body
 from streamconform_reference.requests.conversation import Conversation
 from streamconform_reference.requests.options import Request, format_bearer, is_streamed, make_request
 
 API: Final = "bedrock-invoke"
 VERSION: Final = "bedrock-2023-05-31"
+OPTIONS: Final = tuple(option for option in ANTHROPIC_OPTIONS if option.name != "stream")
 
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
     operation = "invoke-with-response-stream" if is_streamed(conversation) else "invoke"
     path = f"/model/{quote(conversation['model'], safe='')}/{operation}"
-    body = {"anthropic_version": VERSION, **build_body(conversation, API)}
+    body = {"anthropic_version": VERSION, **build_body(conversation, API, OPTIONS)}
     return make_request(path, body, authorization=format_bearer())

@@ -34,19 +34,23 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.option_table import Option, collect_options, write_options
 from streamconform_reference.requests.options import (
     Request,
     ThinkingOptions,
     build_function_tool,
     format_bearer,
-    is_streamed,
     make_request,
-    read_limit,
     read_output_schema,
     read_thinking,
 )
 
 API: Final = "cohere-chat"
+OPTIONS: Final = (
+    Option("max_tokens", "max_tokens"),
+    Option("temperature", "temperature"),
+    Option("stream", "stream"),
+)
 _CHOICES: Final = {"required": "REQUIRED", "none": "NONE"}
 
 
@@ -54,17 +58,13 @@ def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     body |= _build_tool_fields(conversation)
-    if "max_tokens" in conversation:
-        body["max_tokens"] = read_limit(conversation)
-    if "temperature" in conversation:
-        body["temperature"] = conversation["temperature"]
+    write_options(OPTIONS, collect_options(conversation), body)
     options = read_thinking(conversation)
     if options:
         body["thinking"] = build_thinking(options)
     output = read_output_schema(conversation)
     if output:
         body["response_format"] = {"type": "json_object", "json_schema": output.schema}
-    body["stream"] = is_streamed(conversation)
     return make_request("/v2/chat", body, authorization=format_bearer())
 
 

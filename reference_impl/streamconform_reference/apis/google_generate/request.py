@@ -38,6 +38,7 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.option_table import Option, collect_options, write_options
 from streamconform_reference.requests.options import (
     API_KEY,
     Request,
@@ -46,7 +47,6 @@ from streamconform_reference.requests.options import (
     build_schema,
     is_streamed,
     make_request,
-    read_limit,
     read_output_schema,
     read_thinking,
 )
@@ -54,6 +54,10 @@ from streamconform_reference.requests.options import (
 from .decode import METADATA
 
 API: Final = "google-generate"
+OPTIONS: Final = (
+    Option("max_tokens", "generationConfig.maxOutputTokens"),
+    Option("temperature", "generationConfig.temperature"),
+)
 _PLACEHOLDER_SIGNATURE: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
 """Matches Gemini 3 and later, and names without a version number, which refer to the newest models."""
@@ -75,10 +79,6 @@ def build_request(conversation: Conversation) -> Request:
             calling = _build_calling_config(conversation["tool_choice"])
             body["toolConfig"] = {"functionCallingConfig": calling}
     settings: dict[str, Any] = {}
-    if "max_tokens" in conversation:
-        settings["maxOutputTokens"] = read_limit(conversation)
-    if "temperature" in conversation:
-        settings["temperature"] = conversation["temperature"]
     output = read_output_schema(conversation)
     if output:
         settings |= {"responseMimeType": "application/json", "responseJsonSchema": output.schema}
@@ -87,6 +87,7 @@ def build_request(conversation: Conversation) -> Request:
         settings["thinkingConfig"] = _build_thinking_config(options)
     if settings:
         body["generationConfig"] = settings
+    write_options(OPTIONS, collect_options(conversation), body)
     method = "streamGenerateContent?alt=sse" if is_streamed(conversation) else "generateContent"
     name = quote(conversation["model"].removeprefix("models/"), safe="")
     return make_request(f"/v1beta/models/{name}:{method}", body, x_goog_api_key=API_KEY)

@@ -30,20 +30,24 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.option_table import Option, collect_options, write_options
 from streamconform_reference.requests.options import (
     API_KEY,
     Request,
     ThinkingOptions,
     build_description,
     build_schema,
-    is_streamed,
     make_request,
-    read_limit,
     read_output_schema,
     read_thinking,
 )
 
 API: Final = "google-interactions"
+OPTIONS: Final = (
+    Option("max_tokens", "generation_config.max_output_tokens"),
+    Option("temperature", "generation_config.temperature"),
+    Option("stream", "stream"),
+)
 _MODES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _LEVELS: Final = {"max": "xhigh"}
 _RESULT: Final = "_result"
@@ -75,10 +79,6 @@ def build_request(conversation: Conversation) -> Request:
         body["tools"] = [_build_tool(tool) for tool in conversation["tools"]]
         if "tool_choice" in conversation:
             settings["tool_choice"] = _build_tool_choice(conversation["tool_choice"])
-    if "max_tokens" in conversation:
-        settings["max_output_tokens"] = read_limit(conversation)
-    if "temperature" in conversation:
-        settings["temperature"] = conversation["temperature"]
     options = read_thinking(conversation)
     if options:
         settings |= _build_thinking(options)
@@ -89,7 +89,7 @@ def build_request(conversation: Conversation) -> Request:
         form = {"type": "text", "mime_type": "application/json", "schema": output.schema}
         body["response_format"] = form
     body["store"] = False
-    body["stream"] = is_streamed(conversation)
+    write_options(OPTIONS, collect_options(conversation), body)
     return make_request("/v1beta/interactions", body, x_goog_api_key=API_KEY)
 
 

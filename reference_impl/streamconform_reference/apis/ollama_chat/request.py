@@ -31,18 +31,25 @@ from streamconform_reference.requests.conversation import (
     join_text,
     read_turns,
 )
+from streamconform_reference.requests.option_table import Option, collect_options, write_options
 from streamconform_reference.requests.options import (
     Request,
     ThinkingOptions,
     build_function_tool,
-    is_streamed,
     make_request,
-    read_limit,
     read_output_schema,
     read_thinking,
 )
 
 API: Final = "ollama-chat"
+OPTIONS: Final = (
+    Option("max_tokens", "options.num_predict"),
+    Option("temperature", "options.temperature"),
+    Option("stop", "options.stop"),
+    Option("top_p", "options.top_p"),
+    Option("top_k", "options.top_k"),
+    Option("stream", "stream"),
+)
 _LEVELS: Final = {"minimal": "low"}
 
 
@@ -54,17 +61,10 @@ def build_request(conversation: Conversation) -> Request:
     output = read_output_schema(conversation)
     if output:
         body["format"] = output.schema
-    options: dict[str, Any] = {}
-    if "max_tokens" in conversation:
-        options["num_predict"] = read_limit(conversation)
-    if "temperature" in conversation:
-        options["temperature"] = conversation["temperature"]
-    if options:
-        body["options"] = options
+    write_options(OPTIONS, collect_options(conversation), body)
     thinking = read_thinking(conversation)
     if thinking:
         body |= _build_think(thinking)
-    body["stream"] = is_streamed(conversation)
     return make_request("/api/chat", body)
 
 

@@ -41,6 +41,16 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.errors import invalid_request
+from streamconform_reference.requests.fields import join_path, read_positive
+from streamconform_reference.requests.option_table import (
+    Option,
+    collect_options,
+    read_choice_of,
+    read_kind,
+    read_name,
+    write_options,
+)
 from streamconform_reference.requests.options import (
     Request,
     ThinkingOptions,
@@ -49,15 +59,42 @@ from streamconform_reference.requests.options import (
     can_think,
     format_bearer,
     is_on_host,
-    is_streamed,
     make_request,
     read_facts,
-    read_limit,
     read_output_schema,
     read_thinking,
 )
 
 API: Final = "openai-chat"
+_RETENTIONS: Final = {"24h": "long", "in_memory": "short", "in-memory": "short"}
+
+
+def _read_stop(holder: Mapping[str, Any], key: str, parent: str) -> Any:
+    """Return stop sequences as a list; a single one may be given as a string."""
+    value = holder.get(key)
+    if isinstance(value, str):
+        return [value]
+    if value is not None and not (isinstance(value, list) and all(isinstance(part, str) for part in value)):
+        raise invalid_request(f"{join_path(parent, key)}: expected a string or a list of strings")
+    return value
+
+
+OPTIONS: Final = (
+    Option("parallel_tool_calls", "parallel_tool_calls", read_kind("true or false")),
+    Option("max_tokens", "max_completion_tokens", read_positive),
+    Option("max_tokens", "max_tokens", read_positive),
+    Option("temperature", "temperature", read_kind("number")),
+    Option("session", "prompt_cache_key", read_name),
+    Option("cache", "prompt_cache_retention", read_choice_of(_RETENTIONS), written=False),
+    Option("stream", "stream", read_kind("true or false")),
+    Option("stop", "stop", _read_stop),
+    Option("top_p", "top_p", read_kind("number")),
+    # Not in OpenAI's API, but other servers accept it.
+    Option("top_k", "top_k", read_kind("count"), written=False),
+    Option("user", "user", read_kind("text"), written=False),
+    Option("effort", "reasoning_effort"),  # in a conversation, the effort is an option of thinking
+)
+_OPTIONS_OF_OLD_HOSTS: Final = tuple(option for option in OPTIONS if option.path != "max_completion_tokens")
 IDS: Final = r"[\s\S]{1,40}"
 OPENAI: Final = "openai.com"
 _MISTRAL: Final = "mistral.ai"
@@ -101,20 +138,17 @@ def build_request(conversation: Conversation) -> Request:
             body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
-    if "max_tokens" in conversation:
-        old = is_on_host(conversation, *_HOSTS_WITH_OLD_LIMIT)
-        body["max_tokens" if old else "max_completion_tokens"] = read_limit(conversation)
     options = read_thinking(conversation)
     if options:
         body |= build_thinking(conversation, options)
-    if "temperature" in conversation and accepts_temperature(conversation, options):
-        body["temperature"] = conversation["temperature"]
+    table = _OPTIONS_OF_OLD_HOSTS if is_on_host(conversation, *_HOSTS_WITH_OLD_LIMIT) else OPTIONS
+    tempered = accepts_temperature(conversation, options)
+    write_options(table, collect_options(conversation, temperature=tempered), body)
     output = read_output_schema(conversation)
     if output:
         schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     body |= _build_storage(conversation)
-    body["stream"] = is_streamed(conversation)
     if body["stream"]:
         body["stream_options"] = {"include_usage": True}
     return make_request("/v1/chat/completions", body, authorization=format_bearer())

@@ -28,8 +28,10 @@ from streamconform_reference.requests.fields import (
     unknown_value,
     unsupported,
 )
+from streamconform_reference.requests.option_table import read_options
 from streamconform_reference.requests.options import BUDGETS
 
+from .request import OPTIONS
 from .tool_calls import read_signature
 
 _CHOICES: Final = {entry: entry for entry in ("none", "auto", "required")}
@@ -38,8 +40,6 @@ _EFFORTS: Final[Mapping[str, Any]] = {
     **{entry: {"effort": entry} for entry in BUDGETS},
     "xhigh": {"effort": "max"},
 }
-_KEPT: Final = {"24h": "long", "in_memory": "short", "in-memory": "short"}
-_LIMITS: Final = ("max_completion_tokens", "max_tokens")
 _SWITCH: Final = {"enabled": {}, "disabled": "off"}
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 
@@ -59,21 +59,8 @@ def read_conversation(body: Json, headers: Mapping[str, str]) -> Json:
         conversation["tools"] = tools
     if body.get("tool_choice") is not None:
         conversation["tool_choice"] = read_tool_choice(body)
-    if read_field(body, "parallel_tool_calls", "true or false") is not None:
-        conversation["parallel_tool_calls"] = body["parallel_tool_calls"]
-    limit = next((number for key in _LIMITS if (number := read_positive(body, key))), None)
-    if limit:
-        conversation["max_tokens"] = limit
-    if read_field(body, "temperature", "number") is not None:
-        conversation["temperature"] = body["temperature"]
-    conversation |= read_thinking(body)
-    if read_field(body, "prompt_cache_key", "text"):
-        conversation["session"] = body["prompt_cache_key"]
-    cache_duration = read_choice(body, "prompt_cache_retention", _KEPT)
-    if cache_duration:
-        conversation["cache"] = cache_duration
-    conversation |= read_output_schema(body)
-    conversation["stream"] = read_field(body, "stream", "true or false") or False
+    conversation |= {"stream": False} | read_options(OPTIONS, body)
+    conversation |= read_thinking(body) | read_output_schema(body)
     system, messages = read_messages(body)
     return conversation | ({"system": system} if system else {}) | {"messages": messages}
 

@@ -39,16 +39,15 @@ from streamconform_reference.requests.conversation import (
     part_text,
     read_turns,
 )
+from streamconform_reference.requests.option_table import Option, collect_options, write_options
 from streamconform_reference.requests.options import (
     Request,
     ThinkingOptions,
     build_description,
     build_schema,
     format_bearer,
-    is_streamed,
     make_request,
     read_facts,
-    read_limit,
     read_output_schema,
     read_thinking,
 )
@@ -56,6 +55,11 @@ from streamconform_reference.requests.options import (
 from .calls import CALLS
 
 API: Final = "openai-responses"
+OPTIONS: Final = (
+    Option("max_tokens", "max_output_tokens"),
+    Option("temperature", "temperature"),
+    Option("stream", "stream"),
+)
 IDS: Final = r"[\s\S]{1,64}"
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
@@ -74,13 +78,11 @@ def build_request(conversation: Conversation) -> Request:
             body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
-    if "max_tokens" in conversation:
-        body["max_output_tokens"] = read_limit(conversation)
     options = read_thinking(conversation)
     if options:
         body["reasoning"] = build_reasoning(options)
-    if "temperature" in conversation and accepts_temperature(conversation, options):
-        body["temperature"] = conversation["temperature"]
+    tempered = accepts_temperature(conversation, options)
+    write_options(OPTIONS, collect_options(conversation, temperature=tempered), body)
     output = read_output_schema(conversation)
     if output:
         schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
@@ -89,7 +91,6 @@ def build_request(conversation: Conversation) -> Request:
     if read_facts(conversation).get("thinking") != "none":
         body["include"] = [_ENCRYPTED]
     body |= build_cache(conversation)
-    body["stream"] = is_streamed(conversation)
     return make_request("/v1/responses", body, authorization=format_bearer())
 
 

@@ -32,7 +32,8 @@ function findEntries(words) {
     let score = kind === "case" ? 0 : 2;
     for (const word of words) {
       if (!head.includes(word) && !body.includes(word)) score = -Infinity;
-      score += (head.includes(word) ? 8 : 0) + (head.split(/\W+/).includes(word) ? 8 : 0) + (body.includes(word) ? 1 : 0);
+      score +=
+        (head.includes(word) ? 8 : 0) + (head.split(/\W+/).includes(word) ? 8 : 0) + (body.includes(word) ? 1 : 0);
     }
     if (score > 0) scored.push([score, kind, path, title, text]);
   }

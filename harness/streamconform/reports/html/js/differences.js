@@ -8,7 +8,8 @@ function diffSequences(a, b) {
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
   let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail])
+    tail += 1;
   const endA = a.length - tail;
   const endB = b.length - tail;
   const runs = head ? [[true, 0, head, 0, head]] : [];
@@ -27,23 +28,34 @@ function diffBySubsequence(a, b, at) {
   const best = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      best[i * width + j] = a[i] === b[j]
-        ? best[(i + 1) * width + j + 1] + 1
-        : Math.max(best[(i + 1) * width + j], best[i * width + j + 1]);
+      best[i * width + j] =
+        a[i] === b[j]
+          ? best[(i + 1) * width + j + 1] + 1
+          : Math.max(best[(i + 1) * width + j], best[i * width + j + 1]);
     }
   }
   const runs = [];
   const push = (same, i, j, toI, toJ) => {
     const last = runs[runs.length - 1];
-    if (last && last[0] === same) { last[2] = at + toI; last[4] = at + toJ; }
-    else runs.push([same, at + i, at + toI, at + j, at + toJ]);
+    if (last && last[0] === same) {
+      last[2] = at + toI;
+      last[4] = at + toJ;
+    } else runs.push([same, at + i, at + toI, at + j, at + toJ]);
   };
   let i = 0;
   let j = 0;
   while (i < a.length && j < b.length) {
-    if (a[i] === b[j]) { push(true, i, j, i + 1, j + 1); i += 1; j += 1; }
-    else if (best[(i + 1) * width + j] >= best[i * width + j + 1]) { push(false, i, j, i + 1, j); i += 1; }
-    else { push(false, i, j, i, j + 1); j += 1; }
+    if (a[i] === b[j]) {
+      push(true, i, j, i + 1, j + 1);
+      i += 1;
+      j += 1;
+    } else if (best[(i + 1) * width + j] >= best[i * width + j + 1]) {
+      push(false, i, j, i + 1, j);
+      i += 1;
+    } else {
+      push(false, i, j, i, j + 1);
+      j += 1;
+    }
   }
   if (i < a.length || j < b.length) push(false, i, j, a.length, b.length);
   return runs;
@@ -64,10 +76,18 @@ function diffTexts(a, b) {
   for (const [same, i, toI, j, toJ] of diffSequences(one, other)) {
     const left = one.slice(i, toI).join("");
     const right = other.slice(j, toJ).join("");
-    if (same) { add(0, false, left); add(1, false, right); continue; }
+    if (same) {
+      add(0, false, left);
+      add(1, false, right);
+      continue;
+    }
     // Numbers and JSON's words are marked as a whole, because the characters that two of them share mean nothing.
-    const [head, tail] = left && right && !/^([\d.]+|true|false|null)$/.test(left) ? countCommonEnds(left, right) : [0, 0];
-    for (const [side, text] of [[0, left], [1, right]]) {
+    const [head, tail] =
+      left && right && !/^([\d.]+|true|false|null)$/.test(left) ? countCommonEnds(left, right) : [0, 0];
+    for (const [side, text] of [
+      [0, left],
+      [1, right],
+    ]) {
       add(side, false, text.slice(0, head));
       add(side, true, text.slice(head, text.length - tail));
       add(side, false, text.slice(text.length - tail));
@@ -94,7 +114,10 @@ function formatJson(input, like) {
     if (Array.isArray(value)) return value.map((item, i) => sorted(item, Array.isArray(model) ? model[i] : undefined));
     if (value === null || typeof value !== "object") return value;
     const order = model && typeof model === "object" && !Array.isArray(model) ? Object.keys(model) : [];
-    const keys = [...order.filter((key) => Object.hasOwn(value, key)), ...Object.keys(value).filter((key) => !order.includes(key))];
+    const keys = [
+      ...order.filter((key) => Object.hasOwn(value, key)),
+      ...Object.keys(value).filter((key) => !order.includes(key)),
+    ];
     return Object.fromEntries(keys.map((key) => [key, sorted(value[key], model?.[key])]));
   };
   return JSON.stringify(sorted(input, like), null, 2) ?? "null";
@@ -119,7 +142,9 @@ function describeMatcher(value) {
 }
 
 function toText(value, like) {
-  return typeof value === "string" && (like === undefined || typeof like === "string" || like === null) ? value : formatJson(value, like);
+  return typeof value === "string" && (like === undefined || typeof like === "string" || like === null)
+    ? value
+    : formatJson(value, like);
 }
 
 // Returns rows of [segments or null, segments or null, same] for two values.
@@ -132,7 +157,10 @@ function alignLines(expected, got) {
   const other = lines(right);
   const rows = [];
   for (const [same, i, toI, j, toJ] of diffSequences(one, other)) {
-    if (same) { for (let k = 0; k < toI - i; k += 1) rows.push([[[false, one[i + k]]], [[false, other[j + k]]], true]); continue; }
+    if (same) {
+      for (let k = 0; k < toI - i; k += 1) rows.push([[[false, one[i + k]]], [[false, other[j + k]]], true]);
+      continue;
+    }
     for (let k = 0; k < Math.max(toI - i, toJ - j); k += 1) {
       const a = i + k < toI ? one[i + k] : null;
       const b = j + k < toJ ? other[j + k] : null;
@@ -151,7 +179,11 @@ function drawSegments(segments, side, json) {
     if (text.length <= 3 * SAME_SHOWN) return show(text);
     const head = at ? SAME_SHOWN : 0;
     const tail = at < segments.length - 1 ? SAME_SHOWN : 0;
-    const fold = el("button", { type: "button", class: "more" }, `… ${formatNumber(text.length - head - tail)} equal characters …`);
+    const fold = el(
+      "button",
+      { type: "button", class: "more" },
+      `… ${formatNumber(text.length - head - tail)} equal characters …`,
+    );
     const box = el("span", {}, show(text.slice(0, head)), fold, show(text.slice(text.length - tail)));
     fold.addEventListener("click", () => box.replaceChildren(...show(text)));
     return box;

@@ -27,8 +27,15 @@ function fillFilters() {
   const count = (letter) => all.reduce((sum, [key, n]) => sum + (key === letter ? n : 0), 0);
   const verdicts = Object.entries(NAMES).filter(([letter]) => count(letter));
   fillSelect(form.api, [["", "any"], ...[...apis].map(([api, n]) => [api, `${escapeText(api || "none")} (${n})`])]);
-  fillSelect(form.tag, [["", "any"], ...[...tags].sort((a, b) => b[1] - a[1]).map(([at, n]) => [run.tags[at], `${escapeText(run.tags[at])} (${n})`])]);
-  fillSelect(form.verdict, [["", "any"], ["unexpected", "fails the run"], ...verdicts.map(([letter, name]) => [name, `${LABELS[letter]} (${formatNumber(count(letter))})`])]);
+  fillSelect(form.tag, [
+    ["", "any"],
+    ...[...tags].sort((a, b) => b[1] - a[1]).map(([at, n]) => [run.tags[at], `${escapeText(run.tags[at])} (${n})`]),
+  ]);
+  fillSelect(form.verdict, [
+    ["", "any"],
+    ["unexpected", "fails the run"],
+    ...verdicts.map(([letter, name]) => [name, `${LABELS[letter]} (${formatNumber(count(letter))})`]),
+  ]);
   fillSelect(form.impl, [["", "all"], ...run.impls.map((impl, i) => [String(i), impl.name])]);
   if (run.impls.length < 2) document.getElementById("f-impl-label").hidden = true;
 }
@@ -52,19 +59,23 @@ const TERM = /([-!]?)(?:([a-z]+):(?!\/\/))?(?:"([^"]*)"?|(\S+))/g;
 
 // Returns the terms of a query, as {term, name, value, excluded}.
 function parseQuery(text) {
-  return [...text.toLowerCase().matchAll(TERM)].map(([, sign, name, quoted, word]) => {
-    const value = quoted ?? word;
-    return { term: name ? `${name}:${value}` : value, name, value, excluded: sign !== "" };
-  }).filter(({ term }) => term && term !== "-" && term !== "!");
+  return [...text.toLowerCase().matchAll(TERM)]
+    .map(([, sign, name, quoted, word]) => {
+      const value = quoted ?? word;
+      return { term: name ? `${name}:${value}` : value, name, value, excluded: sign !== "" };
+    })
+    .filter(({ term }) => term && term !== "-" && term !== "!");
 }
 
 // Returns a predicate on cases for each term except `impl:` terms, which select columns.
 function makeTests(terms) {
   const none = () => () => false;
-  return terms.filter(({ name }) => name !== "impl").map(({ term, name, value, excluded }) => {
-    const test = name ? (FIELDS[name] || none)(value) : (testCase) => testCase.text.includes(term);
-    return (testCase, impls) => test(testCase, impls) !== excluded;
-  });
+  return terms
+    .filter(({ name }) => name !== "impl")
+    .map(({ term, name, value, excluded }) => {
+      const test = name ? (FIELDS[name] || none)(value) : (testCase) => testCase.text.includes(term);
+      return (testCase, impls) => test(testCase, impls) !== excluded;
+    });
 }
 
 const LISTED = 24; // known values in a message
@@ -80,11 +91,12 @@ const VALUES = {
 // Returns what is wrong with a term: an unknown key, or a value that nothing in this run has.
 function explainTerm({ term, name, value }) {
   if (!name) return null;
-  if (!VALUES[name]) return `Unknown key \u201c${name}\u201d. Keys: ${Object.keys(VALUES).join(", ")}. To search for this text, quote it: "${term}".`;
+  if (!VALUES[name])
+    return `Unknown key \u201c${name}\u201d. Keys: ${Object.keys(VALUES).join(", ")}. To search for this text, quote it: "${term}".`;
   const { values, part } = VALUES[name];
   const lower = values.map((known) => known.toLowerCase());
   if (part ? lower.some((known) => known.includes(value)) : lower.includes(value)) return null;
-  const similar = values.filter((known, at) => lower[at].includes(value));
+  const similar = values.filter((_, at) => lower[at].includes(value));
   const listed = (similar.length ? similar : values).slice(0, LISTED);
   const more = (similar.length || values.length) - listed.length;
   return `Nothing in this run has ${name}:${value}. Known: ${listed.join(", ")}${more ? ` and ${more} more` : ""}.`;
@@ -110,7 +122,10 @@ function listImpls() {
 }
 
 function selectImpls() {
-  const isNamed = (i) => terms.every(({ name, value, excluded }) => name !== "impl" || run.impls[i].name.toLowerCase().includes(value) !== excluded);
+  const isNamed = (i) =>
+    terms.every(
+      ({ name, value, excluded }) => name !== "impl" || run.impls[i].name.toLowerCase().includes(value) !== excluded,
+    );
   const all = run.impls.map((_, i) => i).filter(isNamed);
   return all.includes(Number(filter.impl)) && filter.impl !== "" ? [Number(filter.impl)] : all;
 }
@@ -122,13 +137,21 @@ function applyFilters() {
   const tests = makeTests(terms);
   const tag = filter.tag ? run.tags.indexOf(filter.tag) : null;
   const impls = listImpls();
-  unexpected = new Set(run.failures.filter((failure) => failsRun(failure) && impls.includes(failure.i)).map((failure) => failure.c));
-  selected = cases.map((testCase) => (!filter.api || testCase.api === filter.api)
-    && (tag === null || testCase.tags.includes(tag))
-    && tests.every((matches) => matches(testCase, impls))
-    && (!filter.verdict || hasVerdict(testCase, impls, filter.verdict)));
+  unexpected = new Set(
+    run.failures.filter((failure) => failsRun(failure) && impls.includes(failure.i)).map((failure) => failure.c),
+  );
+  selected = cases.map(
+    (testCase) =>
+      (!filter.api || testCase.api === filter.api) &&
+      (tag === null || testCase.tags.includes(tag)) &&
+      tests.every((matches) => matches(testCase, impls)) &&
+      (!filter.verdict || hasVerdict(testCase, impls, filter.verdict)),
+  );
   const count = selected.filter(Boolean).length;
-  const text = count === cases.length ? formatCount(count, "case") : `${formatNumber(count)} of ${formatCount(cases.length, "case")}`;
+  const text =
+    count === cases.length
+      ? formatCount(count, "case")
+      : `${formatNumber(count)} of ${formatCount(cases.length, "case")}`;
   document.getElementById("f-count").textContent = text;
   const note = document.getElementById("f-note");
   const problems = terms.map(explainTerm).filter(Boolean);
@@ -138,8 +161,10 @@ function applyFilters() {
 
 function matchesFilters(failure) {
   if (!selected[failure.c] || !listImpls().includes(failure.i)) return false;
-  return (!filter.verdict || failedWith(failure, filter.verdict))
-    && terms.every(({ name, value, excluded }) => name !== "verdict" || failedWith(failure, value) !== excluded);
+  return (
+    (!filter.verdict || failedWith(failure, filter.verdict)) &&
+    terms.every(({ name, value, excluded }) => name !== "verdict" || failedWith(failure, value) !== excluded)
+  );
 }
 
 function failedWith(failure, verdict) {
@@ -161,7 +186,13 @@ function writeAddress() {
 }
 
 // The list's address must be up to date before a link leaves the list, so that the browser's Back button returns to it.
-overview.addEventListener("click", (event) => { if (event.target.closest("a")) writeAddress(); }, true);
+overview.addEventListener(
+  "click",
+  (event) => {
+    if (event.target.closest("a")) writeAddress();
+  },
+  true,
+);
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("reset", (event) => {
   event.preventDefault();

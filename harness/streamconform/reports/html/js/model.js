@@ -8,7 +8,7 @@
 document.getElementById("main").setAttribute("aria-busy", "true");
 if (!window.DecompressionStream) {
   document.getElementById("too-old").hidden = false;
-  return;
+  await new Promise(() => {}); // the rest of the script needs the data, so it never runs
 }
 const packed = new Blob([decodeBase64(document.getElementById("data").textContent)]).stream();
 const run = JSON.parse(await new Response(packed.pipeThrough(new DecompressionStream("deflate"))).text());
@@ -22,7 +22,11 @@ const LETTER = Object.fromEntries(Object.entries(NAMES).map(([letter, name]) => 
 const cases = run.cases.map(([id, title, tags, set], number) => {
   const parts = id.split("/");
   return {
-    id, title, number, tags, set: run.sets[set],
+    id,
+    title,
+    number,
+    tags,
+    set: run.sets[set],
     api: parts.length > 1 ? parts[0] : "",
     topic: parts.slice(0, -1).join("/") || "cases",
     name: parts[parts.length - 1],
@@ -37,7 +41,9 @@ run.failures.forEach((failure, number) => {
   if (list) list.push(failure);
   else failuresOf.set(failure.c, [failure]);
 });
-run.causes.forEach((cause) => cause.f.forEach((number) => { run.failures[number].cause = cause; }));
+for (const cause of run.causes) {
+  for (const number of cause.f) run.failures[number].cause = cause;
+}
 const inOrder = run.causes.flatMap((cause) => cause.f).map((number) => run.failures[number]);
 for (const failure of run.failures) {
   const bugs = run.about[failure.c]?.guards || [];
@@ -53,13 +59,16 @@ function listLetters(i, c) {
 }
 
 // The number of trials of each verdict for each implementation and case, in the order of LETTERS; counted once.
-const cells = run.grid.map((row) => row.map((short, c) => {
-  const size = cases[c].set.length;
-  const count = new Uint32Array(LETTERS.length);
-  if (short.length !== size) count[AT[short[0]]] = size; // "." (no such trial) has no index, and the assignment has no effect
-  else for (const letter of short) count[AT[letter]] += 1;
-  return count;
-}));
+const cells = run.grid.map((row) =>
+  row.map((short, c) => {
+    const size = cases[c].set.length;
+    const count = new Uint32Array(LETTERS.length);
+    if (short.length !== size)
+      count[AT[short[0]]] = size; // "." (no such trial) has no index, and the assignment has no effect
+    else for (const letter of short) count[AT[letter]] += 1;
+    return count;
+  }),
+);
 
 function addCounts(into, count) {
   for (let at = 0; at < count.length; at += 1) into[at] += count[at];
@@ -67,8 +76,14 @@ function addCounts(into, count) {
 }
 
 function describeCounts(count) {
-  const describe = (number, letter) => letter === "e" ? formatCount(number, LABELS.e) : `${formatNumber(number)} ${LABELS[letter]}`;
-  return [...LETTERS].filter((letter) => count[AT[letter]]).map((letter) => describe(count[AT[letter]], letter)).join(", ") || "no trial";
+  const describe = (number, letter) =>
+    letter === "e" ? formatCount(number, LABELS.e) : `${formatNumber(number)} ${LABELS[letter]}`;
+  return (
+    [...LETTERS]
+      .filter((letter) => count[AT[letter]])
+      .map((letter) => describe(count[AT[letter]], letter))
+      .join(", ") || "no trial"
+  );
 }
 
 function findWorst(count) {
@@ -97,7 +112,10 @@ function findWire(id) {
     return before === null ? [start, at, null, null, ...rest] : [start, at, start + before, at - after, ...rest];
   });
   let offset = 0;
-  const chunks = wire.chunks && wire.chunks.map((size) => { offset += size; return offset - size; });
+  const chunks = wire.chunks?.map((size) => {
+    offset += size;
+    return offset - size;
+  });
   const bytes = body.text === undefined ? decodeBase64(body.base64) : new TextEncoder().encode(body.text);
   return { ...body, ...wire, frames, chunks, bytes };
 }
@@ -107,7 +125,10 @@ function trialId(c, delivery) {
 }
 
 function addressOf(c, delivery, i) {
-  const path = trialId(c, delivery).split("/").map((part) => encodeURIComponent(part).replace(/%40/g, "@")).join("/");
+  const path = trialId(c, delivery)
+    .split("/")
+    .map((part) => encodeURIComponent(part).replace(/%40/g, "@"))
+    .join("/");
   return `#case/${path}${run.impls.length > 1 && i !== undefined && i !== null ? `?i=${i}` : ""}`;
 }
 

@@ -25,10 +25,14 @@ function parseAddress(hash) {
   const [id, delivery] = decodeAddress(match[1]).split(/@(?=[^@]*$)/);
   const testCase = caseById.get(id) || caseById.get(decodeAddress(match[1]));
   if (!testCase) return { missing: decodeAddress(match[1]) };
-  const i = match[2] !== undefined && run.impls[Number(match[2])] ? Number(match[2]) : run.impls.length === 1 ? 0 : null;
+  const i =
+    match[2] !== undefined && run.impls[Number(match[2])] ? Number(match[2]) : run.impls.length === 1 ? 0 : null;
   const requested = testCase.id === id && delivery !== undefined ? delivery : null;
   if (requested !== null && i !== null) return { c: testCase.number, delivery: requested, i };
-  const first = requested === null ? findFirstFailure(testCase.number, i) : (failuresOf.get(testCase.number) || []).find((failure) => failure.d.includes(requested));
+  const first =
+    requested === null
+      ? findFirstFailure(testCase.number, i)
+      : (failuresOf.get(testCase.number) || []).find((failure) => failure.d.includes(requested));
   if (first) return { c: testCase.number, delivery: requested ?? first.d[0], i: first.i };
   return { c: testCase.number, delivery: requested, i };
 }
@@ -41,7 +45,11 @@ function show() {
     overview.hidden = true;
     page.hidden = false;
     if (target.missing !== undefined) {
-      page.replaceChildren(el("p", {}, el("a", { href: lastList }, "← All results")), el("h1", { tabindex: "-1", id: "case-title" }, "No such case in this run"), el("p", {}, el("code", {}, escapeNodes(target.missing))));
+      page.replaceChildren(
+        el("p", {}, el("a", { href: lastList }, "← All results")),
+        el("h1", { tabindex: "-1", id: "case-title" }, "No such case in this run"),
+        el("p", {}, el("code", {}, escapeNodes(target.missing))),
+      );
     } else page.replaceChildren(...makeCasePage(target.c, target.delivery, target.i));
     const title = document.getElementById("case-title");
     document.title = `${title.textContent} · streamconform`;
@@ -70,7 +78,9 @@ function storedTheme(value) {
   try {
     if (value === undefined) return localStorage.getItem("streamconform-theme");
     localStorage.setItem("streamconform-theme", value);
-  } catch { /* a page opened from disk may have no storage */ }
+  } catch {
+    /* a page opened from disk may have no storage */
+  }
   return value;
 }
 

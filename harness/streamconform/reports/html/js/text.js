@@ -102,7 +102,9 @@ function copyButton(text, what, label = "Copy") {
     await copyToClipboard(typeof text === "function" ? text() : text);
     button.textContent = "Copied";
     announce(`${label.replace("Copy", "Copied")} ${what}`);
-    setTimeout(() => { button.textContent = label; }, 1500);
+    setTimeout(() => {
+      button.textContent = label;
+    }, 1500);
   });
   return button;
 }

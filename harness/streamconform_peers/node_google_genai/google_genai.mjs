@@ -1,0 +1,119 @@
+// Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; callers join the parts.
+
+import { ApiError, GoogleGenAI } from "@google/genai";
+import { CallAssembler } from "./google_calls.mjs";
+import { buildStop, describeError, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { serve } from "../node/protocol.mjs";
+
+const FILTER_REASONS =
+  "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK ESCALATION PUP_LIMITED_DISABLED IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
+const ERROR_REASONS =
+  "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE LANGUAGE NO_IMAGE IMAGE_OTHER";
+const mapAll = (names, reason) => Object.fromEntries(names.split(" ").map((name) => [name, reason]));
+const STOP_REASONS = {
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  CONTINUATION: "pause",
+  ...mapAll(FILTER_REASONS, "content_filter"),
+  ...mapAll(ERROR_REASONS, "error"),
+};
+
+serve(adapter);
+
+async function adapter(run, answer) {
+  const httpOptions = { baseUrl: run.url, timeout: TIMEOUT_SECONDS * 1000, retryOptions: { attempts: 1 } };
+  // The client rejects fields that only Vertex AI has, unless it is created for Vertex AI.
+  const vertexai = Boolean(run.request.toolConfig?.functionCallingConfig?.streamFunctionCallArguments);
+  const ai = new GoogleGenAI({ vertexai, apiKey: run.key, httpOptions });
+  let raw = null;
+  let blocked = null;
+  const fields = {};
+  const calls = new CallAssembler(answer);
+  try {
+    for await (const chunk of await ai.models.generateContentStream(buildParameters(run))) {
+      Object.assign(
+        fields,
+        dropUndefined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }),
+      );
+      const candidate = chunk.candidates?.find(({ index = 0 }) => index === 0);
+      for (const part of candidate?.content?.parts ?? []) handlePart(part, answer, calls);
+      if (chunk.usageMetadata) answer.reportUsage(readUsage(chunk.usageMetadata));
+      raw = candidate?.finishReason ?? raw;
+      blocked = chunk.promptFeedback?.blockReason ?? blocked;
+    }
+    answer.endOpenBlock();
+    // A call that is still open is complete only if the answer ended normally.
+    if (raw === "STOP") calls.close();
+    const final = { ...fields, usage: fields.usage ? readUsage(fields.usage) : null };
+    const end =
+      blocked && !raw ? { reason: "content_filter", raw: blocked } : buildStop(raw, STOP_REASONS, answer.content);
+    const status = end.reason === "error" ? "error" : end.raw ? "complete" : "incomplete";
+    return answer.finish({ status, stop: end, ...final });
+  } catch (error) {
+    answer.endOpenBlock();
+    return answer.finish({
+      ...describeError(error, readProviderError),
+      ...fields,
+      usage: fields.usage ? readUsage(fields.usage) : null,
+    });
+  }
+}
+
+// Splits a request's body into the library's parameters: all fields but the contents go into `config`.
+function buildParameters({ request, model }) {
+  const { contents, generationConfig, systemInstruction, tools, toolConfig, safetySettings, cachedContent } = request;
+  const config = { ...generationConfig, systemInstruction, tools, toolConfig, safetySettings, cachedContent };
+  return { model, contents, config: dropUndefined(config) };
+}
+
+function dropUndefined(object) {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+}
+
+function handlePart(part, answer, calls) {
+  const { text, thought, thoughtSignature: signature = null, functionCall: call, toolCall } = part;
+  if (call) {
+    answer.endOpenBlock();
+    calls.add({ ...call, signature });
+  } else if (toolCall) {
+    answer.addCall({
+      id: toolCall.id,
+      name: toolCall.toolType,
+      arguments: toolCall.args ?? {},
+      executor: "provider",
+      signature,
+    });
+  } else if (text !== undefined || Object.keys(part).join() === "thoughtSignature") {
+    if (signature) answer.addSignedPiece(thought ? "thinking" : "text", text, signature);
+    else answer.addPiece(thought ? "thinking" : "text", text);
+  } else {
+    answer.endOpenBlock();
+    // The next request sends the signature back with the part, which the normal form cannot represent.
+    if (signature) answer.addSignedPiece("thinking", "", signature);
+    answer.startBlock({ type: "other", kind: Object.keys(part)[0] ?? "empty", data: part });
+  }
+}
+
+function readUsage(usage) {
+  const read = usage.cachedContentTokenCount ?? null;
+  const input = usage.promptTokenCount == null ? null : usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0);
+  const thoughts = usage.thoughtsTokenCount ?? null;
+  const output = usage.candidatesTokenCount ?? null;
+  return {
+    input: input === null ? null : input - (read ?? 0),
+    cache_read: read,
+    output: output === null && thoughts === null ? null : (output ?? 0) + (thoughts ?? 0),
+    reasoning: thoughts,
+  };
+}
+
+// The message of an ApiError contains the provider's error document as JSON text.
+function readProviderError(error) {
+  if (!(error instanceof ApiError)) return null;
+  try {
+    const { error: details } = [JSON.parse(error.message.slice(error.message.search(/[[{]/)))].flat()[0];
+    return { type: details.status ?? null, message: details.message, status: error.status ?? null };
+  } catch {
+    return { message: error.message, status: error.status ?? null };
+  }
+}

@@ -1,0 +1,123 @@
+// Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, with their events and final values.
+
+import OpenAI from "openai";
+import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { readProviderError } from "../node/openai_errors.mjs";
+import { readResponses } from "../node/openai_responses.mjs";
+import { serve } from "../node/protocol.mjs";
+
+const STOP_REASONS = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  content_filter: "content_filter",
+};
+
+serve(adapter);
+
+async function adapter(run, answer) {
+  const client = new OpenAI({
+    baseURL: `${run.url}/v1`,
+    apiKey: run.key,
+    maxRetries: 0,
+    timeout: TIMEOUT_SECONDS * 1000,
+  });
+  const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
+  return run.api === "openai-chat"
+    ? readChat(client, params, answer)
+    : readResponses(client, params, answer, readProviderError);
+}
+
+async function readChat(client, params, answer) {
+  let snapshot;
+  const calls = new Map(); // maps a call's index to its block's index
+  const done = new Set();
+  try {
+    const stream = client.chat.completions.stream(params);
+    stream.on("chunk", (chunk, current) => {
+      snapshot = current;
+      if (chunk.usage) answer.reportUsage(readUsage(chunk.usage));
+    });
+    stream.on("content.delta", ({ delta }) => answer.addPiece("text", delta));
+    stream.on("refusal.delta", ({ delta }) => answer.addPiece("refusal", delta));
+    stream.on("tool_calls.function.arguments.delta", ({ index, name, arguments_delta }) => {
+      if (!calls.has(index)) {
+        answer.endOpenBlock();
+        // The event has no id.
+        const { id } = snapshot.choices[0].message.tool_calls[index];
+        calls.set(index, answer.startBlock({ type: "tool_call", id, name }));
+      }
+      if (arguments_delta) answer.addDelta(calls.get(index), arguments_delta);
+    });
+    stream.on("tool_calls.function.arguments.done", ({ index, arguments: text }) => {
+      done.add(index);
+      const value = parseArguments(text); // a malformed call ends only when the stop reason is known
+      if (value !== null) answer.endBlock(calls.get(index), { arguments: value, arguments_text: text, complete: true });
+    });
+    const completion = await stream.finalChatCompletion();
+    answer.endOpenBlock();
+    const [choice] = completion.choices;
+    const content = restoreOrder(convertContent(choice, done), answer.content);
+    const { function_call: legacy } = choice?.message ?? {};
+    if (legacy) {
+      const { name, arguments: text } = legacy;
+      content.push({
+        type: "tool_call",
+        id: null,
+        name,
+        arguments: parseArguments(text),
+        arguments_text: text,
+        complete: true,
+      });
+      answer.addCall(content.at(-1), text);
+    }
+    for (const [index, block] of content.entries()) {
+      if (block.complete && block.arguments === null) answer.endBlock(index, block);
+    }
+    return answer.finish({
+      status: choice ? "complete" : "incomplete",
+      stop: buildStop(choice?.finish_reason, STOP_REASONS, content),
+      ...readFields(completion, content),
+    });
+  } catch (error) {
+    answer.endOpenBlock();
+    const content = restoreOrder(convertContent(snapshot?.choices?.[0], done), answer.content);
+    for (const block of content) if (block.arguments === null) block.complete = false;
+    return answer.finish({ ...describeError(error, readProviderError), ...readFields(snapshot, content) });
+  }
+}
+
+function readFields(completion, content) {
+  return {
+    content,
+    usage: completion?.usage ? readUsage(completion.usage) : null,
+    model: completion?.model ?? null,
+    response_id: completion?.id ?? null,
+  };
+}
+
+function convertContent(choice, done) {
+  const { content, refusal, tool_calls } = choice?.message ?? {};
+  const calls = (tool_calls ?? []).filter(Boolean).map(({ id, function: { name, arguments: text } = {} }, index) => {
+    const value = parseArguments(text);
+    const cut =
+      ["length", "content_filter"].includes(choice.finish_reason) && index === tool_calls.length - 1 && value === null;
+    const complete = done.has(index) && !cut;
+    return { type: "tool_call", id, name, arguments: complete ? value : null, arguments_text: text, complete };
+  });
+  const blocks = [content && { type: "text", text: content }, refusal && { type: "refusal", text: refusal }];
+  return [...blocks.filter(Boolean), ...calls];
+}
+
+function readUsage(usage) {
+  const read = usage.prompt_tokens_details?.cached_tokens ?? null;
+  const write = usage.prompt_tokens_details?.cache_write_tokens ?? null;
+  return {
+    input: usage.prompt_tokens == null ? null : usage.prompt_tokens - (read ?? 0) - (write ?? 0),
+    cache_read: read,
+    cache_write: write,
+    output: usage.completion_tokens ?? null,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? null,
+  };
+}
