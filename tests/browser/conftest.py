@@ -29,7 +29,7 @@ def chromium():
 @pytest.fixture
 def opened(chromium):
     """Return a function that opens a file at an address; the page must report no errors until the end."""
-    contexts, wrong, asked = [], [], []
+    contexts, wrong, requested = [], [], []
 
     def open_(path, address="", *, wait=True, init="", **context):
         made = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
@@ -38,8 +38,8 @@ def opened(chromium):
         page = made.new_page()
         page.add_init_script(init)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: requested.append(request.url))
         page.goto(f"file://{path}{address}")
         if wait:
             wait_until_drawn(page)
@@ -49,7 +49,7 @@ def opened(chromium):
     for each in contexts:
         each.close()
     assert wrong == []
-    assert [url for url in asked if not url.startswith("file://")] == []
+    assert [url for url in requested if not url.startswith("file://")] == []
 
 
 MUTANTS = ("mutant:final-text-doubled", "mutant:argument-fragments-lost")

@@ -75,8 +75,8 @@ def page_path(tmp_path_factory):
         tmp_path_factory.mktemp("hostile"), {"bad.py": ADAPTER, "specs/openai-chat/hostile.yaml": SPEC}
     )
     for name, text in (("markup", MARKUP + UNSEEN), ("long", LONG)):
-        asked = {"model": MARKUP, "stream": True, "messages": [{"role": "user", "content": UNSEEN}]}
-        request = Request(method="POST", path="/v1/chat/completions", headers={}, body=asked)
+        request_body = {"model": MARKUP, "stream": True, "messages": [{"role": "user", "content": UNSEEN}]}
+        request = Request(method="POST", path="/v1/chat/completions", headers={}, body=request_body)
         cassette = Cassette(
             api="openai-chat",
             name=name,

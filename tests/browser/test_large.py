@@ -51,8 +51,8 @@ def test_a_page_of_twenty_thousand_trials_opens_and_filters(opened, judged, tmp_
     spent = [filtered(page, session, words) for words in ("tool", "call", "")]
     assert min(spent) > 0  # the time depends on the machine; `-s` shows it
     size = path.stat().st_size / 1e6
-    told = f"{implementations}: {size:.1f} MB, first paint {painted:.0f} ms, filters {max(spent):.0f} ms"
-    sys.stdout.write(f"\n{told}\n")
+    summary = f"{implementations}: {size:.1f} MB, first paint {painted:.0f} ms, filters {max(spent):.0f} ms"
+    sys.stdout.write(f"\n{summary}\n")
     assert "without the wire" in page.locator(".verdict").inner_text()
     assert page.locator("#causes > ul > li").count() > 0
     assert page.evaluate("document.querySelectorAll('*').length") < 15_000

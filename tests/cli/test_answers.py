@@ -117,7 +117,7 @@ def test_the_answers_of_a_killed_run_are_judged_up_to_its_end(mine):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('{"implementation": 0}', "answers.jsonl:2: `id` is missing"),
         ("[]", "answers.jsonl:2: expected a JSON object"),
@@ -131,13 +131,13 @@ def test_the_answers_of_a_killed_run_are_judged_up_to_its_end(mine):
         ),
     ],
 )
-def test_a_line_that_is_no_answer_is_one_clear_message(mine, line, said):
+def test_a_line_that_is_no_answer_is_one_clear_message(mine, line, message):
     mine.run("run", "-k", f"{CASE}@as-is", "--answers", "answers.jsonl")
     path = mine.folder / "answers.jsonl"
     path.write_text(path.read_text().splitlines()[0] + f"\n{line}\n")
     ran = mine.run("report", "--judge", "answers.jsonl")
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
 
 
 def test_a_file_that_is_not_compressed_is_one_clear_message(mine):

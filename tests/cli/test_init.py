@@ -315,7 +315,7 @@ def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_roo
 
 
 @pytest.mark.parametrize(
-    ("files", "words", "said"),
+    ("files", "words", "message"),
     [
         ((), ("--package", "nosuch"), "there is no folder `nosuch` or `src/nosuch` here"),
         ((), ("--package", "../up"), "expected a name that can be imported"),
@@ -327,11 +327,11 @@ def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_roo
         (("pyproject.toml",), (), "`pyproject.toml` cannot be read"),
     ],
 )
-def test_a_users_mistake_is_one_clear_message(project, files, words, said):
+def test_a_users_mistake_is_one_clear_message(project, files, words, message):
     made = project
     for name in files:
         made = made.with_file(name, "in the way")
     ran = made.run("init", *words)
     assert ran.code == 2, ran.out + ran.err
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err

@@ -107,7 +107,7 @@ def test_an_update_lists_thirty_five_failing_cases_by_their_three_causes(own, by
 
 
 @pytest.mark.parametrize(
-    ("listed", "words", "said"),
+    ("listed", "words", "message"),
     [
         (
             70,
@@ -123,11 +123,13 @@ def test_an_update_lists_thirty_five_failing_cases_by_their_three_causes(own, by
     ],
     ids=["fewer", "more", "a part", "a shard", "no new failure", "more of a part", "its API"],
 )
-def test_a_wrong_number_of_trials_fails_the_run_at_its_line(own, by_cause, listed, words, said):
+def test_a_wrong_number_of_trials_fails_the_run_at_its_line(own, by_cause, listed, words, message):
     text = by_cause[0].replace("trials: 66", f"trials: {listed}")
     ran = own.with_file(KNOWN, text).run(*LISTED, *words)
-    assert [line.partition(": ")[2][: len(said or "")] for line in wrong(ran)] == ([said] if said else [])
-    assert ran.code == (1 if said else 0)
+    assert [line.partition(": ")[2][: len(message or "")] for line in wrong(ran)] == (
+        [message] if message else []
+    )
+    assert ran.code == (1 if message else 0)
     assert all(line.startswith(f"{KNOWN}:{line_of(text, 'cause: tokens')}: ") for line in wrong(ran))
 
 
@@ -188,9 +190,9 @@ def test_an_entry_whose_case_passes_now_fails_the_run_at_its_line(own, by_case):
     mended(project, "cost-plain")
     ran = project.run(*LISTED)
     assert ran.code == 1
-    (said,) = wrong(ran)
-    assert said.startswith(f"{KNOWN}:{line_of(text, f'{PLAIN}@')}: stale: ")
-    assert "remove the entry" in said
+    (message,) = wrong(ran)
+    assert message.startswith(f"{KNOWN}:{line_of(text, f'{PLAIN}@')}: stale: ")
+    assert "remove the entry" in message
     assert ran.last.startswith("No new failures, but 1 known-failures entry is out of date: ")
     assert ", 68 known failures in " in ran.last
 
@@ -199,9 +201,9 @@ def test_an_entry_that_has_expired_fails_the_run_at_its_line(own, by_case):
     text = by_case + '    expires: "2001-01-01"\n'
     ran = own.with_file(KNOWN, text).run(*LISTED)
     assert ran.code == 1
-    (said,) = wrong(ran)
+    (message,) = wrong(ran)
     last = max(i for i, line in enumerate(text.splitlines(), start=1) if "- match:" in line)
-    assert said.startswith(f"{KNOWN}:{last}: expired: ")
+    assert message.startswith(f"{KNOWN}:{last}: expired: ")
     assert "70 known failures" in ran.last
 
 
@@ -212,8 +214,8 @@ def test_an_entry_whose_case_was_renamed_fails_the_run_at_its_line(own, by_case)
     specs.write_text(specs.read_text("utf-8").replace("id: cost-plain\n", "id: cost-simple\n"), "utf-8")
     ran = project.run(*LISTED)
     assert ran.code == 1
-    (said,) = wrong(ran)
-    assert said.startswith(f"{KNOWN}:{line_of(text, f'{PLAIN}@')}: unmatched: ")
+    (message,) = wrong(ran)
+    assert message.startswith(f"{KNOWN}:{line_of(text, f'{PLAIN}@')}: unmatched: ")
     assert ran.last.startswith("Failed: 1 cause, in 2 of ")
 
 
@@ -401,7 +403,7 @@ def test_a_hang_is_listed_as_one_and_a_message_narrows_it(project):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("known-failures: 2\nentries: []\n", f"{KNOWN}:1: "),
         ("known-failures: 1\nentries:\n  - match: a\n", f"{KNOWN}:3: "),
@@ -410,10 +412,10 @@ def test_a_hang_is_listed_as_one_and_a_message_narrows_it(project):
         ("entries: &a []\n", "anchors are not allowed"),
     ],
 )
-def test_a_file_with_mistakes_is_refused_with_their_lines(own, text, said):
+def test_a_file_with_mistakes_is_refused_with_their_lines(own, text, message):
     ran = own.with_file(KNOWN, text).run(*LISTED)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert ran.out == ""
 
 

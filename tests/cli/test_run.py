@@ -78,9 +78,9 @@ def test_a_wrong_answer_exits_with_1_and_says_what_where_and_how_to_see_it_again
     assert f"reproduce: conform explain {ONE}@as-is -i mypkg" in ran.out
     assert re.search(r"relevant frames?: \d+", ran.out)
     assert "guards against" not in ran.out
-    told = made.run("report", "terminal", "-v").out
-    assert "guards against bojieli/ai-agent-book#194" in told
-    assert "cause: stop-reason-wrong, api: anthropic-messages" in told
+    report = made.run("report", "terminal", "-v").out
+    assert "guards against bojieli/ai-agent-book#194" in report
+    assert "cause: stop-reason-wrong, api: anthropic-messages" in report
 
 
 def test_the_line_that_reproduces_a_failure_does(project):
@@ -240,7 +240,7 @@ def _children(folder):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("run", "-k", ONE, "-i", "nosuchpackage"), 3, "no module `nosuchpackage`"),
         (("run", "-k", ONE, "-i", "cmd:nosuchprogram"), 3, "`nosuchprogram`: No such file"),
@@ -265,10 +265,10 @@ def _children(folder):
         (("fly",), 2, "no command `fly`"),
     ],
 )
-def test_a_users_mistake_is_one_clear_message(project, words, code, said):
+def test_a_users_mistake_is_one_clear_message(project, words, code, message):
     ran = project.run(*words)
     assert ran.code == code, ran.out + ran.err
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert ran.out == ""
 

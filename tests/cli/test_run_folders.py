@@ -201,14 +201,14 @@ def test_an_interrupted_run_is_the_latest_and_refused_while_it_runs_or_if_anythi
     running.communicate(timeout=60)
     assert running.returncode == 130
     assert slow.results == path
-    for words, said in (
+    for words, message in (
         (("-k", "plain"), f"`select` was `{TOPIC}` in the interrupted run, but is `plain` now"),
         (("-i", "reference"), "`impl` was `python:slow.py:adapter`"),
         (("--profile", "core"), "`profile` was not set in the interrupted run, but is `core` now"),
         (("--seed", "5"), "`seed` was `0`"),
     ):
         ran = slow.run("run", "--resume", *words)
-        assert (ran.code, said in ran.err) == (2, True), ran.err
+        assert (ran.code, message in ran.err) == (2, True), ran.err
     # The length must differ, because Python mistakes a file of the same second and size for the compiled one.
     newer = slow.with_file("slow.py", SLOW.replace('"1.0"', '"1.10"'))
     ran = newer.run("run", "--resume")

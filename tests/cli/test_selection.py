@@ -108,13 +108,13 @@ def test_a_pattern_that_names_a_trial_which_is_not_asked_for_says_how_to_ask(pro
 
 
 @pytest.mark.parametrize(
-    ("trial", "asked"), [(f"{ONE}@error-frame.5", "--faults all"), (f"{ONE}@padding", "--deliver full")]
+    ("trial", "requested"), [(f"{ONE}@error-frame.5", "--faults all"), (f"{ONE}@padding", "--deliver full")]
 )
-def test_the_line_that_reproduces_a_fault_or_a_rare_delivery_does(project, trial, asked):
+def test_the_line_that_reproduces_a_fault_or_a_rare_delivery_does(project, trial, requested):
     first = project.run("run", *BROKEN, "--strict", "-k", trial, "--deliver", "full")
     assert first.code == 1
     line = re.search(r"reproduce: conform (run [^<]*)", project.run("report", "junit").out)[1]
-    assert line == f"run -i mutant:usage-summed -k {trial} {asked}"
+    assert line == f"run -i mutant:usage-summed -k {trial} {requested}"
     again = project.run(*line.split())
     assert again.code == 1, again.err
     assert again.last.startswith("Failed: 1 cause, in 1 of 1 trial")
@@ -192,7 +192,7 @@ def test_a_profile_with_mistakes_is_refused_with_their_lines(profiled):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--profile", "nosuch"), "no profile `nosuch`"),
         (("--shard", "3/2"), "expected K/N"),
@@ -202,10 +202,10 @@ def test_a_profile_with_mistakes_is_refused_with_their_lines(profiled):
         (("--level", "must", "-k", f"{TOPIC}@cr", "--deliver", "full"), "leave no trials"),
     ],
 )
-def test_a_selection_that_cannot_be_is_one_clear_message(project, words, said):
+def test_a_selection_that_cannot_be_is_one_clear_message(project, words, message):
     ran = project.run("run", *words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert ran.out == ""
 
 

@@ -300,7 +300,7 @@ def test_a_run_over_broken_specs_shows_the_same_and_judges_nothing(project):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (BOMB, "aliases are not allowed"),
         (NESTED, "nested deeper than 64 levels"),
@@ -310,10 +310,10 @@ def test_a_run_over_broken_specs_shows_the_same_and_judges_nothing(project):
         ("spec: 1\nspec: 1\n", "duplicate key `spec`"),
     ],
 )
-def test_a_hostile_or_broken_file_is_one_clear_message(project, text, said):
+def test_a_hostile_or_broken_file_is_one_clear_message(project, text, message):
     ran = own_suite(project, text).run("run", "--specs", "specs")
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert "mine.yaml" in ran.err
     assert "Traceback" not in ran.err
 
@@ -353,17 +353,17 @@ def test_a_draft_is_refused_under_strict_only(project):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("colour = 1\n", "conform.toml:1: unknown key `colour`"),
         ('timeout = "long"\n', "conform.toml:1: `timeout` is 'long'; expected a number of seconds"),
         ("impl = [\n", "not TOML"),
     ],
 )
-def test_a_wrong_config_file_is_refused_by_line(project, text, said):
+def test_a_wrong_config_file_is_refused_by_line(project, text, message):
     ran = project.with_file("conform.toml", text).run("list")
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
 
 
 def test_the_command_line_wins_over_the_config_file(project):
@@ -380,16 +380,16 @@ def test_every_bundled_spec_is_plain_yaml_for_other_readers_too():
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('[{text: "a"}, {text: {matches: b}}]', "adjacent text blocks may be joined"),
         ('[{thinking: {signature: "x"}}]', "needs a `text`"),
     ],
 )
-def test_an_expectation_that_could_not_be_compared_is_refused_by_lint(project, content, said):
+def test_an_expectation_that_could_not_be_compared_is_refused_by_lint(project, content, message):
     ran = own_suite(project, ONE_CASE.replace('[{text: "Hello"}]', content)).run("lint", "--specs", "specs")
     assert ran.code == 2
-    assert said in ran.out
+    assert message in ran.out
 
 
 def test_a_bundled_schema_is_printed_and_needs_a_name(project):

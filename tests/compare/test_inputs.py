@@ -94,11 +94,11 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        asked = self.headers.get("range")
-        if asked is None:
+        requested = self.headers.get("range")
+        if requested is None:
             super().do_GET()
             return
-        start, _, end = asked.removeprefix("bytes=").partition("-")
+        start, _, end = requested.removeprefix("bytes=").partition("-")
         data = Path(self.translate_path(self.path)).read_bytes()
         part = data[int(start) : int(end) + 1]
         self.send_response(206)

@@ -170,8 +170,8 @@ WITHOUT_TEXT = (
 @pytest.mark.parametrize("words", WITHOUT_TEXT, ids=" ".join)
 def test_what_was_recorded_is_in_no_report_that_is_committed(project, words):
     ran = compare(project, *words, "--report", "markdown=r.md", "--report", "json=r.json", "--no-text")
-    told = ran.out + (project.folder / "r.md").read_text() + (project.folder / "r.json").read_text()
-    assert not [word for word in ("Grü", "dich", "secret words") if word in told]
+    printed = ran.out + (project.folder / "r.md").read_text() + (project.folder / "r.json").read_text()
+    assert not [word for word in ("Grü", "dich", "secret words") if word in printed]
     compare(project, *words, "--report", "markdown=r.md", "--report", "json=r.json")
     assert not [
         word for word in ("Grü", "dich", "secret words") if word in (project.folder / "r.md").read_text()
@@ -210,10 +210,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_one_message(project, name):
-    words, code, said = WRONG[name]
+    words, code, message = WRONG[name]
     ran = compare(project, *words)
     assert (ran.code, "Traceback" in ran.err) == (code, False)
-    assert said in ran.err
+    assert message in ran.err
 
 
 def test_examples_are_made_smaller_and_fail_again(project):

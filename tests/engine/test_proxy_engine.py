@@ -64,8 +64,8 @@ def test_an_official_sdk_completes_a_tool_round_trip_with_streaming(name, interp
 
     returned, out, err, code, log = asyncio.run(test())
     assert (returned, err) == (0, ""), (out, err, log)
-    called, said, told = out.splitlines()
+    called, answered, counted = out.splitlines()
     assert called == "get_weather(Paris)"
-    assert "18 degrees" in said
-    assert re.fullmatch(r"end_turn, [1-9]\d* tokens in, [1-9]\d* out", told)
+    assert "18 degrees" in answered
+    assert re.fullmatch(r"end_turn, [1-9]\d* tokens in, [1-9]\d* out", counted)
     assert (code, log.count("POST /v1/messages 200 ")) == (0, 2), log

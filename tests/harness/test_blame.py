@@ -19,11 +19,11 @@ from . import builders
 FRAMES = list(builders.TEXT_FRAMES)
 
 
-def frames_of(path, got, *, case=None, told_by=None):
+def frames_of(path, got, *, case=None, snapshots=None):
     trial = builders.trial(case)
     check = Check(path=path, level="must", verdict="fail", got=got)
-    (told,) = Blame(told_by or load_snapshots()).add_frames(trial, [check], CAPABILITIES)
-    return told.frames
+    (blamed,) = Blame(snapshots or load_snapshots()).add_frames(trial, [check], CAPABILITIES)
+    return blamed.frames
 
 
 LEAVES = [
@@ -87,17 +87,17 @@ def test_beyond_500_frames_the_last_change_is_still_exact():
 
 
 def test_snapshots_are_taken_once_per_body():
-    asked = []
+    requested = []
 
     def counted(run, at):
-        asked.extend(at)
+        requested.extend(at)
         return load_snapshots()(run, at)
 
     trial = builders.trial()
     blame = Blame(counted)
     checks = [Check(path=path, level="must", verdict="fail") for path in ("usage.input", "model", "status")]
     blame.add_frames(trial, checks, CAPABILITIES)
-    assert len(asked) == len(set(asked)) == len(FRAMES)
+    assert len(requested) == len(set(requested)) == len(FRAMES)
 
 
 def with_cassette(case, **changed):
@@ -150,10 +150,10 @@ def test_without_a_teller_checks_have_no_frames():
 
 def test_calls_that_are_called_complete_belong_to_the_frames_that_ended_them():
     case = next(each for each in bundled_suite.streams() if each.id.endswith("tool-use/parallel-calls"))
-    told = frames_of("content.complete_calls", 0, case=case)
+    blamed = frames_of("content.complete_calls", 0, case=case)
     frames = split(APIS[case.api].detect_framing(200, case.cassette.body), case.cassette.body)
-    assert told
-    assert all(b"content_block_stop" in frames[number].payload for number in told)
+    assert blamed
+    assert all(b"content_block_stop" in frames[number].payload for number in blamed)
 
 
 def test_a_document_has_no_frames():
@@ -165,8 +165,8 @@ def test_frames_of_bundled_cassettes_are_in_the_body_and_contain_the_usage():
     check = Check(path="usage.output", level="must", verdict="fail")
     for case in bundled_suite.streams()[::10]:
         trial = builders.trial(case)
-        (told,) = blame.add_frames(trial, [check], CAPABILITIES)
+        (blamed,) = blame.add_frames(trial, [check], CAPABILITIES)
         frames = split(APIS[case.api].detect_framing(case.cassette.status, trial.body), trial.body)
-        assert all(number < len(frames) for number in told.frames)
-        told_of = (b"usage", b"_count", b"billed_units")  # the field's name in Ollama and Cohere
-        assert all(any(w in frames[n].payload for w in told_of) for n in told.frames), case.id
+        assert all(number < len(frames) for number in blamed.frames)
+        fields = (b"usage", b"_count", b"billed_units")  # the field's name in Ollama and Cohere
+        assert all(any(w in frames[n].payload for w in fields) for n in blamed.frames), case.id

@@ -241,7 +241,7 @@ def hosted(folder, monkeypatch, name, *calls):
         "python:mine", (sys.executable, "-m", "streamconform.adapters.host", f"mine:{name}")
     )
 
-    async def asked():
+    async def run_program():
         program = Program(connection)
         try:
             greeting = await program.start()
@@ -249,7 +249,7 @@ def hosted(folder, monkeypatch, name, *calls):
         finally:
             await program.stop()
 
-    return asyncio.run(asked())
+    return asyncio.run(run_program())
 
 
 def test_an_adapter_has_the_functions_that_are_its_attributes(tmp_path, monkeypatch):

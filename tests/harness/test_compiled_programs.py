@@ -52,8 +52,8 @@ def verdicts(folder, program, api):
     project = Project(folder)
     words = ("run", "--api", api, "--level", "must", "--deliver", "fast", "--faults", "one")
     project.run(*words, "--report", "jsonl=run.jsonl", "--", str(program))
-    told = [json.loads(line) for line in (folder / "run.jsonl").read_text("utf-8").splitlines()]
-    trials = (each for each in told if each["kind"] == "trial" and each.get("reason") not in NOT_CLAIMED)
+    results = [json.loads(line) for line in (folder / "run.jsonl").read_text("utf-8").splitlines()]
+    trials = (each for each in results if each["kind"] == "trial" and each.get("reason") not in NOT_CLAIMED)
     return {(each["id"], each["verdict"]) for each in trials}
 
 

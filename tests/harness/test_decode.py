@@ -206,9 +206,12 @@ def test_deep_arguments_are_not_walked():
 
 
 def test_an_omitted_field_is_null():
-    said = {"status": "complete", "content": [{"type": "thinking"}, {"type": "tool_call", "executor": None}]}
-    nulls = said | dict.fromkeys(("stop", "usage", "cost", "error", "model", "response_id"))
-    assert decode.decode_outcome(said) == decode.decode_outcome(nulls)
+    stated = {
+        "status": "complete",
+        "content": [{"type": "thinking"}, {"type": "tool_call", "executor": None}],
+    }
+    nulls = stated | dict.fromkeys(("stop", "usage", "cost", "error", "model", "response_id"))
+    assert decode.decode_outcome(stated) == decode.decode_outcome(nulls)
 
 
 def test_an_outcome_without_a_stop_reason_and_usage_has_empty_ones():

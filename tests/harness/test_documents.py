@@ -61,8 +61,8 @@ def document_case(body: bytes = BODY, **fields):
 
 def own_body(request, path="/v1/messages", api=API, suffix="json"):
     """Return a cassette that has no stream."""
-    asked = Request(method="POST", path=path, headers={}, body=request)
-    made = replace(builders.cassette(BODY, api=api), request=asked, suffix=suffix)
+    requested = Request(method="POST", path=path, headers={}, body=request)
+    made = replace(builders.cassette(BODY, api=api), request=requested, suffix=suffix)
     return replace(made, headers={"content-type": "application/json"})
 
 

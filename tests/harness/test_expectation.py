@@ -151,8 +151,10 @@ LEAVES = [
 @pytest.mark.parametrize(("given", "expected"), LEAVES, ids=str)
 def test_a_matcher_is_displayed_as_written(given, expected):
     assert parse_leaf(given) == expected
-    told = {key: value for key, value in given.items() if key != "why"} if isinstance(given, dict) else given
-    assert serialize_leaf(expected) == told
+    stated = (
+        {key: value for key, value in given.items() if key != "why"} if isinstance(given, dict) else given
+    )
+    assert serialize_leaf(expected) == stated
 
 
 def test_of_joined_digests_only_the_whole_length_is_displayed():

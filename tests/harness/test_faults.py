@@ -148,9 +148,9 @@ def test_an_error_frame_is_inserted_only_into_a_complete_stream():
     for case, fault in all_faults():
         if fault.name.startswith("error-frame"):
             assert is_complete(case)
-            said = Literally(APIS[case.api].ending.error_message)
+            message = Literally(APIS[case.api].ending.error_message)
             # A client that may refuse the answer may raise its own error before this one arrives.
-            expected = None if may_be_refused(case) else said
+            expected = None if may_be_refused(case) else message
             assert fault.expect.fields.get("error.message") == expected
 
 
@@ -213,9 +213,9 @@ def test_a_document_and_a_fault_that_the_case_takes_out_are_not_broken():
     assert left == {"error-frame"}
 
 
-@pytest.mark.parametrize(("asked", "kinds"), [("none", 0), ("one", 4), ("all", 4)])
-def test_faults_are_trials_after_the_deliveries_with_their_own_ids(asked, kinds):
-    trials = [*expand((builders.case(),), ("whole",), "bytes", 0, asked)]
+@pytest.mark.parametrize(("requested", "kinds"), [("none", 0), ("one", 4), ("all", 4)])
+def test_faults_are_trials_after_the_deliveries_with_their_own_ids(requested, kinds):
+    trials = [*expand((builders.case(),), ("whole",), "bytes", 0, requested)]
     assert trials[0].delivery == "whole"
     assert len({each.delivery.partition(".")[0] for each in trials[1:]}) == kinds
     assert all(each.id == f"{each.case.id}@{each.delivery}" for each in trials)

@@ -214,7 +214,7 @@ def hosted(target: str) -> Connection:
 def ask(*names: str, seconds: float = 5.0):
     """Return the greeting and answers of one host for each of `names`; all are asked at the same time."""
 
-    async def asked(name):
+    async def run_host(name):
         program = Program(hosted(name if ":" in name or name == "pkg" else f"mine:{name}"))
         try:
             return await program.start(), await program.run(TRIAL, seconds, events=True)
@@ -222,7 +222,7 @@ def ask(*names: str, seconds: float = 5.0):
             await program.stop()
 
     async def together():
-        return await asyncio.gather(*map(asked, names))
+        return await asyncio.gather(*map(run_host, names))
 
     return asyncio.run(together())
 
@@ -247,8 +247,8 @@ def test_a_failing_adapter_is_reported_with_its_traceback():
     names = ("exits", "raises", "raises_midway", "forgets", "not_json", "not_a_number", "recursion")
     answers = dict(zip(names, (answer for _, answer in ask(*names)), strict=True))
     assert all(isinstance(answer, Errored) and answer.traceback for answer in answers.values()), answers
-    said = {name: answer.message.partition(":")[0] for name, answer in answers.items()}
-    assert said == {
+    messages = {name: answer.message.partition(":")[0] for name, answer in answers.items()}
+    assert messages == {
         "exits": "SystemExit",
         "raises": "KeyError",
         "raises_midway": "ValueError",
@@ -390,9 +390,9 @@ def test_a_missing_target_is_an_error_with_the_fix():
     async def together():
         return await asyncio.gather(*(started(target) for target, _ in MISSING))
 
-    for (target, says), said in zip(MISSING, asyncio.run(together()), strict=True):
-        assert f"`python:{target}` cannot be used" in said
-        assert says in said
+    for (target, says), messages in zip(MISSING, asyncio.run(together()), strict=True):
+        assert f"`python:{target}` cannot be used" in messages
+        assert says in messages
 
 
 def run_of(*chunks: bytes) -> BytesInput:

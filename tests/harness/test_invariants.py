@@ -175,7 +175,7 @@ BROKEN = [
 
 def broken(outcome, events):
     read = decode.decode_outcome(outcome), decode.decode_events(events)
-    return {name: said for name, rule in invariants.EVENT_RULES.items() if (said := rule(*read))}
+    return {name: problem for name, rule in invariants.EVENT_RULES.items() if (problem := rule(*read))}
 
 
 @pytest.mark.parametrize(("outcome", "events"), [row[1:] for row in KEPT], ids=[row[0] for row in KEPT])

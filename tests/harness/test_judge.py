@@ -551,11 +551,11 @@ def test_the_late_delta_is_reported_with_the_bytes():
 
 
 def test_the_place_of_the_first_delta_is_asked_for_the_trial_only_if_it_is_late():
-    asked = []
+    requested = []
     trial = builders.trial(chunks=CHUNKS)
     for taken in ((1, 1, 3, 3, 3), (3,) * 5):
-        judge(trial, Observation(OUTCOME, EVENTS, taken), ALL, asked.append)
-    assert asked == [trial]
+        judge(trial, Observation(OUTCOME, EVENTS, taken), ALL, requested.append)
+    assert requested == [trial]
 
 
 def test_an_answer_without_a_delta_is_never_late():

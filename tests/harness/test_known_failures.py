@@ -42,13 +42,13 @@ TODAY = date(2026, 5, 1)
 
 
 def entry(match=f"{CASE}@*", verdict="fail", message=None, line=0, **more):
-    told = {"reason": "not mended", "issue": "a/b#1"} | more
-    return KnownFailure(match=match, verdict=verdict, message=message, line=line, **told)
+    reported = {"reason": "not mended", "issue": "a/b#1"} | more
+    return KnownFailure(match=match, verdict=verdict, message=message, line=line, **reported)
 
 
 def known_cause(cause="usage-wrong", trials=1, api="anthropic-messages", line=0, **more):
-    told = {"reason": "not mended", "issue": "a/b#2"} | more
-    return KnownCause(cause=cause, api=api, trials=trials, line=line, **told)
+    reported = {"reason": "not mended", "issue": "a/b#2"} | more
+    return KnownCause(cause=cause, api=api, trials=trials, line=line, **reported)
 
 
 def result(delivery="whole", verdict="pass", *failed, case=CASE, reason=None, implementation=0, check=None):

@@ -392,8 +392,8 @@ def test_lint_reports_unused_cassettes_and_files_without_a_cassette(sources):
     write(sources, GOOD)
     cassettes.save(sources.cassettes, builders.cassette(name="unused"))
     (sources.cassettes / API / "stray.sse").write_bytes(b"")
-    said = [problem.message for problem in lint_all(sources, strict=False)[1]]
-    assert said == [
+    messages = [problem.message for problem in lint_all(sources, strict=False)[1]]
+    assert messages == [
         "this file belongs to no cassette: `stray.yaml` is missing",
         "no case uses this cassette; add a case or delete the cassette",
     ]

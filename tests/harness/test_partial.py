@@ -67,9 +67,9 @@ def judged(content, **more):
     return judge(trial, answer, CAPABILITIES - {"events"}, lambda _: None)
 
 
-@pytest.mark.parametrize("said", TRUE)
-def test_a_prefix_of_the_whole_content_passes(said):
-    assert judged(TRUE[said]).verdict == "pass"
+@pytest.mark.parametrize("stated", TRUE)
+def test_a_prefix_of_the_whole_content_passes(stated):
+    assert judged(TRUE[stated]).verdict == "pass"
 
 
 @pytest.mark.parametrize("path", UNTRUE)

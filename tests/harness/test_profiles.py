@@ -94,10 +94,10 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "line", "said"), WRONG, ids=[row[1] for row in WRONG])
-def test_a_mistake_is_reported_with_its_line(specs, old, new, line, said):
+@pytest.mark.parametrize(("old", "new", "line", "message"), WRONG, ids=[row[1] for row in WRONG])
+def test_a_mistake_is_reported_with_its_line(specs, old, new, line, message):
     put(specs, CORE.replace(old, new))
-    with pytest.raises(SourceError, match=said) as caught:
+    with pytest.raises(SourceError, match=message) as caught:
         load_profile(specs, "core-1", IDS)
     assert [problem.line for problem in caught.value.problems] == [line]
 

@@ -29,7 +29,7 @@ TRIAL = builders.trial()
 def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_once: bool = False):
     """Return the answers to `times` runs, which are sent one after another or all together."""
 
-    async def asked():
+    async def run_program():
         program = Program(connection)
         try:
             await program.start()
@@ -38,7 +38,7 @@ def ask(connection: Connection, times: int = 1, *, seconds: float = SECONDS, at_
         finally:
             await program.stop()
 
-    return asyncio.run(asked())
+    return asyncio.run(run_program())
 
 
 def judge_slowly():
@@ -57,7 +57,7 @@ WHILE_JUDGING = {
 
 @pytest.mark.parametrize(("code", "answer"), WHILE_JUDGING.values(), ids=WHILE_JUDGING)
 def test_an_answer_counts_if_it_arrives_while_the_harness_judges_another(tmp_path, code, answer):
-    async def asked():
+    async def run_program():
         program = Program(builders.program(tmp_path, f"greet(); {code}"))
         try:
             await program.start()
@@ -68,7 +68,7 @@ def test_an_answer_counts_if_it_arrives_while_the_harness_judges_another(tmp_pat
         finally:
             await program.stop()
 
-    assert asyncio.run(asked()) == answer
+    assert asyncio.run(run_program()) == answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def test_no_answer_in_time_is_a_hang(tmp_path, code):
 def test_a_program_that_reads_nothing_is_a_hang_even_if_the_pipe_is_full(tmp_path):
     big = builders.trial(builders.case(body=b"data: " + b"x" * 500_000 + b"\n\n"))
 
-    async def asked():
+    async def run_program():
         program = Program(builders.program(tmp_path, "greet(); time.sleep(9)"))
         await program.start()
         try:
@@ -214,7 +214,7 @@ def test_a_program_that_reads_nothing_is_a_hang_even_if_the_pipe_is_full(tmp_pat
         finally:
             await program.stop()
 
-    assert asyncio.run(asked()) == Hang(0.2)
+    assert asyncio.run(run_program()) == Hang(0.2)
 
 
 SAID = {"type": "api.Error", "message": "a\nb" + "x" * 1000, "where": "api/read.js:7 in next"}
@@ -231,10 +231,10 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS]
+    ("fields", "answer"), [each[1:] for each in ANSWERS], ids=[each[0] for each in ANSWERS]
 )
-def test_answers_arrive_unchanged(tmp_path, said, answer):
-    code = f"greet(); write(op='result', id=read()['id'], **{said!r}); read()"
+def test_answers_arrive_unchanged(tmp_path, fields, answer):
+    code = f"greet(); write(op='result', id=read()['id'], **{fields!r}); read()"
     assert ask(builders.program(tmp_path, code)) == [answer]
 
 
@@ -501,6 +501,6 @@ LAST_WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("stderr", "told"), LAST_WORDS, ids=range(len(LAST_WORDS)))
-def test_an_exit_is_described_by_the_error_and_not_by_the_lines_after_it(stderr, told):
-    assert find_error_line(stderr) == told
+@pytest.mark.parametrize(("stderr", "described"), LAST_WORDS, ids=range(len(LAST_WORDS)))
+def test_an_exit_is_described_by_the_error_and_not_by_the_lines_after_it(stderr, described):
+    assert find_error_line(stderr) == described

@@ -82,7 +82,7 @@ except UsageError as error:
 
 
 def test_the_difference_that_an_error_names_does_not_depend_on_hashes():
-    said = {
+    printed = {
         subprocess.run(
             [sys.executable, "-c", NAMES],
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
@@ -93,4 +93,4 @@ def test_the_difference_that_an_error_names_does_not_depend_on_hashes():
         ).stdout
         for seed in range(5)
     }
-    assert said == {"cannot resume: `api` was `a` and is now `b`; start a new run without `--resume`\n"}
+    assert printed == {"cannot resume: `api` was `a` and is now `b`; start a new run without `--resume`\n"}

@@ -142,8 +142,8 @@ def test_the_header_of_results_agrees_with_its_schema():
 
 def test_a_greeting_agrees_with_its_schema():
     top = definition("protocol.v1", "hello")["properties"]
-    told = (set(top) - {"op", "protocol", "implementation"}) | set(top["implementation"]["properties"])
-    assert told == names(Greeting)
+    documented = (set(top) - {"op", "protocol", "implementation"}) | set(top["implementation"]["properties"])
+    assert documented == names(Greeting)
 
 
 def test_profiles_and_known_failures_agree_with_their_schemas():
@@ -291,9 +291,9 @@ def test_in_files_that_people_write_a_float_is_no_integer():
 
 def test_problems_of_a_hostile_document_are_bounded_in_number_and_length():
     wrong = {"status": "x" * 10_000, "content": [{"type": "text"}] * 1000, "usage": {"input": -1}}
-    told = find_problems("outcome.v1", wrong)
-    assert len(told) <= schemas.MAX_PROBLEMS
-    assert all(len(each) < 500 for each in told)
+    documented = find_problems("outcome.v1", wrong)
+    assert len(documented) <= schemas.MAX_PROBLEMS
+    assert all(len(each) < 500 for each in documented)
 
 
 def test_an_unreadable_file_is_reported_like_an_error_in_it(tmp_path):

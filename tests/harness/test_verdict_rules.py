@@ -201,8 +201,8 @@ def test_texts_around_a_call_that_is_lost_with_an_exception_are_one_text():
 
 
 def test_a_call_of_the_provider_that_is_reported_as_the_clients_is_named():
-    told = {key: value for key, value in SEARCH.items() if key != "executor"}
-    (failed,) = judge_checks([SEARCHED], [told], claims=ALL - {"events", "provider_tools"})
+    reported = {key: value for key, value in SEARCH.items() if key != "executor"}
+    (failed,) = judge_checks([SEARCHED], [reported], claims=ALL - {"events", "provider_tools"})
     assert (failed.path, failed.verdict) == ("content.length", "fail")
     assert 'reported as the client\'s: web_search({"city": "Rome"})' in failed.message
 

@@ -151,10 +151,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_one_message(project, name):
-    words, said = WRONG[name]
+    words, message = WRONG[name]
     made = project.with_file("empty.sse", "").run("import", *words)
     assert made.code == 2
-    assert said in made.err
+    assert message in made.err
     assert "Traceback" not in made.err
     assert not (project.folder / "specs").exists()
 

@@ -227,21 +227,21 @@ def test_the_client_gets_pings_while_the_upstream_is_silent(alive):
 @pytest.mark.parametrize("body", [REQUEST, NOT_STREAMED], ids=["stream", "at-once"])
 @pytest.mark.parametrize("spoken", [0, 1], ids=["before the head", "in the body"])
 def test_a_client_that_disconnects_ends_the_upstream_request(spoken, body):
-    asked, gone = asyncio.Event(), asyncio.Event()
+    requested, gone = asyncio.Event(), asyncio.Event()
 
     async def play(received, wire):
         del received
         if spoken:
             await wire.head()
             await wire.send(record(content="Hello"))
-        asked.set()
+        requested.set()
         await wire.until_gone()
         gone.set()
 
     async def test():
         async with proxied(play) as setup:
             _, writer = await setup.connect(body)
-            await asked.wait()
+            await requested.wait()
             writer.close()
             await gone.wait()
             await setup.logged.wait()

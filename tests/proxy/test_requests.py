@@ -26,9 +26,9 @@ def test_a_stream_is_translated():
             assert response.types[0] == "message_start"
             assert response.types[-2:] == ["message_delta", "message_stop"]
             assert response.text == "Hello"
-            (asked,) = setup.upstream.received
-            assert (asked.path, asked.body["stream"]) == ("/api/chat", True)
-            assert asked.body["messages"] == [{"role": "user", "content": "Say hello"}]
+            (requested,) = setup.upstream.received
+            assert (requested.path, requested.body["stream"]) == ("/api/chat", True)
+            assert requested.body["messages"] == [{"role": "user", "content": "Say hello"}]
 
     run(test())
 
@@ -97,9 +97,9 @@ def test_chat_is_translated_to_messages():
             ]
             assert "".join(texts) == "Hi"
             assert response.body.endswith(b"data: [DONE]\n\n")
-            (asked,) = setup.upstream.received
-            assert (asked.path, asked.headers["x-api-key"]) == ("/v1/messages", "key-of-the-client")
-            assert "anthropic-version" in asked.headers
+            (requested,) = setup.upstream.received
+            assert (requested.path, requested.headers["x-api-key"]) == ("/v1/messages", "key-of-the-client")
+            assert "anthropic-version" in requested.headers
             assert (await setup.post()).status == 404
 
     run(test())
@@ -185,9 +185,9 @@ def test_a_large_request_is_sent_upstream_whole():
         async with proxied(saying("x")) as setup:
             large = {**REQUEST, "messages": [{"role": "user", "content": text}]}
             assert (await setup.post(json.dumps(large).encode())).text == "x"
-            (asked,) = setup.upstream.received
-            assert asked.body["messages"][0]["content"] == text
-            assert "transfer-encoding" not in asked.headers
+            (requested,) = setup.upstream.received
+            assert requested.body["messages"][0]["content"] == text
+            assert "transfer-encoding" not in requested.headers
 
     run(test())
 

@@ -141,7 +141,7 @@ def test_a_node_id_is_all_that_is_needed_to_run_it_again(tests):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("--conform-impl=absent",), 2, "`absent` cannot be used: no module `absent`"),
         (("--conform-impl=what:is:this",), 4, "unknown form `what:`"),
@@ -153,10 +153,10 @@ def test_a_node_id_is_all_that_is_needed_to_run_it_again(tests):
     ],
     ids=lambda value: value[-1].removeprefix("--conform-") if isinstance(value, tuple) else None,
 )
-def test_a_mistake_is_said_and_is_no_traceback(tests, words, code, said):
+def test_a_mistake_is_said_and_is_no_traceback(tests, words, code, message):
     ran = tests.pytest(*words)
     assert ran.code == code
-    assert said in ran.out
+    assert message in ran.out
     assert "Traceback" not in ran.out
 
 

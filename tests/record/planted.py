@@ -40,7 +40,7 @@ class Form:
     """Whether the response's body contains the key, so that every importer and `minimise` encounters it."""
 
 
-def said(*texts: str) -> Exchange:
+def exchange_of(*texts: str) -> Exchange:
     return Exchange(body=answer(*texts))
 
 
@@ -120,14 +120,16 @@ def by_bytes(key: str) -> Exchange:
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
 
 FORMS = (
-    Form("whole", "the model repeats a key of the prompt", lambda key: said(f"It is {key}.")),
+    Form("whole", "the model repeats a key of the prompt", lambda key: exchange_of(f"It is {key}.")),
     Form(
         "split over chunks",
         "the network cuts anywhere",
         lambda key: Exchange(body=answer(f"It is {key}."), chunk=7),
     ),
-    Form("split over frames", "a model streams tokens", lambda key: said("It is ", *pieces(key, 5), ".")),
-    Form("one character per frame", "some engines stream characters", lambda key: said(*key)),
+    Form(
+        "split over frames", "a model streams tokens", lambda key: exchange_of("It is ", *pieces(key, 5), ".")
+    ),
+    Form("one character per frame", "some engines stream characters", lambda key: exchange_of(*key)),
     Form(
         "split over fields of a frame",
         "a gateway moves a part of the text to another field of the same frame",
@@ -150,43 +152,47 @@ FORMS = (
         "arguments of a tool call are JSON in JSON",
         lambda key: tool('{"key": "' + escaped(key) + '"}'),
     ),
-    Form("escapes of a program", "models write Python", lambda key: said(key.replace("-", "\\x2d"))),
+    Form("escapes of a program", "models write Python", lambda key: exchange_of(key.replace("-", "\\x2d"))),
     Form(
         "percent-encoded",
         "a URL in the text holds it",
-        lambda key: said("".join(f"%{ord(each):02X}" if not each.isalnum() else each for each in key)),
+        lambda key: exchange_of("".join(f"%{ord(each):02X}" if not each.isalnum() else each for each in key)),
     ),
     Form(
         "percent-encoded twice",
         "a URL in the query of a URL holds it",
-        lambda key: said(urllib.parse.quote("".join(f"%{ord(each):02X}" for each in key))),
+        lambda key: exchange_of(urllib.parse.quote("".join(f"%{ord(each):02X}" for each in key))),
     ),
-    Form("HTML entities", "error pages escape", lambda key: said(html.escape(key).replace("-", "&#45;"))),
+    Form(
+        "HTML entities", "error pages escape", lambda key: exchange_of(html.escape(key).replace("-", "&#45;"))
+    ),
     *(
         Form(
             f"base64 at offset {len(before)}",
             "Basic credentials and data URLs put text before it",
-            lambda key, before=before: said(f"see {in_base64(key, before)} there"),
+            lambda key, before=before: exchange_of(f"see {in_base64(key, before)} there"),
         )
         for before in ("", "u", "u:")
     ),
     Form(
         "base64url",
         "JSON Web Tokens use this alphabet",
-        lambda key: said(in_base64(f"?>{key}", urlsafe=True)),
+        lambda key: exchange_of(in_base64(f"?>{key}", urlsafe=True)),
     ),
     Form(
         "base64 split over frames",
         "a model encodes it and streams tokens",
-        lambda key: said(*pieces(in_base64(key), 6)),
+        lambda key: exchange_of(*pieces(in_base64(key), 6)),
     ),
-    Form("hexadecimal", "dumps show it", lambda key: said(key.encode().hex())),
-    Form("upper-case hexadecimal", "other dumps show it", lambda key: said(key.encode().hex().upper())),
-    Form("upper case", "a gateway normalizes", lambda key: said(key.upper())),
+    Form("hexadecimal", "dumps show it", lambda key: exchange_of(key.encode().hex())),
+    Form(
+        "upper-case hexadecimal", "other dumps show it", lambda key: exchange_of(key.encode().hex().upper())
+    ),
+    Form("upper case", "a gateway normalizes", lambda key: exchange_of(key.upper())),
     Form(
         "gzip in base64",
         "logs are stored so",
-        lambda key: said(base64.b64encode(gzip.compress(f"log: {key}".encode(), mtime=0)).decode()),
+        lambda key: exchange_of(base64.b64encode(gzip.compress(f"log: {key}".encode(), mtime=0)).decode()),
     ),
     Form(
         "gzip as stored",

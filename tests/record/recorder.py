@@ -39,9 +39,9 @@ class Recorder:
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
         kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
-        asked = ("--api", api, "--base-url", base_url, "--request", "request.json", "--name", name)
+        options = ("--api", api, "--base-url", base_url, "--request", "request.json", "--name", name)
         env = {**kept, "NO_COLOR": "1", "TMPDIR": str(temporary), **(environment or {})}
-        command = ("record", *asked, "--model", "m", *words)
+        command = ("record", *options, "--model", "m", *words)
         done = forked.run("streamconform", command, cwd=self.folder, env=env)
         return Ran(done.returncode, done.stdout, done.stderr)
 

@@ -23,7 +23,7 @@ from streamconform_capture.record.errors import SecretsLeft
 
 from ..importers.test_formats import tnetstring
 from ..minimise.searching import run_search
-from .planted import FORMS, KEY, Exchange, Form, iter_traces, said
+from .planted import FORMS, KEY, Exchange, Form, exchange_of, iter_traces
 from .server import document, replying, stream
 from .test_listen import listening
 
@@ -227,7 +227,7 @@ def test_there_are_25_forms_and_each_says_why():
 
 
 def test_these_tests_would_find_a_key(folder, monkeypatch):
-    exchange = said(f"It is {KEY}.")
+    exchange = exchange_of(f"It is {KEY}.")
     code, *_ = import_body(exchange, folder)
     assert code == 2
     (folder / "specs").mkdir()
@@ -236,7 +236,7 @@ def test_these_tests_would_find_a_key(folder, monkeypatch):
     assert find_traces(folder / "no", KEY)
     for form in FORMS:  # the planted text is one of the traces, unless it is in pieces or compressed
         assert form.plant(KEY) != form.plant("other"), form.name
-    assert record(said("Hi"), folder, monkeypatch)[0] == 0  # the server and the options are right
+    assert record(exchange_of("Hi"), folder, monkeypatch)[0] == 0  # the server and the options are right
 
 
 @pytest.mark.parametrize("form", **named(FORMS))
@@ -282,7 +282,7 @@ def test_the_recorder_in_front_of_a_client_leaves_no_trace(key, tmp_path):
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.__name__)
 def test_an_importer_reads_an_exchange_without_a_key(importer, folder):
-    code, _, err = importer(said("Hi"), folder)
+    code, _, err = importer(exchange_of("Hi"), folder)
     assert code == 0, err
 
 

@@ -142,12 +142,12 @@ def test_names_and_addresses_are_replaced_alike_in_request_and_answer(recorder):
     for name in ("jane", "A1b2C3d4", "Acme", "acct:77", "011CSH"):
         assert name not in body + metadata + recorder.spec() + ran.out + ran.err
     assert len(body.encode()) == len(answer(text, " Again: jane@corp.io"))
-    asked = reader.read(recorder.folder / "cassettes/anthropic-messages/first.yaml").value["request"]["body"]
-    replaced = asked["messages"][0]["content"]
+    saved = reader.read(recorder.folder / "cassettes/anthropic-messages/first.yaml").value["request"]["body"]
+    replaced = saved["messages"][0]["content"]
     assert len(replaced) == len(text)
     assert replaced in body
     assert body.count(replaced.split()[0]) == 2
-    assert asked["metadata"]["user_id"] in replaced
+    assert saved["metadata"]["user_id"] in replaced
     assert "replaced: 1 x e-mail address" in ran.out
 
 
@@ -196,7 +196,7 @@ def test_a_second_recording_is_appended_and_comments_stay(recorder):
 
 
 @pytest.mark.parametrize(
-    ("words", "request_", "said"),
+    ("words", "request_", "message"),
     [
         (("--name", "No Slug"), REQUEST, "`--name No Slug`: expected lower-case words"),
         (("--topic", "../x"), REQUEST, "`--topic ../x`: expected lower-case words"),
@@ -208,12 +208,12 @@ def test_a_second_recording_is_appended_and_comments_stay(recorder):
         (("--base-url", "ftp://127.0.0.1"), REQUEST, "is not an http or https URL"),
     ],
 )
-def test_a_mistake_is_one_message_and_sends_nothing(recorder, words, request_, said):
+def test_a_mistake_is_one_message_and_sends_nothing(recorder, words, request_, message):
     with serving(*OK) as server:
         ran = recorder.run(server.base_url, *words, request=request_)
         assert server.requests == []
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert recorder.written() == {}
 

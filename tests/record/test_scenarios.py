@@ -79,14 +79,14 @@ def written(folder):
 @pytest.mark.parametrize("api", APIS)
 def test_twenty_scenarios_can_be_asked_in_every_api(api):
     settings = RequestSettings(api=api, model="m", headers={})
-    asked = [scenario for scenario in load_bundled() if scenario.possible(APIS[api].probing)]
-    assert len(asked) >= 20
-    for scenario in asked:
+    requested = [scenario for scenario in load_bundled() if scenario.possible(APIS[api].probing)]
+    assert len(requested) >= 20
+    for scenario in requested:
         request = build_request(settings, scenario, stream=True)
         text = json.dumps(request.body, ensure_ascii=False)
         message = scenario.conversation["messages"][-1]
-        said = message["content"] if message["role"] == "user" else message["results"][0]["content"]
-        assert json.dumps(said, ensure_ascii=False)[1:-1] in text or said in text, scenario.name
+        content = message["content"] if message["role"] == "user" else message["results"][0]["content"]
+        assert json.dumps(content, ensure_ascii=False)[1:-1] in text or content in text, scenario.name
         assert request.path.startswith("/")
 
 

@@ -78,7 +78,7 @@ def results(*each: dict[str, Any]) -> dict[str, Any]:
     return {"role": "tool", "results": list(each)}
 
 
-def asked(api: str, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+def request_body(api: str, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return the body of the request for these messages."""
     return whole(api, *messages, **more)["body"]
 
@@ -91,9 +91,9 @@ def whole(api: str, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return request
 
 
-def said(api: str, *messages: dict[str, Any], **more: Any) -> list[Any]:
+def request_messages(api: str, *messages: dict[str, Any], **more: Any) -> list[Any]:
     """Return the messages of the request, under the API's name for them."""
-    body = asked(api, *messages, **more)
+    body = request_body(api, *messages, **more)
     sent = next(body[key] for key in ("messages", "contents", "input") if key in body)
     assert isinstance(sent, list)
     return sent

@@ -124,9 +124,9 @@ def outcomes(draw: st.DrawFn) -> Outcome:
         message.complete()
     elif ending == "error":
         statuses = st.sampled_from([None, 400, 429, 503, 529])
-        said = st.none() | words().filter(bool)
+        messages = st.none() | words().filter(bool)
         kinds = st.sampled_from([None, "overloaded_error", "server_error", "protocol"])
-        message.fail(Error(draw(kinds), draw(said), draw(statuses)))
+        message.fail(Error(draw(kinds), draw(messages), draw(statuses)))
     else:
         message.end_of_file()
     return message.snapshot()

@@ -35,8 +35,8 @@ def candidate(*parts: Payload, finish: Any = None, **fields: Any) -> Payload:
 
 def chunk(*parts: Payload, finish: Any = None, counts: Payload | None = None, **fields: Any) -> Payload:
     """Return a chunk of candidate 0; `fields` are the candidate's."""
-    told = {"usageMetadata": counts} if counts else {}
-    return {"candidates": [candidate(*parts, finish=finish, **fields)], **told, **HEAD}
+    reported = {"usageMetadata": counts} if counts else {}
+    return {"candidates": [candidate(*parts, finish=finish, **fields)], **reported, **HEAD}
 
 
 def text(words: str, **fields: Any) -> Payload:

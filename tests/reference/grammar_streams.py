@@ -193,8 +193,8 @@ GOOGLE = [
 
 
 def record(**message: Any) -> Json:
-    told = {"role": "assistant", "content": ""} | message
-    return {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": told, "done": False}
+    reported = {"role": "assistant", "content": ""} | message
+    return {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": reported, "done": False}
 
 
 def ollama_call(id_: str) -> Json:
@@ -209,8 +209,8 @@ OLLAMA = [
 
 
 def cohere(kind: str, index: int | None = None, **message: Any) -> Json:
-    told: Json = {"type": kind} | ({} if index is None else {"index": index})
-    return told | ({"delta": {"message": message}} if message else {})
+    reported: Json = {"type": kind} | ({} if index is None else {"index": index})
+    return reported | ({"delta": {"message": message}} if message else {})
 
 
 def cohere_call(index: int) -> list[Json]:

@@ -21,7 +21,7 @@ class Row:
     """An upstream's body, and the expected output after the start of the message and its ping."""
 
     body: bytes
-    told: str
+    written: str
     thinking: bool = True
     eager: bool = False
     """Whether the client asked for arguments before they are checked."""

@@ -90,12 +90,12 @@ def test_an_http_error_has_type_message_and_status() -> None:
 
 def assert_has_type_message_and_status(case: Case) -> None:
     found = answer(case, case.cassette.body).outcome
-    error, said = found["error"], case.cassette.body.decode()
+    error, message = found["error"], case.cassette.body.decode()
     assert (found["status"], found["stop"]["reason"], found["content"]) == ("error", "error", [])
     assert error["status"] == case.cassette.status
     assert error["message"]
-    assert json.dumps(error["message"], ensure_ascii=False)[1:-1] in said
-    assert error["type"] is None or json.dumps(error["type"]) in said
+    assert json.dumps(error["message"], ensure_ascii=False)[1:-1] in message
+    assert error["type"] is None or json.dumps(error["type"]) in message
 
 
 def test_an_http_error_lacks_a_type_only_if_its_document_has_none() -> None:

@@ -115,8 +115,11 @@ def test_the_events_of_cohere_v1_match_its_final_answer() -> None:
 def assert_events_match_final_answer(case: Case) -> None:
     lines = case.cassette.body.splitlines()
     last = json.loads(lines[-1])
-    told = ("text", "tool_calls", "citations", "documents", "search_results", "search_queries")
-    alone = {**last, "response": {key: value for key, value in last["response"].items() if key not in told}}
+    reported = ("text", "tool_calls", "citations", "documents", "search_results", "search_queries")
+    alone = {
+        **last,
+        "response": {key: value for key, value in last["response"].items() if key not in reported},
+    }
     streamed = decode(case, b"\n".join([*lines[:-1], json.dumps(alone).encode()])).outcome
     whole = document(case, {"finish_reason": last["finish_reason"], **last["response"]})
     fields = ("name", "arguments", "complete")

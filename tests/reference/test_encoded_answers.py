@@ -30,8 +30,8 @@ def written(api: str, outcome: Outcome) -> bytes:
 
 
 def test_an_answer_of_anthropic_messages() -> None:
-    told = payloads(written("anthropic-messages", ANSWER))
-    start, ping, *blocks, last, stop = told
+    reported = payloads(written("anthropic-messages", ANSWER))
+    start, ping, *blocks, last, stop = reported
     assert start["message"]["usage"] == {"input_tokens": 0, "output_tokens": 0}
     assert (ping, stop) == ({"type": "ping"}, {"type": "message_stop"})
     assert [block.get("content_block") or block.get("delta") or block["type"] for block in blocks] == [
@@ -85,8 +85,8 @@ def test_a_second_call_waits_until_the_first_has_ended() -> None:
     for piece in began:
         encoder.piece(piece)
     assert encoder.piece(ToolCallDelta(1, "{}")) == b""
-    told = payloads(encoder.piece(ToolCallEnd(0, a_call(arguments={}, arguments_text="{}"))))
-    assert [each["type"] for each in told] == [
+    reported = payloads(encoder.piece(ToolCallEnd(0, a_call(arguments={}, arguments_text="{}"))))
+    assert [each["type"] for each in reported] == [
         "content_block_stop",
         "content_block_start",
         "content_block_delta",
@@ -114,13 +114,13 @@ def test_a_citation_is_in_the_text_that_it_is_for() -> None:
 def test_redacted_thinking_begins_when_it_is_known_to_be() -> None:
     encoder = AnthropicMessagesEncoder(model="m", response_id="msg_1")
     assert encoder.piece(ProseStart(0, "thinking")) == b""
-    told = payloads(written("anthropic-messages", EXAMPLES["redacted thinking"]))
-    assert told[2]["content_block"] == {"type": "redacted_thinking", "data": "ZW5j"}
+    reported = payloads(written("anthropic-messages", EXAMPLES["redacted thinking"]))
+    assert reported[2]["content_block"] == {"type": "redacted_thinking", "data": "ZW5j"}
 
 
 def test_thinking_without_a_signature_has_an_empty_one() -> None:
-    told = payloads(written("anthropic-messages", EXAMPLES["thinking, unsigned"]))
-    assert {"type": "signature_delta", "signature": ""} in [each.get("delta") for each in told]
+    reported = payloads(written("anthropic-messages", EXAMPLES["thinking, unsigned"]))
+    assert {"type": "signature_delta", "signature": ""} in [each.get("delta") for each in reported]
 
 
 @pytest.mark.parametrize("api", ["anthropic-messages", "openai-chat"])

@@ -56,7 +56,7 @@ def decoded(api: str, body: bytes) -> Outcome:
     return decoder.outcome
 
 
-def said(api: str, given: Outcome, form: Form = "stream") -> Outcome:
+def write_and_read(api: str, given: Outcome, form: Form = "stream") -> Outcome:
     """Return the decoded stream or document of an outcome."""
     if form == "stream":
         return decoded(api, encode(ENCODERS, api, given))
@@ -73,12 +73,12 @@ def broken(api: str, body: bytes, *, broke_off: bool = False) -> list[str]:
     ]
 
 
-def assert_said(api: str, given: Outcome) -> None:
+def assert_written(api: str, given: Outcome) -> None:
     """Assert that the stream and document decode to the expressible outcome, which encodes unchanged."""
     stream = apply_losses(LOSSES, api, given)
-    assert said(api, given) == stream, api
+    assert write_and_read(api, given) == stream, api
     assert apply_losses(LOSSES, api, stream) == stream, api
-    assert said(api, given, "document") == apply_losses(LOSSES, api, given, form="document"), api
+    assert write_and_read(api, given, "document") == apply_losses(LOSSES, api, given, form="document"), api
     body = encode(ENCODERS, api, given)
     assert broken(api, body, broke_off=given.status == "incomplete") == [], api
 
@@ -90,14 +90,14 @@ def test_the_encoded_apis_are_those_in_which_the_proxy_answers() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_api_encodes_the_examples(name: str) -> None:
     for api in APIS:
-        assert_said(api, EXAMPLES[name])
+        assert_written(api, EXAMPLES[name])
 
 
 @settings(max_examples=40)
 @given(given=outcomes())
 def test_every_api_encodes_any_outcome(given: Outcome) -> None:
     for api in APIS:
-        assert_said(api, given)
+        assert_written(api, given)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -105,13 +105,13 @@ def test_an_api_encodes_the_answers_of_its_own_cassettes(api: str) -> None:
     own = [case.outcome for case in decoded_cases() if case.api == api]
     assert own
     for outcome in own:
-        assert_said(api, outcome)
+        assert_written(api, outcome)
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_an_api_encodes_the_answers_of_other_apis(api: str) -> None:
     for case in decoded_cases()[::4]:
-        assert said(api, case.outcome) == apply_losses(LOSSES, api, case.outcome), case.name
+        assert write_and_read(api, case.outcome) == apply_losses(LOSSES, api, case.outcome), case.name
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -160,8 +160,8 @@ def test_it_does_not_matter_how_an_answer_is_cut_into_pieces(api: str) -> None:
 def test_text_is_written_immediately(api: str) -> None:
     encoder, decoder = made(api), DECODERS[api]()
     decoder.receive_data(encoder.opening())
-    told = [ProseStart(0, "text"), ProseDelta(0, "text", "one "), ProseDelta(0, "text", "two")]
-    for count, part in enumerate(told):
+    pieces = [ProseStart(0, "text"), ProseDelta(0, "text", "one "), ProseDelta(0, "text", "two")]
+    for count, part in enumerate(pieces):
         decoder.receive_data(encoder.piece(part))
         text = "".join(each.text for each in decoder.snapshot().content if isinstance(each, Text))
         assert text == "".join(["one ", "two"][:count])
@@ -198,7 +198,7 @@ def test_nothing_is_written_after_the_end(api: str, last: Piece) -> None:
 def test_a_name_and_a_line_separator_of_any_kind_stay_in_their_frame(api: str) -> None:
     words = "a\nb\rc\u2028d\x85e\x0bf\x1cg"
     outcome = whole(Text(words), model=words)
-    assert said(api, outcome) == apply_losses(LOSSES, api, outcome)
+    assert write_and_read(api, outcome) == apply_losses(LOSSES, api, outcome)
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -56,15 +56,15 @@ def own() -> tuple[tuple[str, Case, Any], ...]:
     found = []
     bodies = {case.cassette.body: case for case in streams()}
     for line in (Path(folder) / "manifest.jsonl").read_text("utf-8").splitlines():
-        told = json.loads(line)
-        vendors = FIRST_PARTY.get(told["api"], frozenset())
-        if told["fidelity"] != "raw" or told["vendor"] not in vendors or told["status"] >= 400:
+        entry = json.loads(line)
+        vendors = FIRST_PARTY.get(entry["api"], frozenset())
+        if entry["fidelity"] != "raw" or entry["vendor"] not in vendors or entry["status"] >= 400:
             continue
-        file = Path(folder) / told["file"]
-        asked = file.with_name(f"{file.stem}.request.json")
-        request = json.loads(asked.read_bytes()) if asked.exists() else None
+        file = Path(folder) / entry["file"]
+        request_file = file.with_name(f"{file.stem}.request.json")
+        request = json.loads(request_file.read_bytes()) if request_file.exists() else None
         found.append(
-            (told["file"], bodies[file.read_bytes()], request if isinstance(request, dict) else None)
+            (entry["file"], bodies[file.read_bytes()], request if isinstance(request, dict) else None)
         )
     return tuple(found)
 

@@ -32,8 +32,8 @@ def test_it_agrees_with_the_parser_on_every_prefix(text, more, cuts):
 @pytest.mark.parametrize("pieces", [(r'{"a":"\\', '"}'), ('{"a":"\\', '""}'), ('"\\', "\\", '"')])
 def test_an_escape_may_be_cut_from_its_character(pieces):
     follower = ValueTracker()
-    said = [follower.is_whole("".join(pieces[: i + 1])) for i in range(len(pieces))]
-    assert said == [False] * (len(pieces) - 1) + [True]
+    answers = [follower.is_whole("".join(pieces[: i + 1])) for i in range(len(pieces))]
+    assert answers == [False] * (len(pieces) - 1) + [True]
 
 
 def test_arguments_under_ever_new_indexes_are_parsed_when_they_are_whole_and_not_before(monkeypatch):

@@ -47,7 +47,7 @@ ROWS: Mapping[tuple[str, str, str], Row] = {
     **{(ANTHROPIC, OPENAI, name): row for name, row in CHAT.items()},
     **{(OPENAI, ANTHROPIC, name): row for name, row in MESSAGES.items()},
 }
-ENDED = {key: row for key, row in ROWS.items() if "error" not in row.told.split()}
+ENDED = {key: row for key, row in ROWS.items() if "error" not in row.written.split()}
 
 
 def count_ids() -> Callable[[int], str]:
@@ -111,11 +111,11 @@ def summarize(client: str, body: bytes) -> str:
     return " | ".join(words)
 
 
-def summarize_anthropic(told: list[Json]) -> list[str]:
+def summarize_anthropic(reported: list[Json]) -> list[str]:
     """Return a summary of the output after the start and its ping: a word or two per block and the end."""
     words: list[str] = []
     inside = False
-    for payload in told[2:] if told[0]["type"] == "message_start" else told:
+    for payload in reported[2:] if reported[0]["type"] == "message_start" else reported:
         match payload:
             case {"type": "content_block_start", "index": index, "content_block": block}:
                 call = f" {block['id']} {block['name']} " if block["type"] == "tool_use" else ""
@@ -148,9 +148,9 @@ def summarize_anthropic_usage(usage: Json) -> str:
     return f"{usage['input_tokens']}/{usage['output_tokens']}{cached}{more}"
 
 
-def summarize_openai(told: list[Json]) -> list[str]:
+def summarize_openai(reported: list[Json]) -> list[str]:
     words: list[str] = []
-    for payload in told:
+    for payload in reported:
         if "error" in payload:
             words.append(f"error {payload['error']['type']}: {payload['error']['message']}")
         elif payload.get("type") == "ping":
@@ -183,9 +183,9 @@ def summarize_choice(choice: Json) -> Iterable[str]:
 def test_a_client_gets(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
-    expected = re.escape(row.told).replace(r"\*", ".*")
-    told = summarize(client, translate_row(client, upstream, row))
-    assert re.fullmatch(expected, told), f"\nexpected {row.told}\n     got {told}"
+    expected = re.escape(row.written).replace(r"\*", ".*")
+    reported = summarize(client, translate_row(client, upstream, row))
+    assert re.fullmatch(expected, reported), f"\nexpected {row.written}\n     got {reported}"
 
 
 @pytest.mark.parametrize("key", ROWS, ids=" ".join)

@@ -54,7 +54,7 @@ def read(case: CallCase) -> Json:
     return {**REQUEST_READERS[case.api](body, request["headers"]), **facts}
 
 
-def told(conversation: Json) -> Json:
+def as_third_request(conversation: Json) -> Json:
     """Return the conversation as a request to a third API, without the builder's default limits."""
     messages = [
         {key: value for key, value in message.items() if key != "api"} for message in conversation["messages"]
@@ -79,7 +79,7 @@ def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_keeps_its_meaning_for_another_api(name: str) -> None:
-    same = told(read(CASES[name])) == told(CASES[name].input)
+    same = as_third_request(read(CASES[name])) == as_third_request(CASES[name].input)
     assert same == (name not in TOLD_OTHERWISE), TOLD_OTHERWISE.get(name)
 
 
@@ -119,7 +119,7 @@ def answer(*blocks: Json) -> Json:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def said(text: str) -> Json:
+def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
@@ -140,7 +140,11 @@ SETTINGS: tuple[tuple[str, Json, Json], ...] = (
     (ANTHROPIC, {"stream": True, "temperature": 0.5}, {"stream": True, "temperature": 0.5}),
     (ANTHROPIC, {"stream": None, "temperature": None, "tools": None, "thinking": None}, {"stream": False}),
     (ANTHROPIC, {"system": "Be."}, {"system": "Be."}),
-    (ANTHROPIC, {"system": [said("One."), said(""), said("Two.")]}, {"system": "One.\n\nTwo."}),
+    (
+        ANTHROPIC,
+        {"system": [text_block("One."), text_block(""), text_block("Two.")]},
+        {"system": "One.\n\nTwo."},
+    ),
     (ANTHROPIC, {"metadata": {"user_id": "u"}}, {"session": "u"}),
     (ANTHROPIC, {"thinking": {"type": "disabled"}}, {"thinking": "off"}),
     (ANTHROPIC, {"thinking": {"type": "enabled", "budget_tokens": 2048}}, {"thinking": {"budget": 2048}}),
@@ -167,12 +171,12 @@ SETTINGS: tuple[tuple[str, Json, Json], ...] = (
         },
         {"tools": [{"name": "w", "description": "D", "parameters": CITY, "strict": True}]},
     ),
-    (ANTHROPIC, {"system": [{**said("One."), **MARK}]}, {"cache": "short"}),
+    (ANTHROPIC, {"system": [{**text_block("One."), **MARK}]}, {"cache": "short"}),
     (ANTHROPIC, {"tools": [{"name": "w", "input_schema": SCHEMA, **HOUR}], **MARK}, {"cache": "long"}),
-    (ANTHROPIC, {"messages": [user({**said("a"), **MARK})]}, {"cache": "short"}),
+    (ANTHROPIC, {"messages": [user({**text_block("a"), **MARK})]}, {"cache": "short"}),
     (
         ANTHROPIC,
-        {"messages": [user(said("a")), answer(USE), user(came(content=[{**said("1"), **HOUR}]))]},
+        {"messages": [user(text_block("a")), answer(USE), user(came(content=[{**text_block("1"), **HOUR}]))]},
         {"cache": "long"},
     ),
     (OPENAI, {}, {"stream": False}),
@@ -207,66 +211,83 @@ SETTINGS: tuple[tuple[str, Json, Json], ...] = (
 MESSAGES: tuple[tuple[str, list[Json], list[Json]], ...] = (
     (
         ANTHROPIC,
-        [user(said("See:"), IMAGE_BLOCK)],
-        [{"role": "user", "content": [said("See:"), IMAGE]}],
+        [user(text_block("See:"), IMAGE_BLOCK)],
+        [{"role": "user", "content": [text_block("See:"), IMAGE]}],
     ),
     (
         ANTHROPIC,
         [user({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Doc"}})],
-        [{"role": "user", "content": [said("Doc")]}],
-    ),
-    (
-        ANTHROPIC,
-        [user({"type": "search_result", "source": "s", "title": "t", "content": [said("One"), said("Two")]})],
-        [{"role": "user", "content": [said("One"), said("Two")]}],
+        [{"role": "user", "content": [text_block("Doc")]}],
     ),
     (
         ANTHROPIC,
         [
-            user(said("Go")),
-            answer({"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, said("Now."), USE),
-            user(came(content="9:00"), said("And?")),
+            user(
+                {
+                    "type": "search_result",
+                    "source": "s",
+                    "title": "t",
+                    "content": [text_block("One"), text_block("Two")],
+                }
+            )
+        ],
+        [{"role": "user", "content": [text_block("One"), text_block("Two")]}],
+    ),
+    (
+        ANTHROPIC,
+        [
+            user(text_block("Go")),
+            answer({"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, text_block("Now."), USE),
+            user(came(content="9:00"), text_block("And?")),
         ],
         [
-            {"role": "user", "content": [said("Go")]},
-            answer(thinks("c2ln", "Hm"), said("Now."), CALL),
+            {"role": "user", "content": [text_block("Go")]},
+            answer(thinks("c2ln", "Hm"), text_block("Now."), CALL),
             results("9:00"),
-            {"role": "user", "content": [said("And?")]},
+            {"role": "user", "content": [text_block("And?")]},
         ],
     ),
     (
         ANTHROPIC,
         [
-            user(said("Go")),
+            user(text_block("Go")),
             answer(USE),
-            user(said("first"), came(content=[said("1"), IMAGE_BLOCK], is_error=True)),
+            user(text_block("first"), came(content=[text_block("1"), IMAGE_BLOCK], is_error=True)),
         ],
         [
-            {"role": "user", "content": [said("Go")]},
+            {"role": "user", "content": [text_block("Go")]},
             answer(CALL),
-            results([said("1"), IMAGE], error=True),
-            {"role": "user", "content": [said("first")]},
+            results([text_block("1"), IMAGE], error=True),
+            {"role": "user", "content": [text_block("first")]},
         ],
     ),
     (
         ANTHROPIC,
-        [user(said("Go")), answer(USE), user(came())],
-        [{"role": "user", "content": [said("Go")]}, answer(CALL), results("")],
+        [user(text_block("Go")), answer(USE), user(came())],
+        [{"role": "user", "content": [text_block("Go")]}, answer(CALL), results("")],
     ),
     (
         ANTHROPIC,
-        [user(said("Go")), answer({"type": "redacted_thinking", "data": "b3Bh"}, said("Ok"))],
-        [{"role": "user", "content": [said("Go")]}, answer(thinks("b3Bh", redacted=True), said("Ok"))],
+        [user(text_block("Go")), answer({"type": "redacted_thinking", "data": "b3Bh"}, text_block("Ok"))],
+        [
+            {"role": "user", "content": [text_block("Go")]},
+            answer(thinks("b3Bh", redacted=True), text_block("Ok")),
+        ],
     ),
     (
         ANTHROPIC,
-        [user(said("Go")), {"role": "assistant", "content": "Ok"}],
-        [{"role": "user", "content": [said("Go")]}, answer(said("Ok"))],
+        [user(text_block("Go")), {"role": "assistant", "content": "Ok"}],
+        [{"role": "user", "content": [text_block("Go")]}, answer(text_block("Ok"))],
     ),
     (
         OPENAI,
-        [{"role": "user", "content": [said("See:"), {"type": "image_url", "image_url": {"url": IMAGE_URL}}]}],
-        [{"role": "user", "content": [said("See:"), IMAGE]}],
+        [
+            {
+                "role": "user",
+                "content": [text_block("See:"), {"type": "image_url", "image_url": {"url": IMAGE_URL}}],
+            }
+        ],
+        [{"role": "user", "content": [text_block("See:"), IMAGE]}],
     ),
     (
         OPENAI,
@@ -285,30 +306,30 @@ MESSAGES: tuple[tuple[str, list[Json], list[Json]], ...] = (
         OPENAI,
         [
             {"role": "user", "content": "Go"},
-            {"role": "assistant", "content": [said("Ok"), {"type": "refusal", "refusal": "No"}]},
+            {"role": "assistant", "content": [text_block("Ok"), {"type": "refusal", "refusal": "No"}]},
             {"role": "assistant", "reasoning_content": "Hm", "content": "Yes", "refusal": "Never"},
         ],
         [
             {"role": "user", "content": "Go"},
-            answer(said("Ok"), {"type": "refusal", "text": "No"}),
-            answer(thinks(None, "Hm"), said("Yes"), {"type": "refusal", "text": "Never"}),
+            answer(text_block("Ok"), {"type": "refusal", "text": "No"}),
+            answer(thinks(None, "Hm"), text_block("Yes"), {"type": "refusal", "text": "Never"}),
         ],
     ),
 )
 
 
 def conversation(api: str, **fields: Any) -> Json:
-    asked = REQUEST_READERS[api](LEAST[api] | fields, {})
-    assert find_problems("conversation.v1", asked) == ()
-    return asked
+    requested = REQUEST_READERS[api](LEAST[api] | fields, {})
+    assert find_problems("conversation.v1", requested) == ()
+    return requested
 
 
 @pytest.mark.parametrize(("api", "given", "expected"), SETTINGS)
 def test_a_setting_is_read(api: str, given: Json, expected: Json) -> None:
-    asked = conversation(api, **given)
-    assert {key: asked.get(key) for key in expected} == expected
+    requested = conversation(api, **given)
+    assert {key: requested.get(key) for key in expected} == expected
     for key in ("thinking", "tools", "tool_choice", "parallel_tool_calls", "cache", "session", "system"):
-        assert key in expected or key not in asked or key in given
+        assert key in expected or key not in requested or key in given
 
 
 @pytest.mark.parametrize(("api", "given", "expected"), MESSAGES)
@@ -318,8 +339,8 @@ def test_messages_are_read(api: str, given: list[Json], expected: list[Json]) ->
 
 def test_arguments_that_are_no_json_stay_a_text() -> None:
     broken = json.loads(json.dumps(CALLED).replace(r"{\"a\":1}", "{broken"))
-    asked = conversation(OPENAI, messages=[*LEAST[OPENAI]["messages"], broken])
-    [call] = asked["messages"][1]["content"]
+    requested = conversation(OPENAI, messages=[*LEAST[OPENAI]["messages"], broken])
+    [call] = requested["messages"][1]["content"]
     assert (call["arguments"], call["arguments_text"]) == (None, "{broken")
 
 
@@ -327,19 +348,19 @@ def test_system_messages_at_any_place_become_one_prompt() -> None:
     messages = [
         {"role": "system", "content": "One."},
         {"role": "user", "content": "Hi"},
-        {"role": "developer", "content": [said("Two.")]},
+        {"role": "developer", "content": [text_block("Two.")]},
     ]
-    asked = conversation(OPENAI, messages=messages)
-    assert asked["system"] == "One.\n\nTwo."
-    assert [message["role"] for message in asked["messages"]] == ["user"]
+    requested = conversation(OPENAI, messages=messages)
+    assert requested["system"] == "One.\n\nTwo."
+    assert [message["role"] for message in requested["messages"]] == ["user"]
 
 
 def test_adjacent_results_belong_to_one_answer() -> None:
     two = json.loads(json.dumps(CALLED))
     two["tool_calls"].append({**two["tool_calls"][0], "id": "c2"})
     came = [{"role": "tool", "tool_call_id": each, "content": each} for each in ("c2", "c1")]
-    asked = conversation(OPENAI, messages=[*LEAST[OPENAI]["messages"], two, *came])
-    assert [result["id"] for result in asked["messages"][-1]["results"]] == ["c2", "c1"]
+    requested = conversation(OPENAI, messages=[*LEAST[OPENAI]["messages"], two, *came])
+    assert [result["id"] for result in requested["messages"][-1]["results"]] == ["c2", "c1"]
 
 
 # Rows: fields of the body, and the beginning of the refusal.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamconform_reference.adapter import adapter, build_request
 
-from .conversations import APIS, CITY, IMAGE, NOW, WEATHER, answer, asked, call, text, user, whole
+from .conversations import APIS, CITY, IMAGE, NOW, WEATHER, answer, call, request_body, text, user, whole
 
 ANTHROPIC_TOOLS: dict[str, Any] = {
     "tools": [
@@ -189,7 +189,7 @@ def holds(body: dict[str, Any], fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 def test_tools_have_their_schemas_and_are_strict_only_on_request(api):
-    body = asked(api, tools=[WEATHER | {"strict": True}, NOW])
+    body = request_body(api, tools=[WEATHER | {"strict": True}, NOW])
     holds(body, TOOLS.get(api, PLAIN))
 
 
@@ -197,7 +197,7 @@ def test_tools_have_their_schemas_and_are_strict_only_on_request(api):
     ("api", "choice", "fields"), CHOICES, ids=lambda each: each if isinstance(each, str) else ""
 )
 def test_a_choice_of_tools_is_in_the_words_of_the_api(api, choice, fields):
-    holds(asked(api, tools=[WEATHER, NOW], tool_choice=choice), fields)
+    holds(request_body(api, tools=[WEATHER, NOW], tool_choice=choice), fields)
 
 
 @pytest.mark.parametrize(
@@ -206,13 +206,13 @@ def test_a_choice_of_tools_is_in_the_words_of_the_api(api, choice, fields):
     ids=str,
 )
 def test_bedrock_has_an_object_for_each_choice(choice, sent):
-    body = asked("bedrock-converse", tools=[WEATHER], tool_choice=choice)
+    body = request_body("bedrock-converse", tools=[WEATHER], tool_choice=choice)
     assert body["toolConfig"]["toolChoice"] == sent
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_without_tools_there_is_no_word_of_them(api):
-    body = asked(api, tool_choice="required", parallel_tool_calls=False)
+    body = request_body(api, tool_choice="required", parallel_tool_calls=False)
     assert not {"tools", "tool_choice", "toolConfig", "parallel_tool_calls"} & body.keys()
 
 
@@ -227,24 +227,24 @@ def test_without_tools_there_is_no_word_of_them(api):
 )
 def test_at_most_one_call_is_a_field_of_the_choice_at_anthropic(choice, sent):
     more = {} if choice is None else {"tool_choice": choice}
-    body = asked("anthropic-messages", tools=[WEATHER], parallel_tool_calls=False, **more)
+    body = request_body("anthropic-messages", tools=[WEATHER], parallel_tool_calls=False, **more)
     assert body["tool_choice"] == sent
     assert "parallel_tool_calls" not in body
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "openai-responses"])
 def test_at_most_one_call_is_a_field_of_the_body_at_openai(api):
-    assert asked(api, tools=[WEATHER], parallel_tool_calls=False)["parallel_tool_calls"] is False
+    assert request_body(api, tools=[WEATHER], parallel_tool_calls=False)["parallel_tool_calls"] is False
 
 
 @pytest.mark.parametrize(("api", "fields"), LIMITS)
 def test_a_requested_limit_is_sent(api, fields):
-    holds(asked(api, max_tokens=100), fields)
+    holds(request_body(api, max_tokens=100), fields)
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api not in ("anthropic-messages", "bedrock-invoke")])
 def test_no_limit_is_sent_unless_requested_or_required(api):
-    assert "okens" not in json.dumps(asked(api, facts={"max_output_tokens": 64_000}))
+    assert "okens" not in json.dumps(request_body(api, facts={"max_output_tokens": 64_000}))
 
 
 @pytest.mark.parametrize(
@@ -253,37 +253,37 @@ def test_no_limit_is_sent_unless_requested_or_required(api):
 def test_the_limit_that_anthropic_needs_is_a_third_of_the_most_and_never_more_than_32000(most, limit):
     facts = {} if most is None else {"max_output_tokens": most}
     for api in ("anthropic-messages", "bedrock-invoke"):
-        assert asked(api, facts=facts)["max_tokens"] == limit
+        assert request_body(api, facts=facts)["max_tokens"] == limit
 
 
 @pytest.mark.parametrize(("api", "streamed", "document"), STREAMED)
 def test_the_path_or_the_body_selects_streaming(api, streamed, document):
     live, still = whole(api), whole(api, stream=False)
     assert (live["path"], still["path"]) == (streamed, document)
-    told = (live["body"].get("stream"), still["body"].get("stream"))
-    assert told == ((True, False) if streamed == document else (None, None))
+    flags = (live["body"].get("stream"), still["body"].get("stream"))
+    assert flags == ((True, False) if streamed == document else (None, None))
 
 
 def test_chat_asks_for_usage_only_in_streams():
-    assert asked("openai-chat")["stream_options"] == {"include_usage": True}
-    assert "stream_options" not in asked("openai-chat", stream=False)
+    assert request_body("openai-chat")["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in request_body("openai-chat", stream=False)
 
 
 @pytest.mark.parametrize(("api", "key", "value"), SYSTEMS)
 def test_the_system_prompt_is_a_field_of_its_own(api, key, value):
-    assert asked(api, system="Be brief.")[key] == value
+    assert request_body(api, system="Be brief.")[key] == value
 
 
 def test_bedrock_invoke_has_the_body_of_anthropic_with_a_version_and_without_model_and_stream():
-    body = asked("bedrock-invoke", tools=[WEATHER], system="Be brief.", cache="short")
-    expected = asked("anthropic-messages", tools=[WEATHER], system="Be brief.", cache="short")
+    body = request_body("bedrock-invoke", tools=[WEATHER], system="Be brief.", cache="short")
+    expected = request_body("anthropic-messages", tools=[WEATHER], system="Be brief.", cache="short")
     assert body.pop("anthropic_version") == "bedrock-2023-05-31"
     assert body == {name: value for name, value in expected.items() if name not in ("model", "stream")}
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "cohere-chat", "ollama-chat"])
 def test_the_system_prompt_is_the_first_message(api):
-    assert asked(api, system="Be brief.")["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert request_body(api, system="Be brief.")["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
 @pytest.mark.parametrize(

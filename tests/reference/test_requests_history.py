@@ -14,12 +14,12 @@ from streamconform_reference.requests.conversation import RequestCallIds
 from .conversations import (
     APIS,
     answer,
-    asked,
     call,
     other,
+    request_body,
+    request_messages,
     result,
     results,
-    said,
     text,
     thinking,
     user,
@@ -48,7 +48,7 @@ TEXTS = ("cohere-chat", "openai-chat", "openai-responses")
 
 def content(api: str, *blocks: dict[str, Any], **more: Any) -> Any:
     """Return an answer with these blocks in a request, after the user's text."""
-    sent = said(api, user(), answer(*blocks), user("go on"), **more)
+    sent = request_messages(api, user(), answer(*blocks), user("go on"), **more)
     match api:
         case "openai-responses" | "google-interactions":
             return sent[1:-1]
@@ -172,7 +172,7 @@ def test_google_gets_a_signature_back_on_its_own_part(blocks, parts):
 @pytest.mark.parametrize("whose", [{"model": "another"}, {"api": "another"}], ids=["model", "api"])
 def test_thinking_of_another_model_or_api_is_not_sent(api, whose):
     blocks = (thinking("secret", "c2VjcmV0"), thinking("", "b3BhcXVl", redacted=True), text("Yes."))
-    sent = json.dumps(said(api, user(), answer(*blocks, **whose), user("go on")))
+    sent = json.dumps(request_messages(api, user(), answer(*blocks, **whose), user("go on")))
     assert "Yes." in sent
     assert not any(word in sent for word in ("secret", "c2VjcmV0", "b3BhcXVl"))
 
@@ -182,7 +182,7 @@ def test_thinking_of_another_model_or_api_is_not_sent(api, whose):
 )
 def test_the_first_call_of_another_model_has_the_placeholder_signature_at_gemini_3(model, signature):
     foreign = answer(call("a"), call("b"), model="claude")
-    body = asked("google-generate", user(), foreign, user(), model=model)
+    body = request_body("google-generate", user(), foreign, user(), model=model)
     parts = body["contents"][1]["parts"]
     assert [part.get("thoughtSignature") for part in parts] == [signature, None]
 
@@ -200,20 +200,22 @@ def test_the_first_call_of_another_model_has_the_placeholder_signature_at_gemini
     ],
 )
 def test_an_empty_answer_is_omitted(api, blocks):
-    sent = said(api, user("one"), answer(*blocks), user("two"))
+    sent = request_messages(api, user("one"), answer(*blocks), user("two"))
     assert all(message["role"] == "user" for message in sent)
 
 
 @pytest.mark.parametrize("api", OBJECTS)
 def test_a_malformed_call_is_wrapped_if_arguments_are_objects(api):
     broken = call("call_1", arguments_text='{"city": ')
-    sent = json.dumps(said(api, user(), answer(broken), results(result("call_1", "bad", error=True))))
+    sent = json.dumps(
+        request_messages(api, user(), answer(broken), results(result("call_1", "bad", error=True)))
+    )
     assert json.dumps({"INVALID_JSON": '{"city": '}) in sent
 
 
 @pytest.mark.parametrize("api", TEXTS)
 def test_a_malformed_call_is_json_if_arguments_are_text(api):
-    sent = said(api, user(), answer(call("call_1", arguments_text='{"city": ')))[1]
+    sent = request_messages(api, user(), answer(call("call_1", arguments_text='{"city": ')))[1]
     function = sent if api == "openai-responses" else sent["tool_calls"][0]["function"]
     assert json.loads(function["arguments"]) == {"INVALID_JSON": '{"city": '}
 
@@ -235,7 +237,9 @@ def test_arguments_are_sent_as_equivalent_text(given, sent):
 
 
 def test_free_text_is_the_input_of_a_custom_call():
-    sent = said("openai-responses", user(), answer(call("call_1", "sh", "ls -l")), results(result("call_1")))
+    sent = request_messages(
+        "openai-responses", user(), answer(call("call_1", "sh", "ls -l")), results(result("call_1"))
+    )
     assert sent[1:] == [
         {"type": "custom_tool_call", "call_id": "call_1", "name": "sh", "input": "ls -l"},
         {"type": "custom_tool_call_output", "call_id": "call_1", "output": "sunny"},
@@ -270,7 +274,7 @@ def test_provider_calls_go_back_between_the_blocks():
     ],
 )
 def test_an_id_that_the_api_does_not_take_is_respelled_in_call_and_result_alike(api, given):
-    sent = json.dumps(said(api, user(), answer(call(given)), results(result(given, "found it"))))
+    sent = json.dumps(request_messages(api, user(), answer(call(given)), results(result(given, "found it"))))
     assert json.dumps(given) not in sent
     assert "found it" in sent
 
@@ -278,7 +282,7 @@ def test_an_id_that_the_api_does_not_take_is_respelled_in_call_and_result_alike(
 def test_ids_have_the_pattern_that_the_facts_name_and_are_unique():
     messages = (user(), answer(call("call_0")), results(result("call_0")), user(), answer(call("call_0")))
     facts = {"tool_ids": "^[a-zA-Z0-9]{9}$"}
-    sent = said("openai-chat", *messages, user(), facts=facts)
+    sent = request_messages("openai-chat", *messages, user(), facts=facts)
     ids = [message["tool_calls"][0]["id"] for message in sent if "tool_calls" in message]
     answered = [message["tool_call_id"] for message in sent if message["role"] == "tool"]
     assert ids == answered

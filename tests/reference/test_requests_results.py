@@ -8,7 +8,19 @@ from typing import Any
 import pytest
 from streamconform_reference.requests.conversation import NO_RESULT
 
-from .conversations import APIS, IMAGE, IMAGE_URL, answer, asked, call, result, results, said, text, user
+from .conversations import (
+    APIS,
+    IMAGE,
+    IMAGE_URL,
+    answer,
+    call,
+    request_body,
+    request_messages,
+    result,
+    results,
+    text,
+    user,
+)
 
 TWO = (
     user("Metz and Nancy?"),
@@ -122,26 +134,28 @@ def content_of(api: str, message: Any) -> Any:
 
 def one(api: str, content: Any) -> Any:
     """Return the request's form of a result with this content."""
-    sent = said(api, user(), answer(call("call_a")), results(result("call_a", content)))
+    sent = request_messages(api, user(), answer(call("call_a")), results(result("call_a", content)))
     return content_of(api, sent[2])
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_results_follow_their_calls_in_the_order_of_the_calls(api):
-    sent = said(api, *TWO)
+    sent = request_messages(api, *TWO)
     assert sent[-len(SENT[api]) :] == SENT[api]
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_results_come_before_the_users_earlier_text(api):
     first, calls, outcomes, more = TWO
-    assert said(api, first, calls, more, outcomes) == said(api, *TWO)
+    assert request_messages(api, first, calls, more, outcomes) == request_messages(api, *TWO)
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_call_without_a_result_gets_an_error(api):
-    sent = said(api, user(), answer(call("call_a"), call("call_b")), results(result("call_a")), user("And?"))
-    assert sent == said(
+    sent = request_messages(
+        api, user(), answer(call("call_a"), call("call_b")), results(result("call_a")), user("And?")
+    )
+    assert sent == request_messages(
         api,
         user(),
         answer(call("call_a"), call("call_b")),
@@ -154,8 +168,8 @@ def test_a_call_without_a_result_gets_an_error(api):
 @pytest.mark.parametrize("api", APIS)
 def test_a_result_without_a_call_is_omitted(api):
     stray = results(result("call_a", "sun"), result("call_z", "stray"))
-    sent = said(api, user(), answer(call("call_a")), stray)
-    assert sent == said(api, user(), answer(call("call_a")), results(result("call_a", "sun")))
+    sent = request_messages(api, user(), answer(call("call_a")), stray)
+    assert sent == request_messages(api, user(), answer(call("call_a")), results(result("call_a", "sun")))
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -163,7 +177,7 @@ def test_an_unfinished_call_is_omitted_with_its_result(api):
     cut = call("call_b", arguments=None, arguments_text='{"ci', complete=False)
     given = (user(), answer(text("Let me see."), call("call_a"), cut))
     both = results(result("call_a"), result("call_b"))
-    assert said(api, *given, both) == said(
+    assert request_messages(api, *given, both) == request_messages(
         api, user(), answer(text("Let me see."), call("call_a")), results(result("call_a"))
     )
 
@@ -220,7 +234,7 @@ def test_an_image_is_a_part_of_the_output_at_responses():
 
 @pytest.mark.parametrize("api", ["openai-chat", "cohere-chat"])
 def test_images_follow_all_results_if_a_result_cannot_hold_them(api):
-    sent = said(
+    sent = request_messages(
         api,
         user(),
         answer(call("call_a"), call("call_b")),
@@ -236,7 +250,7 @@ def test_images_follow_all_results_if_a_result_cannot_hold_them(api):
     [("gemini-3-pro", True), ("gemini-flash-latest", True), ("gemini-2.5-pro", False), ("gemma-3", False)],
 )
 def test_images_are_inside_of_the_response_for_gemini_3_and_beside_it_before(model, inside):
-    body = asked(
+    body = request_body(
         "google-generate",
         user(),
         answer(call("call_a")),
@@ -249,7 +263,7 @@ def test_images_are_inside_of_the_response_for_gemini_3_and_beside_it_before(mod
 
 
 def test_an_image_of_a_result_is_a_field_of_its_message_at_ollama():
-    sent = said("ollama-chat", user(), answer(call("call_a")), results(result("call_a", [IMAGE])))
+    sent = request_messages("ollama-chat", user(), answer(call("call_a")), results(result("call_a", [IMAGE])))
     assert sent[2]["images"] == [IMAGE["data"]]
 
 
@@ -259,5 +273,5 @@ def test_bedrock_replaces_an_unsupported_image_by_text():
 
 
 def test_a_history_with_calls_names_its_tools_at_bedrock():
-    body = asked("bedrock-converse", *TWO)
+    body = request_body("bedrock-converse", *TWO)
     assert [tool["toolSpec"]["name"] for tool in body["toolConfig"]["tools"]] == ["weather"]

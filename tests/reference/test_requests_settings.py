@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .conversations import MODELS, WEATHER, answer, asked, call, result, results, text, thinking, user
+from .conversations import MODELS, WEATHER, answer, call, request_body, result, results, text, thinking, user
 
 ANTHROPIC = "anthropic-messages"
 CHAT = "openai-chat"
@@ -109,7 +109,7 @@ def test_thinking_options_have_the_form_of_the_model(api, by, wish, fields):
     more: dict[str, Any] = {} if wish is None else {"thinking": wish}
     if by is not None:
         more["facts"] = {"thinking": by, "max_output_tokens": 64_000}
-    body = asked(api, **more)
+    body = request_body(api, **more)
     if "inferenceConfig" in body:
         assert body["inferenceConfig"]["maxTokens"] > 5000
     assert {key: body.get(key) for key in fields} == fields
@@ -117,7 +117,7 @@ def test_thinking_options_have_the_form_of_the_model(api, by, wish, fields):
 
 @pytest.mark.parametrize(("host", "wish", "fields"), HOSTS)
 def test_thinking_options_have_the_form_of_the_host(host, wish, fields):
-    body = asked(CHAT, thinking=wish, facts={"host": host})
+    body = request_body(CHAT, thinking=wish, facts={"host": host})
     assert {key: body.get(key) for key in fields} == fields
 
 
@@ -132,7 +132,7 @@ def test_thinking_options_have_the_form_of_the_host(host, wish, fields):
     ],
 )
 def test_the_budget_is_less_than_the_limit_or_there_is_no_thinking(more, limit, budget):
-    body = asked(ANTHROPIC, thinking={"budget": 20_000}, **more)
+    body = request_body(ANTHROPIC, thinking={"budget": 20_000}, **more)
     assert (body["max_tokens"], body.get("thinking", {}).get("budget_tokens")) == (limit, budget)
 
 
@@ -149,12 +149,12 @@ def test_the_budget_is_less_than_the_limit_or_there_is_no_thinking(more, limit, 
 )
 def test_claude_gets_no_temperature_beside_thinking(api, wish, by, sent):
     more: dict[str, Any] = {} if wish is None else {"thinking": wish}
-    body = asked(api, temperature=0.5, facts={"thinking": by} if by else {}, **more)
+    body = request_body(api, temperature=0.5, facts={"thinking": by} if by else {}, **more)
     assert ("temperature" in body or "temperature" in body.get("inferenceConfig", {})) is sent
 
 
 def test_anthropic_gets_no_thinking_option_with_a_forced_call():
-    body = asked(ANTHROPIC, tools=[WEATHER], tool_choice="required", thinking={"budget": 2000})
+    body = request_body(ANTHROPIC, tools=[WEATHER], tool_choice="required", thinking={"budget": 2000})
     assert "thinking" not in body
 
 
@@ -174,7 +174,7 @@ MARK = {"type": "ephemeral"}
 def test_the_cache_ends_with_the_system_prompt_and_the_last_block_of_the_user(cache, host, mark):
     more = {} if cache is None else {"cache": cache}
     messages = (user("one"), answer(call("a")), results(result("a")), user([text("two"), text("three")]))
-    body = asked(ANTHROPIC, *messages, answer(text("pre")), system="s", facts={"host": host}, **more)
+    body = request_body(ANTHROPIC, *messages, answer(text("pre")), system="s", facts={"host": host}, **more)
     system = {"type": "text", "text": "s"}
     assert body["system"] == ("s" if mark is None else [system | {"cache_control": mark}])
     marked = [
@@ -188,7 +188,7 @@ def test_the_cache_ends_with_the_system_prompt_and_the_last_block_of_the_user(ca
 
 
 def test_bedrock_marks_the_cache_with_a_block():
-    body = asked("bedrock-converse", system="s", cache="short")
+    body = request_body("bedrock-converse", system="s", cache="short")
     point = {"cachePoint": {"type": "default"}}
     assert (body["system"][-1], body["messages"][0]["content"][-1]) == (point, point)
 
@@ -208,7 +208,7 @@ def test_bedrock_marks_the_cache_with_a_block():
 )
 def test_the_session_is_the_key_of_the_cache_at_openai(api, cache, host, key, retention):
     more = {} if cache is None else {"cache": cache}
-    body = asked(api, session="s1", facts={"host": host} if host else {}, **more)
+    body = request_body(api, session="s1", facts={"host": host} if host else {}, **more)
     assert (body.get("prompt_cache_key"), body.get("prompt_cache_retention")) == (key, retention)
 
 
@@ -221,19 +221,19 @@ def test_the_session_is_the_key_of_the_cache_at_openai(api, cache, host, key, re
     ],
 )
 def test_store_is_sent_to_openai_only(host, stored):
-    assert asked(CHAT, facts={"host": host}).get("store") is stored
+    assert request_body(CHAT, facts={"host": host}).get("store") is stored
 
 
 @pytest.mark.parametrize(("by", "include"), [("effort", True), (None, True), ("none", False)])
 def test_responses_are_not_stored_and_their_reasoning_is_requested(by, include):
-    body = asked("openai-responses", facts={"thinking": by} if by else {})
+    body = request_body("openai-responses", facts={"thinking": by} if by else {})
     assert body["store"] is False
     assert (body.get("include") == ["reasoning.encrypted_content"]) is include
 
 
 @pytest.mark.parametrize("host", ["llm.chutes.ai", "api.mistral.ai", "api.deepseek.com"])
 def test_hosts_that_know_the_older_name_of_the_limit_get_that(host):
-    body = asked(CHAT, max_tokens=9, facts={"host": host})
+    body = request_body(CHAT, max_tokens=9, facts={"host": host})
     assert (body.get("max_tokens"), body.get("max_completion_tokens")) == (9, None)
 
 
@@ -248,7 +248,7 @@ def test_hosts_that_know_the_older_name_of_the_limit_get_that(host):
     ids=str,
 )
 def test_the_developer_speaks_to_openais_models_that_think(facts, role):
-    assert asked(CHAT, system="s", facts=facts)["messages"][0]["role"] == role
+    assert request_body(CHAT, system="s", facts=facts)["messages"][0]["role"] == role
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_the_developer_speaks_to_openais_models_that_think(facts, role):
 )
 def test_chat_sends_thinking_back_only_to_hosts_that_accept_it(host, field, value):
     blocks = answer(thinking("hm", "c2ln"), call("a"))
-    sent = asked(CHAT, user(), blocks, results(result("a")), facts={"host": host})["messages"][1]
+    sent = request_body(CHAT, user(), blocks, results(result("a")), facts={"host": host})["messages"][1]
     assert sent.get(field) == value
 
 
@@ -283,20 +283,20 @@ def test_chat_sends_thinking_back_only_to_hosts_that_accept_it(host, field, valu
     ],
 )
 def test_models_of_openai_get_a_temperature_only_while_they_do_not_think(api, facts, wish, sent):
-    body = asked(api, temperature=0.5, facts=facts, **({"thinking": wish} if wish else {}))
+    body = request_body(api, temperature=0.5, facts=facts, **({"thinking": wish} if wish else {}))
     assert ("temperature" in body) is sent
 
 
 def test_a_cache_key_is_short_and_unique_per_session():
-    keys = [asked(CHAT, session=f"{'long' * 20}-{n}")["prompt_cache_key"] for n in range(2)]
+    keys = [request_body(CHAT, session=f"{'long' * 20}-{n}")["prompt_cache_key"] for n in range(2)]
     assert keys[0] != keys[1]
     assert all(len(key) <= 64 for key in keys)
-    assert asked(CHAT, session="s" * 64)["prompt_cache_key"] == "s" * 64
+    assert request_body(CHAT, session="s" * 64)["prompt_cache_key"] == "s" * 64
 
 
 @pytest.mark.parametrize("api", MODELS)
 def test_the_limit_is_capped_at_the_models_maximum(api):
-    body = asked(api, max_tokens=100_000, facts={"max_output_tokens": 8192})
+    body = request_body(api, max_tokens=100_000, facts={"max_output_tokens": 8192})
     assert "8192" in str(body)
     assert "100000" not in str(body)
 
@@ -305,5 +305,5 @@ def test_the_limit_is_capped_at_the_models_maximum(api):
 def test_deepseek_gets_reasoning_content_at_calls_while_it_thinks(wish, empty):
     turns = (user(), answer(call("a")), results(result("a")))
     facts = {"host": "api.deepseek.com"}
-    body = asked(CHAT, *turns, facts=facts, **({"thinking": wish} if wish else {}))
+    body = request_body(CHAT, *turns, facts=facts, **({"thinking": wish} if wish else {}))
     assert (body["messages"][1].get("reasoning_content") == "") is empty

@@ -134,8 +134,8 @@ def test_the_payloads_of_each_provider_become_the_same_calls(name):
     assert made(buffer) == [("a", "weather", PARIS, "done"), ("b", "weather", OSLO, "done")]
     assert buffer.complete
     assert buffer.faults == ()
-    told = [event.to_json()["type"] for event in events]
-    assert told.count("toolcall_start") == told.count("toolcall_end") == 2
+    types = [event.to_json()["type"] for event in events]
+    assert types.count("toolcall_start") == types.count("toolcall_end") == 2
 
 
 def test_calls_of_gemini_without_ids_are_calls_of_their_own():

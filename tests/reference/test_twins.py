@@ -15,7 +15,7 @@ def twins() -> list[Cassette]:
     return [each for each in cassettes() if each.twin is not None]
 
 
-def told(outcome: dict[str, Any]) -> dict[str, Any]:
+def shared_parts(outcome: dict[str, Any]) -> dict[str, Any]:
     """Return the parts that two answers to the same request share: all except generated values.
 
     Blocks are sorted by type, because this server orders text and thinking differently in each form.
@@ -58,4 +58,4 @@ def outcomes(cassette: Cassette) -> tuple[dict[str, Any], dict[str, Any]]:
     *_, last = adapter(run)
     assert cassette.twin is not None
     whole = decode_document(cassette.twin, cassette.api).to_json()
-    return told(whole), told(last["outcome"])
+    return shared_parts(whole), shared_parts(last["outcome"])

@@ -26,10 +26,10 @@ def adapter(run):
         decoder = yield from streamed(run, PATHS[run.api].format(model=run.model), run.request, headers)
         yield {"outcome": decoder.outcome.to_json()}
     elif run.results is None:
-        yield {"outcome": asked(run, run.conversation)}
+        yield {"outcome": ask(run, run.conversation)}
     else:
-        first = asked(run, run.conversation)
-        yield {"first": first, "outcome": asked(run, continued(run.conversation, first, run.results))}
+        first = ask(run, run.conversation)
+        yield {"first": first, "outcome": ask(run, continued(run.conversation, first, run.results))}
 
 
 def streamed(run, path, body, headers):
@@ -49,7 +49,7 @@ def streamed(run, path, body, headers):
     return decoder
 
 
-def asked(run, conversation):
+def ask(run, conversation):
     """Return the outcome of the next answer in a conversation."""
     built = build_request(run.api, conversation)
     if conversation.get("stream") is False:
@@ -73,17 +73,17 @@ def continued(conversation, outcome, results):
     """Return a conversation with an answer and the results of its calls, which are found by tool name."""
     blocks = outcome["content"]
     calls = [block for block in blocks if block["type"] == "tool_call" and block["executor"] == "client"]
-    told = []
+    answered = []
     for result in results:
         call = next(each for each in calls if each["name"] == result["name"])
         calls.remove(call)
-        told.append({**result, "id": call["id"]})
+        answered.append({**result, "id": call["id"]})
     answer = {"role": "assistant", "content": blocks, "stop": outcome["stop"]["reason"]}
     if outcome.get("response_id"):
         answer["response_id"] = outcome["response_id"]
     return {
         **conversation,
-        "messages": [*conversation["messages"], answer, {"role": "tool", "results": told}],
+        "messages": [*conversation["messages"], answer, {"role": "tool", "results": answered}],
     }
 
 

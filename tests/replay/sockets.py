@@ -74,7 +74,7 @@ async def read(reader: asyncio.StreamReader, until: bytes | None = None) -> Got:
     return Got(data, "open")
 
 
-async def asked(server: ReplayServer, sent: bytes, until: bytes | None = None) -> Got:
+async def send_and_read(server: ReplayServer, sent: bytes, until: bytes | None = None) -> Got:
     """Send bytes on a new connection, and read the answer."""
     reader, writer = await connect(server)
     try:
@@ -91,6 +91,6 @@ def answer(of: Trial, path: str = "/v1/messages", body: bytes = BODY, *, until: 
         async with ReplayServer(bounds=ServerLimits(stall_seconds=0.05)) as server:
             with server.exchange(of) as exchange:
                 prefix = exchange.base_url.removeprefix(server.url)
-                return await asked(server, post(prefix + path, body, **more), until), exchange
+                return await send_and_read(server, post(prefix + path, body, **more), until), exchange
 
     return asyncio.run(serve())

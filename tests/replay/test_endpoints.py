@@ -77,12 +77,12 @@ def test_a_path_requests_a_stream_a_document_or_nothing(api, target, kind):
 
 @pytest.mark.parametrize("api", APIS)
 def test_every_api_answers_where_its_recordings_were_made(api):
-    told = {
+    listed = {
         match_request(each, each.request.method, each.request.path, each.request.body.get("stream")).kind
         for each in bundled_suite.cassettes()
         if each.api == api
     }
-    assert told == {"stream"}
+    assert listed == {"stream"}
 
 
 @pytest.mark.parametrize("api", APIS)

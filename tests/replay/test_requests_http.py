@@ -55,11 +55,16 @@ def there(tmp_path, monkeypatch):
 def test_every_request_case_is_judged_alike_by_a_function_and_over_http(tmp_path):
     (tmp_path / "over_http.py").write_text((HERE / "over_http.py").read_text("utf-8"), "utf-8")
     finished = run(tmp_path, connect("reference"), connect("python:over_http:adapter"))
-    told = [{}, {}]
+    received_bodies = [{}, {}]
     for result in finished.results.trials:
-        told[result.implementation][result.id] = (result.verdict, result.passed, result.checks, result.reason)
-    assert len(told[0]) == len(request_cases()) > 350
-    assert {key: each for key, each in told[1].items() if each != told[0][key]} == {}
+        received_bodies[result.implementation][result.id] = (
+            result.verdict,
+            result.passed,
+            result.checks,
+            result.reason,
+        )
+    assert len(received_bodies[0]) == len(request_cases()) > 350
+    assert {key: each for key, each in received_bodies[1].items() if each != received_bodies[0][key]} == {}
     assert finished.exit == 0
 
 
@@ -136,14 +141,14 @@ def named(name):
 def test_received_requests_are_judged_and_missing_ones_are_reported(tmp_path):
     (tmp_path / "mine.py").write_text(CLIENT, "utf-8")
     finished = run(tmp_path, connect("python:mine:adapter"), cases=[named(name) for name in SENT])
-    told = {result.case: result for result in finished.results.trials}
+    received_bodies = {result.case: result for result in finished.results.trials}
     for name, (verdict, culprit, reason) in SENT.items():
-        assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
-        assert reason is None or told[name].reason.startswith(reason), name
-    assert [(check.path, check.message) for check in told["refuses"].checks] == [
+        assert (received_bodies[name].verdict, received_bodies[name].culprit) == (verdict, culprit), name
+        assert reason is None or received_bodies[name].reason.startswith(reason), name
+    assert [(check.path, check.message) for check in received_bodies["refuses"].checks] == [
         ("body", "no request was sent: no such model")
     ]
-    no_json = told["sends no JSON"]
+    no_json = received_bodies["sends no JSON"]
     assert (no_json.checks[0].path, no_json.checks[0].got) == ("body", "model=a")
     assert no_json.observation["output"]["path"] == "/v1/messages"
     assert no_json.observation["requests"][0]["bytes"] == 7

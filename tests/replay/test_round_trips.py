@@ -126,14 +126,16 @@ def test_the_reference_conducts_every_bundled_round_trip(tmp_path):
     # one delivery is enough, because other tests show that decoders do not depend on cuts
     made = expand(bundled_round_trips(), ("as-is",), "http", 0)
     finished = run(tmp_path, made, connect("python:over_http:adapter"))
-    told = {result.id: (result.verdict, result.reason, result.checks) for result in finished.results.trials}
-    assert {id_: each for id_, each in told.items() if each[0] != "pass"} == {}
-    assert len(told) == len(bundled_round_trips())
+    reported = {
+        result.id: (result.verdict, result.reason, result.checks) for result in finished.results.trials
+    }
+    assert {id_: each for id_, each in reported.items() if each[0] != "pass"} == {}
+    assert len(reported) == len(bundled_round_trips())
 
 
 WAYWARD = """
 import over_http
-from over_http import asked, continued
+from over_http import ask, continued
 
 def adapter(run):
     first = {"status": "complete", "content": []}
@@ -144,7 +146,7 @@ def adapter(run):
             return {"status": "error", "content": [], "error": {"message": "no tools here"}}
         case "is no outcome":
             return {"status": "ready", "content": []}
-    first = asked(run, run.conversation)
+    first = ask(run, run.conversation)
     again = continued(run.conversation, first, run.results)
     *before, answer, results = again["messages"]
     match run.model:
@@ -155,14 +157,14 @@ def adapter(run):
         case "another result":
             results["results"][0]["content"] = "43"
         case "three requests":
-            asked(run, again)
+            ask(run, again)
         case "the first outcome":
-            return [{"first": first, "outcome": first}, asked(run, again)][0]
+            return [{"first": first, "outcome": first}, ask(run, again)][0]
         case "a first that is none":
-            return {"first": 7, "outcome": asked(run, again)}
+            return {"first": 7, "outcome": ask(run, again)}
         case "nothing of the first":
-            return asked(run, again)
-    return {"first": first, "outcome": asked(run, again)}
+            return ask(run, again)
+    return {"first": first, "outcome": ask(run, again)}
 
 adapter.inputs = ["http"]
 adapter.capabilities = over_http.adapter.capabilities
@@ -193,15 +195,15 @@ def test_a_mistake_in_the_round_trip_is_reported_at_its_path(sources, tmp_path):
         for name in WENT
     ]
     finished = run(tmp_path, judged, connect("python:wayward:adapter"))
-    told = {result.case: result for result in finished.results.trials}
+    reported = {result.case: result for result in finished.results.trials}
     for name, (verdict, culprit, paths) in WENT.items():
-        assert (told[name].verdict, told[name].culprit) == (verdict, culprit), name
-        assert paths <= {check.path for check in told[name].checks}, name
-        assert told[name].checks or not paths, name
-    assert told["asks nothing"].reason.startswith("not-asked: it answered, but no request arrived")
-    assert [check.message for check in told["refuses"].checks] == ["no request was sent: no tools here"]
-    assert len(told["one request"].observation["sent"]) == 1
-    messages = {check.path: check.message for check in told["one request"].checks}
+        assert (reported[name].verdict, reported[name].culprit) == (verdict, culprit), name
+        assert paths <= {check.path for check in reported[name].checks}, name
+        assert reported[name].checks or not paths, name
+    assert reported["asks nothing"].reason.startswith("not-asked: it answered, but no request arrived")
+    assert [check.message for check in reported["refuses"].checks] == ["no request was sent: no tools here"]
+    assert len(reported["one request"].observation["sent"]) == 1
+    messages = {check.path: check.message for check in reported["one request"].checks}
     assert messages["request.body"] == "no second request was received: the tool results were not sent back"
     lines = (tmp_path / "results.jsonl").read_text("utf-8").splitlines()
     assert [found for line in lines for found in find_problems("results.v1", json.loads(line))] == []
@@ -287,9 +289,9 @@ RESULTS = [
 @pytest.mark.parametrize(("results", "says"), RESULTS)
 def test_lint_holds_results_against_tools_and_calls(sources, results, says):
     write(sources, SPEC.replace('[{name: convert_units, content: "42.2"}]', results))
-    _, told = lint_all(sources, strict=False)
-    assert len(told) == len(says)
-    assert all(words in problem.message for words, problem in zip(says, told, strict=True))
+    _, reported = lint_all(sources, strict=False)
+    assert len(reported) == len(says)
+    assert all(words in problem.message for words, problem in zip(says, reported, strict=True))
 
 
 VERBS = {
@@ -319,13 +321,13 @@ def test_every_verb_handles_round_trips(sources, words):
 
 STATEFUL = """
 import over_http
-from over_http import asked, continued, post
+from over_http import ask, continued, post
 from streamconform_reference.adapter import build_request
 
 NAMES = {"openai-responses": "previous_response_id", "google-interactions": "previous_interaction_id"}
 
 def adapter(run):
-    first = asked(run, run.conversation)
+    first = ask(run, run.conversation)
     built = build_request(run.api, continued(run.conversation, first, run.results))
     body = built["body"]
     body["input"] = body["input"][-len(run.results):]

@@ -127,8 +127,8 @@ def small(name: str = "small", **request):
 
 
 def with_request(case, body):
-    asked = replace(case.cassette.request, body={"model": "m", "stream": True, **body})
-    return replace(case, cassette=replace(case.cassette, request=asked))
+    requested = replace(case.cassette.request, body={"model": "m", "stream": True, **body})
+    return replace(case, cassette=replace(case.cassette, request=requested))
 
 
 def delivered(case, *names):
@@ -148,11 +148,11 @@ def test_the_reference_makes_the_same_of_bytes_of_pushed_chunks_and_of_http(tmp_
     same = [id_ for index, id_ in over_http.seen if index == 0]
     assert len(same) < len(over_http.seen) - len(same)
     for id_ in same:
-        told = over_http.seen[0, id_]
-        assert over_http.seen[1, id_].outcome == told.outcome, id_
-        assert over_http.seen[1, id_].events == told.events, id_
-        assert pushed.seen[0, id_].outcome == told.outcome, id_
-        assert pushed.seen[0, id_].events == told.events, id_
+        seen_run = over_http.seen[0, id_]
+        assert over_http.seen[1, id_].outcome == seen_run.outcome, id_
+        assert over_http.seen[1, id_].events == seen_run.events, id_
+        assert pushed.seen[0, id_].outcome == seen_run.outcome, id_
+        assert pushed.seen[0, id_].events == seen_run.events, id_
 
 
 def test_only_http_has_the_faults_and_deliveries_of_a_connection(tmp_path):
@@ -220,8 +220,8 @@ def test_a_wrong_path_is_the_reason_that_is_shown(tmp_path):
     assert (result.verdict, result.culprit) == ("faulted", "adapter")
     expected = "the server got `POST /v1/complete`; expected `POST BASE_URL/v1/messages`"
     assert result.reason == f"not-asked: {expected}"
-    (asked,) = result.observation["requests"]
-    assert (asked["method"], asked["path"], asked["status"]) == ("POST", "/v1/complete", 404)
+    (requested,) = result.observation["requests"]
+    assert (requested["method"], requested["path"], requested["status"]) == ("POST", "/v1/complete", 404)
 
 
 def test_a_client_without_a_request_is_reported(tmp_path):

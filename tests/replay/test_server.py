@@ -16,7 +16,7 @@ from streamconform.replay import request, sending
 from streamconform.replay.request import ServerLimits
 from streamconform.replay.server import HOST, ReplayServer
 
-from .sockets import BODY, CHUNKS, Got, answer, asked, connect, post, read, trial
+from .sockets import BODY, CHUNKS, Got, answer, connect, post, read, send_and_read, trial
 
 WHOLE = b"".join(CHUNKS)
 LAST = b"0\r\n\r\n"
@@ -159,7 +159,7 @@ def test_recorded_times_are_kept_if_requested():
             with server.exchange(of) as exchange:
                 began = asyncio.get_running_loop().time()
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
-                got = await asked(server, post(path), until=LAST)
+                got = await send_and_read(server, post(path), until=LAST)
                 return got.chunks, asyncio.get_running_loop().time() - began
 
     chunks, seconds = asyncio.run(timed(2.0))
@@ -173,7 +173,7 @@ def test_a_connection_is_kept_and_bytes_after_a_request_begin_the_next_one():
             with server.exchange(trial()) as exchange:
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
                 sent = post(path) + post(path, headers="connection: close\r\n")
-                return await asked(server, sent), len(exchange.requests)
+                return await send_and_read(server, sent), len(exchange.requests)
 
     got, count = asyncio.run(twice())
     assert (got.data.count(b"HTTP/1.1 200 OK"), got.data.count(LAST), got.end, count) == (2, 2, "eof", 2)
@@ -219,7 +219,9 @@ def test_repeated_requests_get_the_same_answer_up_to_a_limit():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange:
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
-                return [(await asked(server, post(path), until=b"\r\n\r\n")).status for _ in range(17)]
+                return [
+                    (await send_and_read(server, post(path), until=b"\r\n\r\n")).status for _ in range(17)
+                ]
 
     assert asyncio.run(again()) == [200] * 16 + [404]
 
@@ -280,7 +282,7 @@ def test_a_request_without_the_prefix_is_reported_in_the_running_trials():
     async def astray():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange:
-                got = await asked(server, post("/v1/messages", headers="connection: close\r\n"))
+                got = await send_and_read(server, post("/v1/messages", headers="connection: close\r\n"))
                 return got, exchange.complaint
 
     got, complaint = asyncio.run(astray())
@@ -298,7 +300,7 @@ def test_a_trial_that_is_over_answers_no_more_and_its_streams_end():
                 await read(reader, until=CHUNKS[0])
             rest = await read(reader)
             writer.close()
-            late = await asked(server, post(path, headers="connection: close\r\n"))
+            late = await send_and_read(server, post(path, headers="connection: close\r\n"))
             return rest.end, LAST in rest.data, late, exchange
 
     end, ended, late, exchange = asyncio.run(over())
@@ -343,9 +345,9 @@ def test_what_is_no_request_is_refused_and_the_others_are_served(sent, status, m
     async def attacked():
         async with ReplayServer() as server:
             with server.exchange(trial()) as exchange:
-                got = await asked(server, sent)
+                got = await send_and_read(server, sent)
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
-                return got, await asked(server, post(path), until=LAST)
+                return got, await send_and_read(server, post(path), until=LAST)
 
     got, served = asyncio.run(attacked())
     assert (got.status, got.end) == (status, "eof")
@@ -360,9 +362,9 @@ def test_half_a_request_and_connections_without_end_cost_little():
                 path = exchange.base_url.removeprefix(server.url) + "/v1/messages"
                 slow = [await connect(server) for _ in range(3)]
                 slow[1][1].write(post(path)[:-3])
-                served = [await asked(server, post(path), until=LAST)]
+                served = [await send_and_read(server, post(path), until=LAST)]
                 evicted, timed_out = await read(slow[0][0]), await read(slow[1][0])
-                served.append(await asked(server, post(path), until=LAST))
+                served.append(await send_and_read(server, post(path), until=LAST))
                 for _, writer in slow:
                     writer.transport.abort()
                 return evicted, timed_out, served
@@ -383,7 +385,7 @@ def test_a_client_that_disconnects_in_the_middle_does_no_harm():
                 await read(reader, until=b"data: ")
                 writer.transport.abort()
                 path = other.base_url.removeprefix(server.url) + "/v1/messages"
-                return await asked(server, post(path), until=LAST)
+                return await send_and_read(server, post(path), until=LAST)
 
     assert asyncio.run(gone()).chunks == [*CHUNKS, b""]
 

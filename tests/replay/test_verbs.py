@@ -175,16 +175,16 @@ def test_nothing_to_serve_is_the_users_mistake(own):
     assert "matches no trial" in ran.err
 
 
-def check(own, told, *words, name="outcome.json"):
-    given = told if isinstance(told, str) else json.dumps(told)
+def check(own, reported, *words, name="outcome.json"):
+    given = reported if isinstance(reported, str) else json.dumps(reported)
     return own.with_file(name, given).run("explain", "small", "--outcome", name, "--specs", "specs", *words)
 
 
 def test_an_outcome_as_expected_passes(own):
     ran = check(own, OUTCOME)
     assert (ran.code, ran.last) == (0, "verdict: pass")
-    told = json.loads(check(own, OUTCOME, "--format", "json").out)
-    assert (told["id"], told["verdict"], told["checks"]) == (
+    reported = json.loads(check(own, OUTCOME, "--format", "json").out)
+    assert (reported["id"], reported["verdict"], reported["checks"]) == (
         "anthropic-messages/mine/small@as-is",
         "pass",
         [],
@@ -207,12 +207,12 @@ def test_an_exception_is_shown_under_the_failed_check(own):
 
 
 def test_events_are_judged_where_they_are_there(own):
-    told = {"outcome": OUTCOME, "events": [*builders.TEXT_EVENTS[:-1]]}
-    ran = check(own, told)
+    reported = {"outcome": OUTCOME, "events": [*builders.TEXT_EVENTS[:-1]]}
+    ran = check(own, reported)
     assert ran.code == 1
     assert "invariant.one-terminal" in ran.out
     done = {"type": "done", "stop": OUTCOME["stop"]}
-    assert check(own, {**told, "events": [*told["events"], done]}).code == 0
+    assert check(own, {**reported, "events": [*reported["events"], done]}).code == 0
 
 
 def test_a_fault_is_named_after_the_case(own):

@@ -184,9 +184,9 @@ def test_the_text_names_what_is_new_with_the_way_to_see_it(project):
 
 
 def test_the_document_has_every_change(project):
-    told = json.loads(project.run("diff", *NAMES, "--format", "json").out)
-    assert told["counts"]["same"] == 1
-    assert sorted(each["kind"] for each in told["changes"]) == [
+    reported = json.loads(project.run("diff", *NAMES, "--format", "json").out)
+    assert reported["counts"]["same"] == 1
+    assert sorted(each["kind"] for each in reported["changes"]) == [
         "fixed",
         "fixed",
         "gone",
@@ -194,7 +194,7 @@ def test_the_document_has_every_change(project):
         "stale",
         "still",
     ]
-    assert [each["before"] for each in told["changes"] if each["kind"] == "new"] == ["pass"]
+    assert [each["before"] for each in reported["changes"] if each["kind"] == "new"] == ["pass"]
 
 
 def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(project):
@@ -207,14 +207,14 @@ def test_results_that_are_cut_or_of_another_seed_are_compared_with_a_word(projec
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "Missing argument 'BEFORE'"),
         (("before.jsonl",), "no results in `.conform/runs`"),
         (("nowhere", "after.jsonl"), "`nowhere` cannot be read"),
     ],
 )
-def test_a_users_mistake_is_one_clear_message(project, words, said):
+def test_a_users_mistake_is_one_clear_message(project, words, message):
     ran = project.run("diff", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err

@@ -26,8 +26,13 @@ ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
 
 
 def info(name="lib", **more):
-    told = {"version": "1.0", "language": "python", "issues": "https://example.com/issues", "input": "http"}
-    return ImplementationInfo(name=name, impl=f"peer:{name}", **{**told, **more})
+    reported = {
+        "version": "1.0",
+        "language": "python",
+        "issues": "https://example.com/issues",
+        "input": "http",
+    }
+    return ImplementationInfo(name=name, impl=f"peer:{name}", **{**reported, **more})
 
 
 def trial(case, delivery="as-is", verdict="pass", at=0, path="usage.input", **more):

@@ -74,8 +74,8 @@ def test_results_cut_at_any_byte_are_read_up_to_the_last_whole_trial(tmp_path):
         shapes.add(shape)
         for size in every:
             path.write_bytes(head + before + line[:size])
-            told = read(path).trials
-            assert told == WHOLE.trials[max(0, number - 1) : number + (size >= len(line) - 1)]
+            reported = read(path).trials
+            assert reported == WHOLE.trials[max(0, number - 1) : number + (size >= len(line) - 1)]
         for size in (-2, -1, 0, 1, 2)[0 if number else 2 :]:
             end = len(head) + sum(map(len, lines[:number])) + size
             path.write_bytes(DATA[:end])
@@ -124,9 +124,9 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
         for to in (*STRANGE, KeyError):
             made = changed(line, at, to)
             written(path, [made, *LINES[1:3]] if number == 0 else [LINES[0], made])
-            results, said = read_or_refused(path)
+            results, message = read_or_refused(path)
             if results is None:
-                assert said.startswith(f"{path}:{2 if number else ''}"), said
+                assert message.startswith(f"{path}:{2 if number else ''}"), message
                 continue
             wrong = find_problems("results.v1", made)
             assert [each for each in wrong if not re.search("minimum| is missing", each)] == [], (at, to)
@@ -146,7 +146,7 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         ([LINES[1], LINES[0]], ":1: the first line is not a header"),
         ([LINES[0], LINES[0]], ":2: a second header"),
@@ -167,15 +167,15 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
         ([LINES[0], LINES[1] | {"ms": float("inf")}], ":2: invalid JSON: `Infinity` is not a JSON number"),
     ],
 )
-def test_a_malformed_line_is_named(lines, said, tmp_path):
+def test_a_malformed_line_is_named(lines, message, tmp_path):
     path = written(tmp_path / "a.jsonl", lines)
     with pytest.raises(ReportError) as caught:
         read(path)
-    assert str(caught.value).startswith(f"{path}{said}")
+    assert str(caught.value).startswith(f"{path}{message}")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (b"{\n", "invalid JSON: Expecting property name"),
         (b'{"kind":"trial"\n', "invalid JSON: "),
@@ -185,13 +185,13 @@ def test_a_malformed_line_is_named(lines, said, tmp_path):
         (b'{"kind":"footer","exit":1e999}\n', "invalid JSON: `1e999` is not a JSON number"),
     ],
 )
-def test_a_line_that_is_no_json_is_named_unless_it_is_the_cut_one(line, said, tmp_path):
+def test_a_line_that_is_no_json_is_named_unless_it_is_the_cut_one(line, message, tmp_path):
     path = tmp_path / "a.jsonl"
     head = DATA[: HEADER + 1]
     path.write_bytes(head + line + DATA[HEADER + 1 :])
     with pytest.raises(ReportError) as caught:
         read(path)
-    assert str(caught.value).startswith(f"{path}:2: {said}")
+    assert str(caught.value).startswith(f"{path}:2: {message}")
 
 
 def test_a_file_that_ends_in_what_a_crash_left_is_cut(tmp_path):
@@ -240,7 +240,7 @@ def test_one_cut_shard_makes_the_whole_cut():
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "message"),
     [
         (WHOLE, "`.*` of `.*` is in both `a` and `b`; shards of a run have no trials in common"),
         (
@@ -257,8 +257,8 @@ def test_one_cut_shard_makes_the_whole_cut():
         ),
     ],
 )
-def test_runs_that_do_not_belong_together_are_refused(other, said):
-    with pytest.raises(ReportError, match=said):
+def test_runs_that_do_not_belong_together_are_refused(other, message):
+    with pytest.raises(ReportError, match=message):
         merge([("a", WHOLE), ("b", other)])
 
 

@@ -124,7 +124,7 @@ def test_shards_in_two_files_are_one_report(project):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("report",), "no results in `.conform/runs`; `conform run` writes them"),
         (("report", "json", "good", "--judge", "good"), "`--judge` reads saved answers; leave out the"),
@@ -151,7 +151,7 @@ def test_shards_in_two_files_are_one_report(project):
         ),
     ],
 )
-def test_a_users_mistake_is_one_clear_message(project, words, said):
+def test_a_users_mistake_is_one_clear_message(project, words, message):
     data = RESULTS.read_bytes()
     files = {
         "empty": b"",
@@ -164,7 +164,7 @@ def test_a_users_mistake_is_one_clear_message(project, words, said):
         (project.folder / name).write_bytes(text)
     ran = project.run(*words)
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 

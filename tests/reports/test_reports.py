@@ -283,8 +283,8 @@ def test_github_properties_hold_nothing_that_ends_them():
 )
 def test_a_badge_says_how_many_are_as_they_should_be(results, message, color, wrong):
     made_badge = json.loads(badge.render(results))
-    told = (made_badge["message"], made_badge["color"], made_badge.get("isError", False))
-    assert told == (message, color, wrong)
+    reported = (made_badge["message"], made_badge["color"], made_badge.get("isError", False))
+    assert reported == (message, color, wrong)
     assert made_badge["schemaVersion"] == 1
 
 

@@ -188,14 +188,14 @@ def usage_of(case: Case) -> Usage:
 
 def served(case: Case) -> dict[str, str]:
     """Return the last reported fields that affect the price, by their names in a case's prices."""
-    said = {
+    stated = {
         name: [value.decode() for value in re.findall(pattern, case.cassette.body)]
         for name, pattern in FACTORS.items()
     }
-    said["service_tier"] += [
+    stated["service_tier"] += [
         value for name, value in case.cassette.headers.items() if name == "x-amzn-bedrock-service-tier"
     ]
-    return {name: values[-1] for name, values in said.items() if values}
+    return {name: values[-1] for name, values in stated.items() if values}
 
 
 def context_of(case: Case) -> dict[str, str]:
@@ -226,18 +226,18 @@ def prices(table: Mapping[str, Any], factor: str = "1") -> ModelPrice:
 def by_table(case: Case) -> PriceCalculation:
     """Return the cost that the package computes from the case's own prices."""
     assert case.pricing is not None
-    said = served(case)
+    stated = served(case)
     factor = prod(
-        Decimal(case.pricing[name].get(value, "1")) for name, value in said.items() if name in case.pricing
+        Decimal(case.pricing[name].get(value, "1")) for name, value in stated.items() if name in case.pricing
     )
     model = ModelInfo(
         id="m",
         match=ClauseEquals("m"),
         prices=prices(case.pricing),
-        price_variants=[PriceVariant(said, prices(case.pricing, str(factor)))] if said else None,
+        price_variants=[PriceVariant(stated, prices(case.pricing, str(factor)))] if stated else None,
     )
     provider = Provider(id="p", name="p", api_pattern="", models=[model])
-    return model.calc_price(usage_of(case), provider, genai_request_timestamp=AT, price_context=said)
+    return model.calc_price(usage_of(case), provider, genai_request_timestamp=AT, price_context=stated)
 
 
 def by_list(case: Case, context: Mapping[str, str]) -> PriceCalculation:
