@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem
+from streamconform.schemas.results import build_results_schema
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -51,6 +52,8 @@ _NO_FLOAT: Final = "x-no-float"
 @cache
 def load_schema(name: str) -> dict[str, Any]:
     """Return the schema `name` (one of `NAMES`) as a mapping."""
+    if name == "results.v1":
+        return build_results_schema()
     text = files(__name__).joinpath(f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     if name == "spec.v1":  # the schema file leaves out the list of APIs
