@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, Final, Self, TextIO
 
 from streamconform.errors import ReportError
+from streamconform.files import write_atomically
 from streamconform.model.result import SUITE_FIELDS, WRITTEN_ALWAYS, Footer, Header, TrialResult
-from streamconform.suite.cassettes import write_atomically
 
 RUN_FACTS: Final = ("date", "command", "platform")
 """Header fields that differ when a run is repeated."""
