@@ -11,12 +11,13 @@ import time
 
 import pytest
 from click.testing import CliRunner
+from hypothesis.internal.conjecture import providers
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import conform
 from streamconform.model.leaf import list_values
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform_capture.fuzz.generate import Generator
+from streamconform_capture.fuzz.generate import PRIVATE_NAME, Generator
 from streamconform_capture.fuzz.mutate import mutate_body
 from streamconform_reference.apis.grammars import GRAMMARS
 
@@ -82,7 +83,7 @@ def test_the_same_seed_generates_the_same_trials():
 
 GENERATE = """
 import hashlib, sys
-from streamconform_capture.fuzz.generate import Generator
+from streamconform_capture.fuzz.generate import PRIVATE_NAME, Generator
 
 bodies = [trial.body for trial in Generator("openai-chat", 3).generate(20)]
 print(hashlib.sha256(b"".join(bodies)).hexdigest())
@@ -106,6 +107,13 @@ def test_a_seed_means_the_same_answers_whatever_else_is_loaded(tmp_path):
         )
     }
     assert len(digests) == 1
+
+
+def test_a_hypothesis_without_the_private_name_is_reported(monkeypatch):
+    assert hasattr(providers, PRIVATE_NAME), "a new release of hypothesis; find the function's new name"
+    monkeypatch.setattr("streamconform_capture.fuzz.generate.PRIVATE_NAME", "_renamed")
+    with pytest.warns(RuntimeWarning, match=r"hypothesis [0-9.]+ has no `_renamed`"):
+        assert list(Generator("openai-chat", 1).generate(1))
 
 
 def test_the_reference_reads_every_generated_answer(project):
