@@ -16,15 +16,16 @@ fix; code and file names are in backticks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One mistake in a user's file: `path:line: message`."""
 
-    path: str
-    line: int | None
-    message: str
+    path: Annotated[str, "The file."]
+    line: Annotated[int | None, "The line, from 1."]
+    message: Annotated[str, "What is wrong and what to do."]
 
     def __str__(self) -> str:
         """Return the problem in the format that editors and CI annotations recognize."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamconform.errors import ImplementationError
-from streamconform.suite.cassettes import write_atomically
+from streamconform.files import write_atomically
 
 from streamconform_peers.peer import PACKAGE, Peer
 

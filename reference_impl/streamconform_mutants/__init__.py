@@ -1,7 +1,8 @@
 """Parsers and request builders with one real bug each, to show that the suite catches it.
 
-A mutant is a decorated function or class in its API's module; the decorator holds its name, the
-issues that report the bug and the checks that may fail, and the docstring describes the bug. A mutant
+A mutant is a decorated function or class in its API's module; its name is that of the
+mutant, the decorator holds the issues that report the bug and the checks that may fail, and the docstring
+describes the bug. A mutant
 replaces a table entry of a decoder, or wraps a decoder, its framing, its output or a request builder.
 None of these knows about mutants.
 
@@ -10,6 +11,7 @@ None of these knows about mutants.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -47,10 +49,12 @@ def load(name: str) -> Adapter:
     Raises:
         KeyError: no mutant has this name.
     """
-    # The name is the first argument of its decorator and appears nowhere else, so the source shows which
-    # module to import. A list of names per module would be a second place to edit for each mutant.
+    # The name is that of a function or class, so the source shows which module to import. A list of names per
+    # module would be a second place to edit for each mutant.
+    words = "_?".join(map(re.escape, name.split("-")))
+    defined = re.compile(rf"^(def|class) {words}\b", re.IGNORECASE | re.MULTILINE)
     for module in MODULES:
-        if f'"{name}"' in files(__name__).joinpath(f"{module}.py").read_text("utf-8"):
+        if defined.search(files(__name__).joinpath(f"{module}.py").read_text("utf-8")):
             mutants = _mutants_of(module)
             if name in mutants:
                 return mutants[name].adapter

@@ -54,7 +54,6 @@ def _ended_blocks(message: Json) -> list[Json]:
 
 
 @mutants.output(
-    "arguments-repaired",
     issues=("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
@@ -68,7 +67,6 @@ def arguments_repaired(message: Json) -> None:
 
 
 @mutants.replace(
-    "cache-split-ignored",
     "handlers",
     "message_start",
     "message_delta",  # gateways report the breakdown here
@@ -85,7 +83,6 @@ def cache_split_ignored(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "cached-tokens-twice",
     "handlers",
     "message_start",
     "message_delta",
@@ -100,9 +97,7 @@ def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
         message.report_usage({"input": counts["input"] + (counts["cache_read"] or 0)})
 
 
-@mutants.stream(
-    "call-ended-before-the-break", issues=(), fails=(*COMPLETE, *ARGUMENTS, "**:invariant.ended-calls")
-)
+@mutants.stream(issues=(), fails=(*COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"))
 def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
     """Hands out a call that the connection cut as finished, and then raises."""
     *events, answer = messages
@@ -122,7 +117,6 @@ def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.stream(
-    "call-ended-at-the-limit",
     issues=("ahwurm/localharness#77",),
     fails=(*ERROR, *COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"),
 )
@@ -147,7 +141,6 @@ def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.replace(
-    "citations-lost",
     "handlers",
     "content_block_delta",
     issues=("langchain-ai/langchain-google#1845",),
@@ -160,7 +153,6 @@ def citations_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.output(
-    "cost-from-floats",
     issues=("BerriAI/litellm#8867", "PostHog/posthog#50294"),
     fails=("**:cost.**", "**:invariant.outcome-schema", "**:invariant.event-schema"),
 )
@@ -176,7 +168,6 @@ def cost_from_floats(message: Json) -> None:
 
 
 @mutants.output(
-    "cut-call-executable",
     issues=("ahwurm/localharness#77", "jaseci-labs/jac#6766"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
@@ -188,7 +179,7 @@ def cut_call_executable(message: Json) -> None:
             block["complete"] = True
 
 
-@mutants.document("document-first-block-only", issues=(), fails=CONTENT)
+@mutants.document(issues=(), fails=CONTENT)
 def document_first_block_only(document: Payload) -> Iterator[Payload]:
     """Reads only the first block of a non-streaming answer."""
     content = document.get("content")
@@ -196,7 +187,6 @@ def document_first_block_only(document: Payload) -> Iterator[Payload]:
 
 
 @mutants.output(
-    "empty-arguments-dropped",
     issues=(
         "BerriAI/litellm#5063",
         "deepset-ai/haystack-core-integrations#1947",
@@ -212,7 +202,6 @@ def empty_arguments_dropped(message: Json) -> None:
 
 
 @mutants.decoder(
-    "eof-as-success",
     issues=("griffinwork40/agent-afk#635", "BerriAI/litellm#32159"),
     fails=(*STATUS, *COMPLETE),
 )
@@ -228,7 +217,6 @@ class EofAsSuccess(AnthropicMessagesDecoder):
 
 
 @mutants.replace(
-    "error-frame-swallowed",
     "handlers",
     "error",
     issues=("use-agent-os/agent-os#2137", "farzaa/clicky#132", "Pasta-Devs/Marinara-Engine#2659"),
@@ -240,7 +228,6 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
 
 
 @mutants.decoder(
-    "fallback-block-fatal",
     issues=("LiveBench/LiveBench#467",),
     fails=GIVES_UP,
 )
@@ -254,7 +241,6 @@ class FallbackBlockFatal(AnthropicMessagesDecoder):
 
 
 @mutants.replace(
-    "fast-mode-at-the-standard-price",
     "handlers",
     "message_start",
     issues=("tontinton/maki#272", "traceroost/core#123"),
@@ -269,7 +255,6 @@ def fast_mode_at_the_standard_price(message: Assembler, payload: Payload) -> Non
 
 
 @mutants.decoder(
-    "interleaved-arguments-joined",
     issues=(
         "Oaklight/llm-rosetta#627",
         "langchain-ai/langchain#37025",
@@ -293,7 +278,6 @@ class InterleavedArgumentsJoined(AnthropicMessagesDecoder):
 
 
 @mutants.replace(
-    "last-frame-lost",
     "framing_factory",
     issues=("openai/openai-node#2725", "earendil-works/pi#9047", "google-gemini/gemini-cli#29059"),
     fails=(*ERROR, *USAGE, *CONTENT, "**:model", "**:response_id"),
@@ -308,7 +292,6 @@ class LastFrameLost(SseFraming):
 
 
 @mutants.output(
-    "omitted-thinking-as-redacted",
     issues=("microsoft/vscode#320196",),
     fails=("**:content.*.thinking.redacted",),
 )
@@ -320,7 +303,6 @@ def omitted_thinking_as_redacted(message: Json) -> None:
 
 
 @mutants.replace(
-    "pause-turn-as-stop",
     "handlers",
     "message_delta",
     issues=("tetsuo-ai/agenc-core#2111", "pydantic/pydantic-ai#3051", "prism-php/prism#1003"),
@@ -334,7 +316,6 @@ def pause_turn_as_stop(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "prefilled-input-lost",
     "handlers",
     "content_block_start",
     issues=("openclaw/openclaw#117661", "Yeachan-Heo/gajae-code#1895"),
@@ -347,7 +328,6 @@ def prefilled_input_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "provider-call-as-client",
     "handlers",
     "content_block_start",
     issues=("vercel/ai#8502",),
@@ -361,7 +341,7 @@ def provider_call_as_client(message: Assembler, payload: Payload) -> None:
     on_content_block_start(message, {**payload, "content_block": block})
 
 
-@mutants.output("stop-lost-at-a-pause", issues=(), fails=STOP_REASON)
+@mutants.output(issues=(), fails=STOP_REASON)
 def stop_lost_at_a_pause(message: Json) -> None:
     """Reports no stop reason for an answer that the provider paused, and the right one for all others."""
     stop = object_at(object_at(message, "outcome") or message, "stop")
@@ -369,7 +349,7 @@ def stop_lost_at_a_pause(message: Json) -> None:
         stop["reason"] = None
 
 
-@mutants.output("usage-lost-with-calls", issues=(), fails=(*USAGE, "**:invariant.last-usage"))
+@mutants.output(issues=(), fails=(*USAGE, "**:invariant.last-usage"))
 def usage_lost_with_calls(message: Json) -> None:
     """Reports no usage for an answer with tool calls, which another code path reads."""
     outcome = object_at(message, "outcome")
@@ -377,7 +357,7 @@ def usage_lost_with_calls(message: Json) -> None:
         outcome |= {"usage": None, "cost": None}
 
 
-@mutants.output("zero-after-a-count", issues=(), fails=("**:usage.**", "**:invariant.last-usage"))
+@mutants.output(issues=(), fails=("**:usage.**", "**:invariant.last-usage"))
 def zero_after_a_count(message: Json) -> None:
     """Reports 0 input tokens for a broken stream, although their number had arrived."""
     outcome = object_at(message, "outcome")
@@ -386,7 +366,6 @@ def zero_after_a_count(message: Json) -> None:
 
 
 @mutants.replace(
-    "redacted-thinking-dropped",
     "handlers",
     "content_block_start",
     issues=("BerriAI/litellm#9058", "maximhq/bifrost#5093", "anomalyco/opencode#38614"),
@@ -399,7 +378,6 @@ def redacted_thinking_dropped(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "signature-lost",
     "handlers",
     "content_block_delta",
     issues=("RooCodeInc/Roo-Code#10351", "turnstonelabs/turnstone#214", "can1357/oh-my-pi#6046"),
@@ -412,7 +390,6 @@ def signature_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "start-usage-kept",
     "handlers",
     "message_delta",
     issues=("vercel/ai#11611", "langchain-ai/langchain#32461"),
@@ -425,7 +402,6 @@ def start_usage_kept(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.output(
-    "truncated-call-executed",
     issues=("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
@@ -437,7 +413,6 @@ def truncated_call_executed(message: Json) -> None:
 
 
 @mutants.replace(
-    "unicode-line-ends",
     "framing_factory",
     issues=("openai/openai-python#1230", "langgenius/dify#39008", "florimondmanca/httpx-sse#37"),
     fails=GIVES_UP,
@@ -454,7 +429,6 @@ class UnicodeLineEnds(SseFraming):
 
 
 @mutants.decoder(
-    "unknown-event-fatal",
     issues=("vercel/ai#13576", "anomalyco/opencode#44817"),
     fails=GIVES_UP,
 )
@@ -469,7 +443,6 @@ class UnknownEventFatal(AnthropicMessagesDecoder):
 
 
 @mutants.replace(
-    "usage-summed",
     "handlers",
     "message_delta",
     issues=("tensorzero/tensorzero#5481", "symfony/ai#2178", "agno-agi/agno#6454"),
@@ -486,7 +459,6 @@ def usage_summed(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "utf8-per-chunk",
     "framing_factory",
     issues=("api7/aisix#111", "musistudio/claude-code-router#1672", "jawah/urllib3.future#349"),
     fails=(*CONTENT, "**:error.message", "**:stop.sequence", "**:stop.details"),

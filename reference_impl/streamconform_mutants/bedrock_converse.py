@@ -25,7 +25,6 @@ _COUNTS_WITHOUT_CACHE: Final = ("inputTokens", "outputTokens", "totalTokens")
 
 
 @mutants.decoder(
-    "block-index-ignored",
     issues=("run-llama/llama_index#18761", "vercel/ai#3071"),
     fails=(*CONTENT, "**:invariant.**"),
 )
@@ -46,7 +45,6 @@ class BlockIndexIgnored(BedrockConverseDecoder):
 
 
 @mutants.replace(
-    "converse-cache-ignored",
     "handlers",
     "metadata",
     issues=("maximhq/bifrost#4746", "BerriAI/litellm#24845"),
@@ -60,7 +58,6 @@ def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> 
 
 
 @mutants.decoder(
-    "converse-citations-lost",
     issues=("stdapi-ai/stdapi.ai#229",),
     fails=CONTENT,
 )
@@ -71,7 +68,6 @@ class ConverseCitationsLost(BedrockConverseDecoder):
 
 
 @mutants.replace(
-    "damaged-message-as-end",
     "framing_factory",
     issues=("vercel/ai#18994",),
     fails=ERROR,
@@ -91,7 +87,6 @@ class DamagedMessageAsEnd(EventStreamFraming):
 
 
 @mutants.decoder(
-    "exception-dropped",
     issues=("vercel/ai#19034", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
@@ -107,7 +102,6 @@ def _add_nested_reasoning(message: Assembler, slot: int, delta: Payload) -> None
 
 
 @mutants.decoder(
-    "flat-reasoning-lost",
     issues=("NousResearch/hermes-agent#36260", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -118,7 +112,6 @@ class FlatReasoningLost(BedrockConverseDecoder):
 
 
 @mutants.replace(
-    "guardrail-trace-as-stop",
     "handlers",
     "metadata",
     issues=(),
@@ -133,7 +126,6 @@ def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) ->
 
 
 @mutants.decoder(
-    "metadata-as-end",
     issues=("anomalyco/opencode#46065",),
     fails=(*STATUS, *COMPLETE, *ARGUMENTS),
 )
@@ -147,7 +139,6 @@ class MetadataAsEnd(BedrockConverseDecoder):
 
 
 @mutants.decoder(
-    "tool-input-lost",
     issues=("crewAIInc/crewAI#5739", "zendev-sh/goai#5"),
     fails=(*CONTENT, "**:invariant.streaming", "**:invariant.ended-calls"),
 )
@@ -158,13 +149,12 @@ class ToolInputLost(BedrockConverseDecoder):
 
 
 @mutants.replace(
-    "usage-behind-stop-lost",
     "handlers",
     "metadata",
     issues=("Effect-TS/effect#6272", "infiniflow/ragflow#17775", "lastmile-ai/mcp-agent#634"),
     fails=(*USAGE, *STATUS),
 )
-def usage_after_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> None:
+def usage_behind_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Stops at `messageStop`, before the usage that follows it."""
     if answer.stop_reason is None:
         on_metadata(answer, payload)

@@ -29,11 +29,10 @@ _CHECKSUM_SIZE: Final = 4
 
 
 @mutants.decoder(
-    "base64-as-latin-1",
     issues=("vercel/ai#12162",),
     fails=(*CONTENT, "**:stop.sequence"),
 )
-class Base64AsLatin1(BedrockInvokeDecoder):
+class Base64AsLatin_1(BedrockInvokeDecoder):  # noqa: N801 - the name of the mutant
     """Reads the bytes of a chunk as Latin-1, so every character beyond ASCII becomes several."""
 
     def unwrap(self, frame: Frame) -> Frame:
@@ -42,7 +41,6 @@ class Base64AsLatin1(BedrockInvokeDecoder):
 
 
 @mutants.replace(
-    "checksums-unchecked",
     "framing_factory",
     issues=("Yeachan-Heo/gajae-code#3619", "anomalyco/opencode#44630"),
     fails=GIVES_UP,
@@ -73,7 +71,6 @@ class ChecksumsUnchecked(EventStreamFraming):
 
 
 @mutants.replace(
-    "error-in-a-chunk-ignored",
     "handlers",
     "error",
     issues=("anthropics/anthropic-sdk-typescript#1021",),
@@ -84,7 +81,6 @@ def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "exception-without-bytes-dropped",
     issues=("manaflow-ai/subrouter#68", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
@@ -96,7 +92,6 @@ class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
 
 
 @mutants.replace(
-    "invoke-citations-lost",
     "handlers",
     "content_block_delta",
     issues=(),
@@ -109,7 +104,6 @@ def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "invoke-signature-lost",
     "handlers",
     "content_block_delta",
     issues=("maximhq/bifrost#5638",),
@@ -122,7 +116,6 @@ def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "invoke-cache-in-input",
     "handlers",
     "message_start",
     issues=("BerriAI/litellm#25517", "BerriAI/litellm#24845"),
@@ -140,7 +133,6 @@ def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "metrics-as-usage",
     issues=("BerriAI/litellm#36878",),
     fails=USAGE,
 )
@@ -154,7 +146,6 @@ class MetricsAsUsage(BedrockInvokeDecoder):
 
 
 @mutants.decoder(
-    "metrics-without-cache",
     issues=("BerriAI/litellm#34373",),
     fails=USAGE,
 )
@@ -168,7 +159,6 @@ class MetricsWithoutCache(BedrockInvokeDecoder):
 
 
 @mutants.replace(
-    "read-as-message",
     "framing_factory",
     issues=("discourse/discourse-ai#609", "agentgateway/agentgateway#2113", "langchain-ai/langchainjs#3850"),
     fails=GIVES_UP,
@@ -184,7 +174,6 @@ class ReadAsMessage(EventStreamFraming):
 
 
 @mutants.replace(
-    "stop-sequence-lost",
     "handlers",
     "message_delta",
     issues=(),
@@ -197,7 +186,6 @@ def stop_sequence_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "truncated-tail-accepted",
     issues=("anomalyco/opencode#46281", "vercel/ai#19035"),
     fails=(*STATUS, *COMPLETE),
 )
@@ -209,7 +197,6 @@ class TruncatedTailAccepted(BedrockInvokeDecoder):
 
 
 @mutants.decoder(
-    "undecodable-chunk-skipped",
     issues=("discourse/discourse-ai#352", "vercel/ai#18994"),
     fails=(*ERROR, *CONTENT, *USAGE),
 )

@@ -20,7 +20,6 @@ _FAILURES: Final = ("ERROR", "TIMEOUT")
 
 
 @mutants.replace(
-    "argument-fragments-lost",
     "v2_handlers",
     "tool-call-delta",
     issues=("genkit-ai/genkit#4518",),
@@ -31,7 +30,6 @@ def argument_fragments_lost(_stream: v2.V2Stream, _payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "billed-units-ignored",
     issues=(
         "open-telemetry/semantic-conventions-genai#13",
         "open-telemetry/semantic-conventions-genai#211",
@@ -64,7 +62,6 @@ class BilledUnitsIgnored(CohereChatDecoder):
 
 
 @mutants.replace(
-    "citations-ignored",
     "v2_handlers",
     "citation-start",
     issues=("braintrustdata/braintrust-sdk-python#386", "BerriAI/litellm#6814"),
@@ -75,7 +72,6 @@ def citations_ignored(_stream: v2.V2Stream, _payload: Payload) -> None:
 
 
 @mutants.replace(
-    "first-source-only",
     "v2_handlers",
     "citation-start",
     issues=(),
@@ -92,7 +88,6 @@ def first_source_only(stream: v2.V2Stream, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "failed-end-as-stop",
     issues=("ENTERPILOT/GoModel#581", "mozilla-ai/any-llm#1301"),
     fails=ERROR,
 )
@@ -118,7 +113,6 @@ class FailedEndAsStop(CohereChatDecoder):
 
 
 @mutants.replace(
-    "final-text-doubled",
     "v1_handlers",
     "stream-end",
     issues=("langchain-ai/langchain-cohere#57", "BerriAI/litellm#39965"),
@@ -134,7 +128,6 @@ def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
 
 
 @mutants.output(
-    "finish-reason-hardcoded",
     issues=("mozilla-ai/any-llm#1301", "BerriAI/litellm#12862"),
     fails=STOP_REASON,
 )
@@ -146,7 +139,6 @@ def finish_reason_hardcoded(message: Json) -> None:
 
 
 @mutants.replace(
-    "no-parameters-as-null",
     "v2_handlers",
     "tool-call-end",
     issues=("vercel/ai#4755",),
@@ -162,7 +154,6 @@ def no_parameters_as_null(stream: v2.V2Stream, payload: Payload) -> None:
 
 
 @mutants.replace(
-    "thinking-delta-lost",
     "v2_handlers",
     "content-delta",
     issues=("vercel/ai#8239", "deepset-ai/haystack-core-integrations#2266"),
@@ -176,7 +167,6 @@ def thinking_delta_lost(stream: v2.V2Stream, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "v1-calls-ignored",
     issues=("ortus-boxlang/bx-ai#281",),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
 )

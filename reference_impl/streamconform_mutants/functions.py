@@ -27,14 +27,13 @@ _TOKENS: Final = ("common/tokens/**:output",)
 # Argument healing
 
 
-@mutants.function("valid-json-unescaped", "heal", issues=("NousResearch/atropos#478",), fails=_HEAL)
+@mutants.function("heal", issues=("NousResearch/atropos#478",), fails=_HEAL)
 def valid_json_unescaped(value: Any) -> Json:
     """Unescapes quotes before checking whether the text is already valid JSON."""
     return heal_tool_arguments(value.replace('\\"', '"') if isinstance(value, str) else value)
 
 
 @mutants.function(
-    "only-quotes-unescaped",
     "heal",
     issues=("liveloveapp/hashbrown#60", "openclaw/openclaw#88918"),
     fails=_HEAL,
@@ -51,7 +50,6 @@ def only_quotes_unescaped(value: Any) -> Json:
 
 
 @mutants.function(
-    "cut-arguments-healed",
     "heal",
     issues=("earendil-works/pi#6284", "langchain-ai/langchainjs#11471"),
     fails=_HEAL,
@@ -65,7 +63,7 @@ def cut_arguments_healed(value: Any) -> Json:
     return healed if set(closed) == {"raw"} else closed
 
 
-@mutants.function("non-object-arguments-passed", "heal", issues=("omnigent-ai/omnigent#2587",), fails=_HEAL)
+@mutants.function("heal", issues=("omnigent-ai/omnigent#2587",), fails=_HEAL)
 def non_object_arguments_passed(value: Any) -> Any:
     """Passes on any JSON value as arguments: an array, a number, a string."""
     try:
@@ -75,9 +73,7 @@ def non_object_arguments_passed(value: Any) -> Any:
     return heal_tool_arguments(value) if parsed is None else parsed
 
 
-@mutants.function(
-    "malformed-arguments-emptied", "heal", issues=("brightwave-inc/tidebreak#1129",), fails=_HEAL
-)
+@mutants.function("heal", issues=("brightwave-inc/tidebreak#1129",), fails=_HEAL)
 def malformed_arguments_emptied(value: Any) -> Json:
     """Replaces text that is not JSON with an empty object, so the tool runs without arguments."""
     healed = heal_tool_arguments(value)
@@ -91,7 +87,7 @@ _CUT_ESCAPE_AT_END: Final = re.compile(r'"(?:[^"\\]|\\(?:[^u]|u[0-9a-fA-F]{4}))*
 _OPEN_VALUE_AT_END: Final = re.compile(r'(:\s*)"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
 
 
-@mutants.function("half-character-shown", "partial", issues=("ggml-org/llama.cpp#16465",), fails=_PARTIAL)
+@mutants.function("partial", issues=("ggml-org/llama.cpp#16465",), fails=_PARTIAL)
 def half_character_shown(text: str) -> Any:
     """Shows the first half of a surrogate pair before the second half arrives."""
     # After the space the parser does not wait for the second half.
@@ -99,7 +95,6 @@ def half_character_shown(text: str) -> Any:
 
 
 @mutants.function(
-    "cut-escape-loses-text",
     "partial",
     issues=("pydantic/jiter#207", "langchain-ai/langchain#29065", "assistant-ui/assistant-ui#6355"),
     fails=_PARTIAL,
@@ -110,7 +105,6 @@ def cut_escape_loses_text(text: str) -> Any:
 
 
 @mutants.function(
-    "missing-value-as-null",
     "partial",
     issues=("1000ship/incomplete-json-parser#5", "netplex/json-smart-v2#297"),
     fails=_PARTIAL,
@@ -121,15 +115,13 @@ def missing_value_as_null(text: str) -> Any:
     return partial_value(f"{stripped} null" if stripped.endswith(":") else text)
 
 
-@mutants.function("cut-text-as-null", "partial", issues=("run-llama/llama_index#20541",), fails=_PARTIAL)
+@mutants.function("partial", issues=("run-llama/llama_index#20541",), fails=_PARTIAL)
 def cut_text_as_null(text: str) -> Any:
     """Reports null for a string that has not ended."""
     return partial_value(_OPEN_VALUE_AT_END.sub(r"\1null", text))
 
 
-@mutants.function(
-    "only-whole-json-shown", "partial", issues=("assistant-ui/assistant-ui#5524",), fails=_PARTIAL
-)
+@mutants.function("partial", issues=("assistant-ui/assistant-ui#5524",), fails=_PARTIAL)
 def only_whole_json_shown(text: str) -> Any:
     """Parses each prefix as a complete document and reports an empty object until that succeeds."""
     try:
@@ -141,7 +133,7 @@ def only_whole_json_shown(text: str) -> Any:
 # Assembly of tool calls
 
 
-@mutants.function("newest-call-gets-fragments", "assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
 def newest_call_gets_fragments(value: Any) -> Any:
     """Appends each Chat Completions fragment to the call that started last, whatever its index."""
     changed = deepcopy(value)
@@ -154,20 +146,20 @@ def newest_call_gets_fragments(value: Any) -> Any:
     return assemble(None, changed)
 
 
-@mutants.function("answers-share-indexes", "assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
 def answers_share_indexes(value: Any) -> Any:
     """Keeps the calls of all answers in one table, keyed by index."""
     entries = [{"api": entry["api"], "payload": entry["payload"]} for entry in value["payloads"]]
     return assemble(None, {"payloads": entries})
 
 
-@mutants.function("assembled-by-name", "assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
 def assembled_by_name(value: Any) -> Any:
     """Keeps one call per function name."""
     return [*{call["name"]: call for call in assemble(None, value)}.values()]
 
 
-@mutants.function("open-calls-handed-out", "assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
 def open_calls_handed_out(value: Any) -> Any:
     """Reports an empty object as the arguments of calls that have not ended."""
     return [
@@ -178,7 +170,7 @@ def open_calls_handed_out(value: Any) -> Any:
 # Token counts
 
 
-@mutants.function("words-as-tokens", "count_tokens", issues=("raine/claude-code-proxy#90",), fails=_TOKENS)
+@mutants.function("count_tokens", issues=("raine/claude-code-proxy#90",), fails=_TOKENS)
 def words_as_tokens(request: Any) -> int:
     """Counts every word as one token, however long it is."""
     return count_tokens(_shorten_words(request))
@@ -194,9 +186,7 @@ def _shorten_words(value: Any) -> Any:
     return value
 
 
-@mutants.function(
-    "system-not-counted", "count_tokens", issues=("router-for-me/CLIProxyAPI#679",), fails=_TOKENS
-)
+@mutants.function("count_tokens", issues=("router-for-me/CLIProxyAPI#679",), fails=_TOKENS)
 def system_not_counted(request: Any) -> int:
     """Does not count the system prompt."""
     return count_tokens({key: value for key, value in request.items() if key != "system"})

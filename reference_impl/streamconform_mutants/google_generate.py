@@ -23,7 +23,6 @@ mutants = StreamMutants("google-generate", GoogleGenerateDecoder)
 
 
 @mutants.replace(
-    "array-parsed-by-read",
     "framing_factory",
     issues=("symfony/ai#1988", "nyo16/nous#26", "elastic/kibana#217990"),
     fails=GIVES_UP,
@@ -40,7 +39,6 @@ class ArrayParsedByRead(GoogleFraming):
 
 
 @mutants.replace(
-    "bare-error-ignored",
     "framing_factory",
     issues=("Helicone/helicone#3976", "jeremychone/rust-genai#63"),
     fails=ERROR,
@@ -56,7 +54,6 @@ class BareErrorIgnored(GoogleFraming):
 
 
 @mutants.replace(
-    "calls-of-one-name-joined",
     "calls_factory",
     issues=("NousResearch/hermes-agent#101536", "omnigent-ai/omnigent#28"),
     fails=CONTENT,
@@ -78,7 +75,6 @@ class CallsOfOneNameJoined(FunctionCalls):
 
 
 @mutants.decoder(
-    "content-without-parts-fatal",
     issues=("musistudio/llms#21", "pydantic/pydantic-ai#2631", "brainlid/langchain#365"),
     fails=GIVES_UP,
 )
@@ -94,7 +90,6 @@ class ContentWithoutPartsFatal(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "failed-call-as-stop",
     issues=("agentjido/req_llm#944", "mcowger/plexus#748"),
     fails=(*ERROR, *CONTENT),
 )
@@ -107,7 +102,6 @@ class FailedCallAsStop(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "blocked-answer-as-stop",
     issues=("Pasta-Devs/Marinara-Engine#2667", "BerriAI/litellm#6104"),
     fails=STOP_REASON,
 )
@@ -121,7 +115,6 @@ class BlockedAnswerAsStop(GoogleGenerateDecoder):
 
 
 @mutants.stream(
-    "blocked-text-lost",
     issues=("Pasta-Devs/Marinara-Engine#2667",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -135,7 +128,6 @@ def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.decoder(
-    "call-signature-cut",
     issues=("BerriAI/litellm#16893",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -151,7 +143,6 @@ class CallSignatureCut(GoogleGenerateDecoder):
 
 
 @mutants.output(
-    "finish-hides-calls",
     issues=("router-for-me/CLIProxyAPI#876", "su-kaka/gcli2api#407"),
     fails=STOP_REASON,
 )
@@ -163,7 +154,6 @@ def finish_hides_calls(message: Json) -> None:
 
 
 @mutants.decoder(
-    "first-part-only",
     issues=("openlit/openlit#1401", "omnigent-ai/omnigent#28"),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
 )
@@ -179,7 +169,6 @@ class FirstPartOnly(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "first-reason-ends",
     issues=("Chevey339/kelivo#1003", "router-for-me/CLIProxyAPI#5640"),
     fails=GIVES_UP,
 )
@@ -193,7 +182,6 @@ class FirstReasonEnds(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "modalities-at-one-price",
     issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
     fails=("**:cost.**",),
 )
@@ -205,7 +193,6 @@ class ModalitiesAtOnePrice(GoogleGenerateDecoder):
 
 
 @mutants.replace(
-    "partial-null-dropped",
     "calls_factory",
     issues=("BerriAI/litellm#23815", "mpfaffenberger/code_puppy#293"),
     fails=ARGUMENTS,
@@ -221,7 +208,6 @@ class PartialNullDropped(FunctionCalls):
 
 
 @mutants.decoder(
-    "search-results-billed",
     issues=(),
     fails=("**:usage.input", "**:cost.input", "**:cost.total"),
 )
@@ -234,7 +220,6 @@ class SearchResultsBilled(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "server-tools-dropped",
     issues=("maximhq/bifrost#6272", "microsoft/agent-framework-go#1107"),
     fails=CONTENT,
 )
@@ -247,7 +232,6 @@ class ServerToolsDropped(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "signed-text-as-thinking",
     issues=("aaif-goose/goose#7204",),
     fails=CONTENT,
 )
@@ -259,7 +243,6 @@ class SignedTextAsThinking(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
-    "text-signature-lost",
     issues=(
         "vercel/ai#12402",
         "earendil-works/pi#7356",
@@ -278,7 +261,6 @@ class TextSignatureLost(GoogleGenerateDecoder):
 
 
 @mutants.replace(
-    "thoughts-not-counted",
     "to_buckets",
     issues=("crewAIInc/crewAI#5699", "computesdk/benchmarks#372", "simstudioai/sim#3039"),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
@@ -290,7 +272,6 @@ def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
 
 
 @mutants.decoder(
-    "unknown-reason-as-stop",
     issues=("use-brian/use-brian#258",),
     fails=STOP_REASON,
 )

@@ -23,7 +23,6 @@ mutants = StreamMutants("google-interactions", GoogleInteractionsDecoder)
 
 
 @mutants.replace(
-    "steps-by-arrival",
     "steps_factory",
     issues=("google/adk-python#6832",),
     fails=CONTENT,
@@ -37,7 +36,6 @@ class StepsByArrival(Steps):
 
 
 @mutants.replace(
-    "thought-signature-ignored",
     "steps_factory",
     issues=("allenhutchison/obsidian-gemini#1269",),
     fails=CONTENT,
@@ -51,7 +49,6 @@ class ThoughtSignatureIgnored(Steps):
 
 
 @mutants.replace(
-    "first-signature-wins",
     "steps_factory",
     issues=(),
     fails=CONTENT,
@@ -72,7 +69,6 @@ class FirstSignatureWins(Steps):
 
 
 @mutants.replace(
-    "thoughts-shown-as-text",
     "steps_factory",
     issues=("DEEIX-AI/DEEIX-Chat#607",),
     fails=CONTENT,
@@ -90,7 +86,6 @@ class ThoughtsShownAsText(Steps):
 
 
 @mutants.replace(
-    "last-argument-fragment-wins",
     "steps_factory",
     issues=("TanStack/ai#781",),
     fails=(*ARGUMENTS, *CONTENT),
@@ -107,7 +102,6 @@ class LastArgumentFragmentWins(Steps):
 
 
 @mutants.replace(
-    "bare-refusal-ignored",
     "framing_factory",
     issues=("googleapis/js-genai#1973",),
     fails=ERROR,
@@ -123,7 +117,6 @@ class BareRefusalIgnored(GoogleFraming):
 
 
 @mutants.decoder(
-    "end-of-file-as-completed",
     issues=("LionSR/TeXRA#6550",),
     fails=STATUS,
 )
@@ -138,7 +131,6 @@ class EndOfFileAsCompleted(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
-    "any-status-as-completed",
     issues=("mozilla-ai/any-llm#1338",),
     fails=(*STOP_REASON, *ERROR),
 )
@@ -150,7 +142,6 @@ class AnyStatusAsCompleted(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
-    "thought-tokens-not-counted",
     issues=("agno-agi/agno#7926",),
     fails=USAGE,
 )
@@ -168,7 +159,6 @@ class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
 
 
 @mutants.replace(
-    "annotations-ignored",
     "steps_factory",
     issues=(),
     fails=CONTENT,
@@ -182,7 +172,6 @@ class AnnotationsIgnored(Steps):
 
 
 @mutants.decoder(
-    "checkpoint-as-continuation",
     issues=(),
     fails=("**:continuation",),
 )
@@ -207,11 +196,10 @@ class CheckpointAsContinuation(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
-    "interaction-modalities-at-one-price",
     issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
     fails=("**:cost.**",),
 )
-class ModalitiesAtOnePrice(GoogleInteractionsDecoder):
+class InteractionModalitiesAtOnePrice(GoogleInteractionsDecoder):
     """Ignores the counts by modality, so audio and images are priced like text."""
 
     def report(self, usage: object, service_tier: str | None = None) -> None:
@@ -221,7 +209,6 @@ class ModalitiesAtOnePrice(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
-    "only-old-event-names",
     issues=("n8n-io/n8n#31525",),
     fails=(*CONTENT, *STOP_REASON, "**:error.message", "**:invariant.**"),
 )

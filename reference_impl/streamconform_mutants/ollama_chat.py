@@ -20,7 +20,6 @@ mutants = StreamMutants("ollama-chat", OllamaChatDecoder)
 
 
 @mutants.decoder(
-    "calls-of-last-record-dropped",
     issues=("QuantumNous/new-api#7252",),
     fails=(*CONTENT, *STOP_REASON),
 )
@@ -37,7 +36,6 @@ class CallsOfLastRecordDropped(OllamaChatDecoder):
 
 
 @mutants.decoder(
-    "calls-of-one-index-joined",
     issues=(
         "langchain-ai/langchainjs#8433",
         "ollama/ollama#15457",
@@ -61,7 +59,6 @@ class CallsOfOneIndexJoined(OllamaChatDecoder):
 
 
 @mutants.output(
-    "content-dropped-on-error",
     issues=("pepperoni21/ollama-rs#357",),
     fails=(*CONTENT, "**:invariant.**"),
 )
@@ -73,7 +70,6 @@ def content_dropped_on_error(message: Json) -> None:
 
 
 @mutants.output(
-    "done-hides-calls",
     issues=("BerriAI/litellm#35663", "BerriAI/litellm#20585"),
     fails=STOP_REASON,
 )
@@ -85,7 +81,6 @@ def done_hides_calls(message: Json) -> None:
 
 
 @mutants.decoder(
-    "error-record-ignored",
     issues=("pepperoni21/ollama-rs#357", "ollama/ollama#11781"),
     fails=(*ERROR, *USAGE, *CONTENT),
 )
@@ -98,7 +93,6 @@ class ErrorRecordIgnored(OllamaChatDecoder):
 
 
 @mutants.replace(
-    "last-record-lost",
     "framing_factory",
     issues=("langchain-ai/langchainjs#3241",),
     fails=GIVES_UP,
@@ -112,7 +106,6 @@ class LastRecordLost(NdjsonFraming):
 
 
 @mutants.decoder(
-    "missing-count-fatal",
     issues=("ollama/ollama#2068", "ollama/ollama#3427", "SWE-agent/SWE-agent#44"),
     fails=(*ERROR, *USAGE),
 )
@@ -126,7 +119,6 @@ class MissingCountFatal(OllamaChatDecoder):
 
 
 @mutants.replace(
-    "record-parsed-by-read",
     "framing_factory",
     issues=("0xPlaygrounds/rig#1758", "continuedev/continue#751"),
     fails=GIVES_UP,
@@ -143,7 +135,6 @@ class RecordParsedByRead(NdjsonFraming):
 
 
 @mutants.decoder(
-    "text-arguments-kept",
     issues=("openclaw/openclaw#57455", "ollama/ollama#12413"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -159,7 +150,6 @@ class TextArgumentsKept(OllamaChatDecoder):
 
 
 @mutants.replace(
-    "thinking-unread",
     "fields",
     "thinking",
     issues=("openclaw/openclaw#34765", "Tencent/WeKnora#689", "langgenius/dify-official-plugins#2117"),

@@ -30,7 +30,6 @@ mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
 
 
 @mutants.replace(
-    "cached-subset-not-subtracted",
     "to_buckets",
     issues=("BerriAI/litellm#6215", "continuedev/continue#13104", "Aider-AI/aider#5516"),
     fails=("**:usage.input", "**:cost.input", "**:cost.total"),
@@ -41,7 +40,6 @@ def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | N
 
 
 @mutants.replace(
-    "call-for-every-id",
     "calls_factory",
     issues=("poolsideai/pool#9", "cubist38/mlx-openai-server#216", "InternLM/lmdeploy#3412"),
     fails=CONTENT,
@@ -58,7 +56,6 @@ class CallForEveryId(ToolCalls):
 
 
 @mutants.decoder(
-    "chunk-without-choice-fatal",
     issues=("aaif-goose/goose#10935", "aaif-goose/goose#8641", "deepset-ai/haystack#8507"),
     fails=GIVES_UP,
 )
@@ -74,7 +71,6 @@ class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
 
 
 @mutants.replace(
-    "cumulative-arguments-joined",
     "calls_factory",
     issues=("NousResearch/hermes-agent#35718",),
     fails=ARGUMENTS,
@@ -88,7 +84,6 @@ class CumulativeArgumentsJoined(ToolCalls):
 
 
 @mutants.decoder(
-    "call-signature-lost",
     issues=("tinyhumansai/openhuman#3548", "earendil-works/pi#6733", "crmne/ruby_llm#591"),
     fails=("**:content.*.tool_call.signature",),
 )
@@ -100,7 +95,6 @@ class CallSignatureLost(OpenaiChatDecoder):
 
 
 @mutants.decoder(
-    "citations-list-ignored",
     issues=("BerriAI/litellm#13777", "BerriAI/litellm#9358", "chatboxai/chatbox#2404"),
     fails=("**:content.*.text.citations",),
 )
@@ -112,7 +106,6 @@ class CitationsListIgnored(OpenaiChatDecoder):
 
 
 @mutants.decoder(
-    "annotations-of-a-delta-ignored",
     issues=("openai/openai-agents-python#4252",),
     fails=("**:content.*.text.citations",),
 )
@@ -124,7 +117,6 @@ class AnnotationsOfADeltaIgnored(OpenaiChatDecoder):
 
 
 @mutants.decoder(
-    "cumulative-usage-summed",
     issues=("open-webui/open-webui#29064", "pydantic/pydantic-ai#4056"),
     fails=USAGE,
 )
@@ -135,7 +127,7 @@ class CumulativeUsageSummed(OpenaiChatDecoder):
         super().count({name: self.counts.get(name, 0) + count for name, count in counts.items()})
 
 
-@mutants.document("document-first-call-only", issues=(), fails=CONTENT)
+@mutants.document(issues=(), fails=CONTENT)
 def document_first_call_only(document: Payload) -> Iterator[Payload]:
     """Reads only the first call of a non-streaming answer."""
     for payload in to_payloads(document):
@@ -146,7 +138,6 @@ def document_first_call_only(document: Payload) -> Iterator[Payload]:
 
 
 @mutants.decoder(
-    "done-mark-as-success",
     issues=("GCWing/OpenBitFun#2038", "brightwave-inc/tidebreak#1124"),
     fails=(*STATUS, *COMPLETE, *ARGUMENTS),
 )
@@ -160,7 +151,6 @@ class DoneMarkAsSuccess(OpenaiChatDecoder):
 
 
 @mutants.replace(
-    "missing-index-lost",
     "calls_factory",
     issues=("AstrBotDevs/AstrBot#6692", "sgl-project/sglang#5661"),
     fails=(*CONTENT, "**:stop.reason"),
@@ -173,7 +163,6 @@ class MissingIndexLost(ToolCalls):
 
 
 @mutants.decoder(
-    "null-usage-erases",
     issues=("openai/openai-agents-python#2122", "openai/openai-agents-js#1474", "coder/coder#28068"),
     fails=USAGE,
 )
@@ -196,7 +185,6 @@ class NullUsageErases(OpenaiChatDecoder):
 
 
 @mutants.replace(
-    "object-arguments-dropped",
     "calls_factory",
     issues=("can1357/oh-my-pi#1779", "google/adk-go#1254"),
     fails=ARGUMENTS,
@@ -210,7 +198,6 @@ class ObjectArgumentsDropped(ToolCalls):
 
 
 @mutants.replace(
-    "old-call-beside-new",
     "fields",
     "function_call",
     issues=(),
@@ -222,7 +209,6 @@ def old_call_beside_new(answer: OpenaiChatDecoder, function: Any) -> None:
 
 
 @mutants.replace(
-    "reasoning-added-to-output",
     "to_buckets",
     issues=("browser-use/browser-use#4065", "earendil-works/pi#2709", "hugalafutro/model-hotel#991"),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
@@ -235,7 +221,6 @@ def reasoning_added_to_output(counts: Mapping[str, int]) -> dict[str, int | None
 
 
 @mutants.replace(
-    "reasoning-doubled",
     "to_reasoning",
     issues=("aaif-goose/goose#8715", "can1357/oh-my-pi#2434"),
     fails=("**:content.*.thinking.text",),
@@ -249,7 +234,6 @@ def reasoning_doubled(delta: Payload) -> Iterator[Reasoning]:
 
 
 @mutants.replace(
-    "reasoning-part-dropped",
     "fields",
     "content",
     issues=(),
@@ -264,7 +248,6 @@ def reasoning_part_dropped(answer: OpenaiChatDecoder, content: Any) -> None:
 
 
 @mutants.replace(
-    "repeated-id-joined",
     "calls_factory",
     issues=("run-llama/llama_index#21693", "langchain4j/langchain4j#4544"),
     fails=(*CONTENT, "**:invariant.streaming"),
@@ -293,7 +276,6 @@ class RepeatedIdJoined(ToolCalls):
 
 
 @mutants.replace(
-    "repeated-name-joined",
     "calls_factory",
     issues=("NousResearch/hermes-agent#8259", "NousResearch/hermes-agent#11984", "bytedance/deer-flow#654"),
     fails=("**:content.*.tool_call.name", "**:invariant.streaming"),
@@ -318,7 +300,6 @@ class RepeatedNameJoined(ToolCalls):
 
 
 @mutants.replace(
-    "reused-index-merged",
     "calls_factory",
     issues=("langchain-ai/langchain#35281", "huggingface/smolagents#1958", "ai-dynamo/dynamo#4723"),
     fails=CONTENT,
@@ -331,16 +312,13 @@ class ReusedIndexMerged(ToolCalls):
         return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
-@mutants.replace(
-    "refusal-lost", "fields", "refusal", issues=("MacPaw/OpenAI#249",), fails=(*CONTENT, *STOP_REASON)
-)
+@mutants.replace("fields", "refusal", issues=("MacPaw/OpenAI#249",), fails=(*CONTENT, *STOP_REASON))
 def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
     """Does not read refusals, so they look like empty answers."""
     del answer, refusal
 
 
 @mutants.output(
-    "cached-tokens-twice-without-writes",
     issues=("BerriAI/litellm#6215",),
     fails=("**:usage.input",),
 )
@@ -351,9 +329,7 @@ def cached_tokens_twice_without_writes(message: Json) -> None:
         usage["input"] += (usage.get("cache_read") or 0) + (usage.pop("cache_write", None) or 0)
 
 
-@mutants.stream(
-    "limited-calls-lost", issues=("XpressAI/xaibo#33",), fails=(*CONTENT, "**:invariant.streaming")
-)
+@mutants.stream(issues=("XpressAI/xaibo#33",), fails=(*CONTENT, "**:invariant.streaming"))
 def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
     """Returns no calls if the token limit ended the answer, not even the finished ones."""
     outcome = messages[-1]["outcome"]
@@ -370,7 +346,6 @@ def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.output(
-    "stop-hides-calls",
     issues=("sgl-project/sglang#2877", "vercel/workflow#1387", "strands-agents/harness-sdk#3206"),
     fails=STOP_REASON,
 )

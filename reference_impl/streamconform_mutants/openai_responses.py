@@ -46,7 +46,6 @@ def _without_arguments(item: Payload) -> Payload:
 
 
 @mutants.decoder(
-    "annotations-dropped",
     issues=("0xPlaygrounds/rig#2539", "maximhq/bifrost#5061"),
     fails=("**:content.*.text.citations",),
 )
@@ -59,7 +58,6 @@ class AnnotationsDropped(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
-    "approval-as-function-call",
     issues=("microsoft/agent-framework#4054",),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
 )
@@ -82,7 +80,6 @@ def _approve(value: Any) -> Any:
 
 
 @mutants.decoder(
-    "content-index-trusted",
     issues=(),
     fails=CONTENT,
 )
@@ -96,7 +93,6 @@ class ContentIndexTrusted(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
-    "current-call-joined",
     issues=("microsoft/agent-framework#8336", "microsoft/agent-framework#8337"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -116,7 +112,6 @@ class CurrentCallJoined(OpenaiResponsesDecoder):
 
 
 @mutants.replace(
-    "done-arguments-doubled",
     "handlers",
     "response.function_call_arguments.done",
     issues=("lidge-jun/opencodex#4652", "anomalyco/opencode#44862"),
@@ -129,7 +124,6 @@ def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
 
 
 @mutants.decoder(
-    "done-arguments-lost",
     issues=("anomalyco/opencode#44862", "badlogic/pi-mono#917"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -141,7 +135,6 @@ class DoneArgumentsLost(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
-    "encrypted-content-of-start",
     issues=(
         "langchain-ai/langchainjs#10845",
         "microsoft/agent-framework-go#683",
@@ -165,7 +158,6 @@ class EncryptedContentOfStart(OpenaiResponsesDecoder):
 
 
 @mutants.replace(
-    "failed-as-stop",
     "handlers",
     "response.failed",
     issues=("BerriAI/litellm#39703", "lsdefine/GenericAgent#753"),
@@ -178,7 +170,6 @@ def failed_as_stop(answer: ResponseState, _: Payload) -> None:
 
 
 @mutants.decoder(
-    "final-output-ignored",
     issues=("NVIDIA-NeMo/Switchyard#777",),
     fails=(*CONTENT, "**:stop.reason"),
 )
@@ -193,7 +184,6 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
 
 
 @mutants.replace(
-    "flat-error-ignored",
     "handlers",
     "error",
     issues=("openai/openai-python#3934",),
@@ -214,7 +204,6 @@ class _ClientCallAssembler(Assembler):
 
 
 @mutants.decoder(
-    "hosted-tool-as-client",
     issues=("vercel/ai#8502",),
     fails=("**:content.*.tool_call.executor", "**:stop.reason"),
 )
@@ -228,7 +217,6 @@ class HostedToolAsClient(OpenaiResponsesDecoder):
 
 
 @mutants.replace(
-    "incomplete-as-stop",
     "handlers",
     "response.incomplete",
     issues=("pydantic/pydantic-ai#7911", "langchain-ai/langchain#33840", "BerriAI/litellm#37710"),
@@ -241,7 +229,6 @@ def incomplete_as_stop(answer: ResponseState, _: Payload) -> None:
 
 
 @mutants.decoder(
-    "item-id-correlated",
     issues=("vercel/ai#18548", "BerriAI/litellm#19125", "CommandCodeAI/command-code#738"),
     fails=CONTENT,
 )
@@ -263,7 +250,6 @@ class ItemIdCorrelated(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
-    "phase-guessed",
     issues=("stippi/code-assistant#195", "JetBrains/koog#1976"),
     fails=CONTENT,
 )
@@ -284,7 +270,6 @@ def _finish_phases(value: Any) -> Any:
 
 
 @mutants.decoder(
-    "reasoning-billed-twice",
     issues=("pydantic/pydantic-ai#2918",),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
@@ -303,7 +288,6 @@ class ReasoningBilledTwice(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
-    "summary-parts-glued",
     issues=("vercel/ai#6742", "zendev-sh/goai#129", "crmne/ruby_llm#865"),
     fails=("**:content.*.thinking.text",),
 )

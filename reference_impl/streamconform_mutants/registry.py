@@ -1,11 +1,12 @@
 """The decorators that register mutants, one class per kind of mutant.
 
-Each mutant module creates one registry, `mutants`. The first argument of a decorator is the name that a user
-types after `mutant:`; the docstring of the decorated function or class describes the bug.
+Each mutant module creates one registry, `mutants`. The name that a user types after `mutant:` is that of the
+decorated function or class: `call-lost` for `call_lost` or `CallLost`. Its docstring describes the bug.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, TypeVar, cast
@@ -26,7 +27,7 @@ from streamconform_reference.outcome import Json
 
 from .model import Mutant
 
-T = TypeVar("T")
+Named = TypeVar("Named", bound=Callable[..., Any])
 Conversation = Mapping[str, Any]
 """The input of `build_request`."""
 Body = dict[str, Any]
@@ -40,13 +41,14 @@ class Registry:
         self.table: dict[str, Mutant] = {}
 
     def register(
-        self, name: str, issues: tuple[str, ...], fails: tuple[str, ...], make: Callable[[Any], Adapter]
-    ) -> Callable[[T], T]:
-        """Return a decorator that registers the adapter that `make` builds from the decorated object."""
+        self, issues: tuple[str, ...], fails: tuple[str, ...], make: Callable[[str, Any], Adapter]
+    ) -> Callable[[Named], Named]:
+        """Return a decorator that registers what `make` builds from a name and the decorated object."""
 
-        def decorate(broken: T) -> T:
+        def decorate(broken: Named) -> Named:
+            name = re.sub(r"(?<!^)(?=[A-Z])", "-", broken.__name__).lower().replace("_", "-")
             assert name not in self.table, f"two mutants are named {name}"
-            self.table[name] = Mutant(name, broken.__doc__ or "", issues, fails, make(broken))
+            self.table[name] = Mutant(name, broken.__doc__ or "", issues, fails, make(name, broken))
             return broken
 
         return decorate
@@ -60,19 +62,19 @@ class StreamMutants(Registry):
         self.api = api
         self.base = decoder
 
-    def decoder(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+    def decoder(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
         """Decode with the decorated class."""
-        return self.register(name, issues, fails, lambda broken: self._decode_with(name, broken))
+        return self.register(issues, fails, self._decode_with)
 
     def replace(
-        self, name: str, attribute: str, *keys: str, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[T], T]:
+        self, attribute: str, *keys: str, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[Named], Named]:
         """Replace a class attribute of the decoder with the decorated function or class.
 
         If the attribute is a table, replace only the entries under `keys`.
         """
 
-        def make(broken: Any) -> Adapter:
+        def make(name: str, broken: Any) -> Adapter:
             # Without `staticmethod`, a function would become a method.
             value = (
                 {**getattr(self.base, attribute), **dict.fromkeys(keys, broken)}
@@ -82,12 +84,12 @@ class StreamMutants(Registry):
             decoder = type(f"Broken{self.base.__name__}", (self.base,), {attribute: value})
             return self._decode_with(name, cast("type[Decoder]", decoder))
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
-    def output(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+    def output(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
         """Let the decorated function change each event and outcome of the reference adapter in place."""
 
-        def make(change: Callable[[Json], None]) -> Adapter:
+        def make(name: str, change: Callable[[Json], None]) -> Adapter:
             def broken(run: Run) -> Iterator[Json]:
                 for message in adapter(run):
                     change(message)
@@ -95,29 +97,29 @@ class StreamMutants(Registry):
 
             return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
-    def stream(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+    def stream(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
         """Answer with what the decorated function yields for the messages of the reference adapter."""
 
-        def make(change: Callable[[list[Json]], Iterator[Json]]) -> Adapter:
+        def make(name: str, change: Callable[[list[Json]], Iterator[Json]]) -> Adapter:
             def broken(run: Run) -> Iterator[Json]:
                 yield from change([*adapter(run)])
 
             return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
-    def document(self, name: str, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[T], T]:
+    def document(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
         """Read non-streaming answers with the decorated function, and streams correctly.
 
         The function takes the document, and returns the payloads of a stream.
         """
 
-        def make(broken: DocumentReader) -> Adapter:
+        def make(name: str, broken: DocumentReader) -> Adapter:
             return adapter_for({self.api: self.base}, documents={self.api: broken}, name=f"mutant:{name}")
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
     def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
         return adapter_for({self.api: decoder}, name=f"mutant:{name}")
@@ -126,12 +128,10 @@ class StreamMutants(Registry):
 class RequestMutants(Registry):
     """Mutants that build requests for some APIs, and decode those APIs' streams correctly."""
 
-    def body(
-        self, name: str, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[T], T]:
+    def body(self, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
         """Let the decorated function change a conversation's finished request body in place."""
 
-        def make(change: Callable[[Conversation, Body], None]) -> Adapter:
+        def make(name: str, change: Callable[[Conversation, Body], None]) -> Adapter:
             def build(api: str | None, conversation: Conversation) -> Json:
                 # A copy, because a builder may put parts of the conversation into the body as they are.
                 request = deepcopy(build_request(api, conversation))
@@ -140,35 +140,35 @@ class RequestMutants(Registry):
 
             return _builder(name, apis, build)
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
     def conversation(
-        self, name: str, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[T], T]:
+        self, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[Named], Named]:
         """Build the request from the conversation that the decorated function returns."""
 
-        def make(change: Callable[[Conversation], Conversation]) -> Adapter:
+        def make(name: str, change: Callable[[Conversation], Conversation]) -> Adapter:
             return _builder(name, apis, lambda api, conversation: build_request(api, change(conversation)))
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
 
 class FunctionMutants(Registry):
     """Mutants of the functions that belong to no API; they decode no stream."""
 
     def function(
-        self, name: str, function: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[T], T]:
+        self, function: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[Named], Named]:
         """Answer calls to `function` with the decorated function, which takes only the input."""
 
-        def make(broken: Callable[[Any], Any]) -> Adapter:
+        def make(name: str, broken: Callable[[Any], Any]) -> Adapter:
             def decode_nothing(run: Run) -> Iterator[Json]:
                 raise KeyError(run.api)
 
             calls: dict[str, Function] = {function: lambda _, value: broken(value)}
             return describe_adapter(decode_nothing, calls, name=f"mutant:{name}", apis=())
 
-        return self.register(name, issues, fails, make)
+        return self.register(issues, fails, make)
 
 
 def _builder(name: str, apis: tuple[str, ...], build: Function) -> Adapter:

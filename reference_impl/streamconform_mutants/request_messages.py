@@ -52,7 +52,6 @@ def _change_results(
 
 
 @mutants.body(
-    "phases-not-sent",
     "openai-responses",
     issues=("openai/openai-agents-js#1513", "Oaklight/llm-rosetta#440"),
     fails=_INPUT,
@@ -64,7 +63,6 @@ def phases_not_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "compaction-not-sent",
     "openai-responses",
     issues=("openclaw/openclaw#120457",),
     fails=(*_INPUT, "**:body.input"),
@@ -75,7 +73,6 @@ def compaction_not_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "call-signature-not-sent",
     "openai-chat",
     issues=("tinyhumansai/openhuman#3548", "Gitlawb/openclaude#426"),
     fails=_MESSAGES,
@@ -88,7 +85,6 @@ def call_signature_not_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "sent-signature-lost",
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
@@ -104,7 +100,6 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "sent-redacted-lost",
     "anthropic-messages",
     "bedrock-converse",
     issues=("BerriAI/litellm#9058", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
@@ -122,7 +117,6 @@ def sent_redacted_lost(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "thoughts-sent-first",
     "anthropic-messages",
     issues=("BerriAI/litellm#23137", "NousResearch/hermes-agent#43943", "stacklok/mecatl#1465"),
     fails=_MESSAGES,
@@ -134,7 +128,6 @@ def thoughts_sent_first(_: Conversation, body: Body) -> None:
 
 
 @mutants.conversation(
-    "foreign-thinking-sent",
     "anthropic-messages",
     "bedrock-converse",
     "google-generate",
@@ -153,7 +146,6 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
 
 
 @mutants.body(
-    "wrong-part-signed",
     "google-generate",
     issues=("vercel/ai#12402", "anomalyco/opencode#43984", "BerriAI/litellm#17474"),
     fails=_CONTENTS,
@@ -168,7 +160,6 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "server-tools-not-sent",
     "google-generate",
     issues=("LibreChat-AI/agents#221",),
     fails=_CONTENTS,
@@ -180,7 +171,6 @@ def server_tools_not_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "null-signature-sent",
     "google-generate",
     issues=("allenhutchison/obsidian-gemini#230", "earendil-works/pi#1829"),
     fails=_CONTENTS,
@@ -193,7 +183,6 @@ def null_signature_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "reasoning-lost",
     "openai-responses",
     issues=("vercel/ai#7099", "pydantic/pydantic-ai#2861", "0xPlaygrounds/rig#751"),
     fails=_INPUT,
@@ -204,7 +193,6 @@ def reasoning_lost(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "thought-steps-not-sent",
     "google-interactions",
     issues=("allenhutchison/obsidian-gemini#1269",),
     fails=_INPUT,
@@ -215,7 +203,6 @@ def thought_steps_not_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "reasoning-alone",
     "openai-responses",
     issues=("continuedev/continue#8933", "vercel/ai#8379"),
     fails=_INPUT,
@@ -231,18 +218,16 @@ def reasoning_alone(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "encrypted-unasked",
     "openai-responses",
     issues=("vercel/ai#7543", "openai/openai-agents-python#919"),
     fails=("**:body.include", "**:body.include.**"),
 )
-def encrypted_not_requested(_: Conversation, body: Body) -> None:
+def encrypted_unasked(_: Conversation, body: Body) -> None:
     """Does not request the encrypted content of reasoning, so none can be sent back."""
     body.pop("include", None)
 
 
 @mutants.body(
-    "answer-as-input",
     "openai-responses",
     issues=("jeremychone/rust-genai#119", "BerriAI/litellm#17507"),
     fails=_INPUT,
@@ -256,19 +241,17 @@ def answer_as_input(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "deepseek-thinking-unsent",
     "openai-chat",
     issues=("camel-ai/camel#4028", "anomalyco/opencode#24722"),
     fails=_MESSAGES,
 )
-def deepseek_thinking_not_sent(_: Conversation, body: Body) -> None:
+def deepseek_thinking_unsent(_: Conversation, body: Body) -> None:
     """Does not send thinking back to a host that requires it with every tool call."""
     for message in body["messages"]:
         message.pop("reasoning_content", None)
 
 
 @mutants.body(
-    "thinking-to-any-host",
     "openai-chat",
     issues=("charmbracelet/crush#1590",),
     fails=_MESSAGES,
@@ -283,7 +266,6 @@ def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "empty-text-sent",
     "anthropic-messages",
     "bedrock-converse",
     issues=("anthropics/anthropic-sdk-python#461", "OpenHands/OpenHands#5339"),
@@ -299,7 +281,6 @@ def empty_text_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "empty-answer-sent",
     "google-generate",
     issues=(
         "GoogleCloudPlatform/kubectl-ai#351",
@@ -317,7 +298,6 @@ def empty_answer_sent(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "user-split",
     "bedrock-converse",
     issues=("Portkey-AI/gateway#748", "langchain-ai/langchain-aws#130"),
     fails=_MESSAGES,
@@ -341,7 +321,6 @@ def _is_result(block: Block) -> bool:
 
 
 @mutants.body(
-    "results-apart",
     "anthropic-messages",
     "bedrock-converse",
     "google-generate",
@@ -360,14 +339,13 @@ def results_apart(_: Conversation, body: Body) -> None:
 
 
 @mutants.conversation(
-    "failure-untold",
     "anthropic-messages",
     "bedrock-converse",
     "google-generate",
     issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
     fails=(*_MESSAGES, *_CONTENTS),
 )
-def failure_not_reported(conversation: Conversation) -> Conversation:
+def failure_untold(conversation: Conversation) -> Conversation:
     """Does not report to the model that a tool failed."""
     return _change_results(
         conversation, lambda result: {key: value for key, value in result.items() if key != "error"}
@@ -375,7 +353,6 @@ def failure_not_reported(conversation: Conversation) -> Conversation:
 
 
 @mutants.conversation(
-    "result-image-lost",
     "anthropic-messages",
     "bedrock-converse",
     "openai-chat",
@@ -396,7 +373,6 @@ def result_image_lost(conversation: Conversation) -> Conversation:
 
 
 @mutants.conversation(
-    "result-printed",
     "anthropic-messages",
     "bedrock-converse",
     "cohere-chat",
@@ -424,7 +400,6 @@ def result_printed(conversation: Conversation) -> Conversation:
 
 
 @mutants.body(
-    "results-as-tool-calls",
     "openai-chat",
     issues=("0xPlaygrounds/rig#450",),
     fails=("**:invariant.unique-ids", *_MESSAGES),
@@ -439,7 +414,6 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "missing-result-left-out",
     "anthropic-messages",
     "google-generate",
     "openai-chat",
@@ -461,7 +435,6 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
 
 
 @mutants.conversation(
-    "foreign-id-sent",
     "anthropic-messages",
     "bedrock-converse",
     "openai-chat",
@@ -475,7 +448,6 @@ def foreign_id_sent(conversation: Conversation) -> Conversation:
 
 
 @mutants.body(
-    "call-alone-respelled",
     "anthropic-messages",
     "openai-chat",
     issues=("RooCodeInc/Roo-Code#11131", "RooCodeInc/Roo-Code#10649"),
@@ -491,7 +463,6 @@ def call_alone_respelled(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "repeated-id-sent",
     "openai-chat",
     issues=("NousResearch/hermes-agent#72766", "open-webui/open-webui#28305"),
     fails=("**:invariant.unique-ids", *_MESSAGES),
@@ -509,7 +480,6 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "input-as-text",
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
@@ -530,7 +500,6 @@ def input_as_text(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "empty-arguments-sent",
     "cohere-chat",
     "openai-chat",
     "openai-responses",
@@ -549,7 +518,6 @@ def empty_arguments_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "empty-tool-calls-sent",
     "openai-chat",
     issues=("openai/openai-node#1341", "chatboxai/chatbox#2079"),
     fails=_MESSAGES,

@@ -32,7 +32,6 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
 
 
 @mutants.conversation(
-    "schemas-emptied",
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
@@ -53,7 +52,6 @@ def schemas_emptied(conversation: Conversation) -> Conversation:
 
 
 @mutants.body(
-    "no-properties-sent",
     "openai-chat",
     "openai-responses",
     "ollama-chat",
@@ -69,7 +67,6 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "tool-choice-lost",
     "anthropic-messages",
     "bedrock-converse",
     "cohere-chat",
@@ -94,7 +91,6 @@ def tool_choice_lost(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "choice-without-tools",
     "anthropic-messages",
     "openai-chat",
     issues=("dphnAI/sonar#1143", "openai/swarm#30"),
@@ -107,7 +103,6 @@ def choice_without_tools(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "choice-in-lower-case",
     "cohere-chat",
     issues=("langchain-ai/langchain-cohere#161",),
     fails=("**:body.tool_choice",),
@@ -119,7 +114,6 @@ def choice_in_lower_case(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "empty-tools-sent",
     "openai-chat",
     issues=("JetBrains/koog#786", "partITech/php-mistral#76"),
     fails=("**:body.tools",),
@@ -130,7 +124,6 @@ def empty_tools_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "declarations-dropped",
     "bedrock-converse",
     issues=("vxcontrol/pentagi#196", "patriceckhart/zot#18"),
     fails=_TOOLS,
@@ -145,20 +138,18 @@ def declarations_dropped(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "limit-unsent",
     "anthropic-messages",
     "bedrock-invoke",
     issues=("brianpetro/obsidian-smart-connections#554",),
     fails=("**:body.max_tokens",),
 )
-def limit_not_sent(conversation: Conversation, body: Body) -> None:
+def limit_unsent(conversation: Conversation, body: Body) -> None:
     """Sends no token limit unless one was requested, although the API has no default."""
     if "max_tokens" not in conversation:
         del body["max_tokens"]
 
 
 @mutants.body(
-    "limit-outside-options",
     "ollama-chat",
     issues=("acon96/home-llm#40", "langchain-ai/langchain#16633"),
     fails=("**:body.max_tokens", "**:body.options", "**:body.options.**"),
@@ -170,7 +161,6 @@ def limit_outside_options(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "older-limit-sent",
     "openai-chat",
     issues=("anomalyco/opencode#37964", "teilomillet/gollm#33"),
     fails=_LIMITS,
@@ -182,7 +172,6 @@ def older_limit_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "newer-limit-sent",
     "openai-chat",
     issues=("editor-code-assistant/eca#231", "belingud/gptcomet#79"),
     fails=_LIMITS,
@@ -194,7 +183,6 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "temperature-beside-thinking",
     "anthropic-messages",
     "bedrock-converse",
     "openai-chat",
@@ -213,7 +201,6 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "budget-above-limit",
     "anthropic-messages",
     "bedrock-converse",
     issues=(
@@ -233,7 +220,6 @@ def budget_above_limit(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "budget-too-small",
     "anthropic-messages",
     issues=(
         "themaximalist/llm.js#30",
@@ -250,7 +236,6 @@ def budget_too_small(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "level-beside-budget",
     "google-generate",
     issues=("Tom-Ryder/AgentRunKit#7", "juspay/neurolink#1707"),
     fails=("**:body.generationConfig.thinkingConfig.**",),
@@ -264,7 +249,6 @@ def level_beside_budget(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "think-always",
     "ollama-chat",
     issues=("agentscope-ai/agentscope#1099",),
     fails=("**:body.think",),
@@ -275,12 +259,11 @@ def think_always(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "level-as-truth",
     "ollama-chat",
     issues=("run-llama/llama_index#20385", "ollama/ollama#11751"),
     fails=("**:body.think",),
 )
-def level_as_boolean(conversation: Conversation, body: Body) -> None:
+def level_as_truth(conversation: Conversation, body: Body) -> None:
     """Sends true or false to a model that expects a thinking level."""
     if "thinking" in conversation and ("think" in body or conversation["facts"].get("thinking") == "effort"):
         body["think"] = conversation["thinking"] != "off"
@@ -290,7 +273,6 @@ def level_as_boolean(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "stored-everywhere",
     "openai-chat",
     issues=("openclaw/openclaw#51058", "Gitlawb/openclaude#739", "openclaw/openclaw#43086"),
     fails=("**:body.store",),
@@ -301,7 +283,6 @@ def stored_everywhere(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "stored-by-default",
     "openai-responses",
     issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
     fails=("**:body.store",),
@@ -312,30 +293,27 @@ def stored_by_default(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "cache-key-unsent",
     "openai-responses",
     issues=("earendil-works/pi#698", "Dicklesworthstone/pi_agent_rust#188"),
     fails=("**:body.prompt_cache_key",),
 )
-def cache_key_not_sent(_: Conversation, body: Body) -> None:
+def cache_key_unsent(_: Conversation, body: Body) -> None:
     """Does not send the session as the cache key."""
     body.pop("prompt_cache_key", None)
 
 
 @mutants.body(
-    "cache-key-uncut",
     "openai-responses",
     issues=("earendil-works/pi#4719", "vybestack/llxprt-code#2135"),
     fails=("**:body.prompt_cache_key",),
 )
-def cache_key_not_truncated(conversation: Conversation, body: Body) -> None:
+def cache_key_uncut(conversation: Conversation, body: Body) -> None:
     """Sends the session name as the cache key without truncating it."""
     if "prompt_cache_key" in body:
         body["prompt_cache_key"] = conversation["session"]
 
 
 @mutants.body(
-    "retention-everywhere",
     "openai-chat",
     "openai-responses",
     issues=("unslothai/unsloth#5450",),
@@ -347,13 +325,12 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
 
 
 @mutants.conversation(
-    "cache-unmarked",
     "anthropic-messages",
     "bedrock-converse",
     issues=("karthink/gptel#1436", "cline/cline#12928"),
     fails=("**:body.system.**", *_MESSAGES),
 )
-def cache_not_marked(conversation: Conversation) -> Conversation:
+def cache_unmarked(conversation: Conversation) -> Conversation:
     """Does not mark where the cached part of the prompt ends."""
     return {**conversation, "cache": "none"}
 
@@ -362,18 +339,16 @@ def cache_not_marked(conversation: Conversation) -> Conversation:
 
 
 @mutants.body(
-    "usage-unasked",
     "openai-chat",
     issues=("zai-org/feedback#93",),
     fails=_STREAM_OPTIONS,
 )
-def usage_not_requested(_: Conversation, body: Body) -> None:
+def usage_unasked(_: Conversation, body: Body) -> None:
     """Does not request usage for a stream."""
     body.pop("stream_options", None)
 
 
 @mutants.body(
-    "stream-options-always",
     "openai-chat",
     issues=("BerriAI/litellm#5803", "aliasrobotics/cai#77"),
     fails=_STREAM_OPTIONS,
@@ -387,12 +362,11 @@ def stream_options_always(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "image-as-address",
     "ollama-chat",
     issues=("BerriAI/litellm#18338", "BerriAI/litellm#2948"),
     fails=_MESSAGES,
 )
-def image_as_data_url(_: Conversation, body: Body) -> None:
+def image_as_address(_: Conversation, body: Body) -> None:
     """Sends images as data URLs to a server that accepts only base64."""
     for message in body["messages"]:
         if "images" in message:
@@ -400,7 +374,6 @@ def image_as_data_url(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "content-as-parts",
     "ollama-chat",
     issues=("ollama/ollama#6451",),
     fails=_MESSAGES,
@@ -415,7 +388,6 @@ def content_as_parts(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "schema-lost",
     "cohere-chat",
     "ollama-chat",
     "openai-chat",
@@ -430,7 +402,6 @@ def schema_lost(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "schema-name-lost",
     "openai-chat",
     "openai-responses",
     issues=("openai/openai-node#1404", "jamesrochabrun/SwiftOpenAI#151"),
@@ -444,7 +415,6 @@ def schema_name_lost(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "schema-as-text",
     "ollama-chat",
     issues=("prathyushnallamothu/ollamago#1",),
     fails=_FORMATS,
@@ -456,7 +426,6 @@ def schema_as_text(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "schema-wrapped",
     "cohere-chat",
     issues=("koharu-rs/koharu#1128",),
     fails=_FORMATS,
@@ -473,7 +442,6 @@ def schema_wrapped(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "model-in-the-body",
     "bedrock-invoke",
     issues=("fumito-ito/AnthropicSwiftSDK#19",),
     fails=("**:body.model", "**:body.stream"),
@@ -483,9 +451,7 @@ def model_in_the_body(conversation: Conversation, body: Body) -> None:
     body |= {"model": conversation["model"], "stream": True}
 
 
-@mutants.conversation(
-    "crashes-without-parameters", "google-generate", issues=(), fails=("**:body", "**:body.**")
-)
+@mutants.conversation("google-generate", issues=(), fails=("**:body", "**:body.**"))
 def crashes_without_parameters(conversation: Conversation) -> Conversation:
     """Crashes while it declares a tool without parameters, and declares all others."""
     for tool in conversation.get("tools", ()):

@@ -119,7 +119,7 @@ def test_the_answers_of_a_killed_run_are_judged_up_to_its_end(mine):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"implementation": 0}', "answers.jsonl:2: `id` is missing"),
+        ('{"implementation": 0}', "answers.jsonl:2: Object missing required field `id`"),
         ("[]", "answers.jsonl:2: expected a JSON object"),
         (
             '{"implementation": 0, "id": "a", "input": "b", "ms": 1.0}',

@@ -285,6 +285,11 @@ def test_a_users_own_specs_and_cassettes_are_judged_like_the_bundled_ones(projec
     assert made.run("lint").code == 0
 
 
+def test_lint_counts_the_cassettes_that_it_was_given(project):
+    ran = project.run("lint", str(ROOT / "cassettes/openai-chat/parallel-calls.yaml"))
+    assert (ran.code, ran.err) == (0, "1 cassette, no problems\n")
+
+
 def test_a_spec_with_three_mistakes_shows_all_three_with_their_lines(project):
     ran = own_suite(project, THREE_MISTAKES).run("lint", "specs/anthropic-messages/mine.yaml")
     assert ran.code == 2

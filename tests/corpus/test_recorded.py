@@ -19,6 +19,7 @@ from streamconform.suite.catalog import read_case_ids
 from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.suite.provenance import count_streams
 from streamconform.suite.pulled import is_recorded
+from streamconform.yaml_text import reader as yaml_text
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.pull import pull
 from streamconform_dev.corpus.plain_reader import NotRead, read
@@ -156,6 +157,13 @@ def test_every_case_names_its_recording_and_none_repeats_it():
     assert len(cases) == sum(len(read_case_ids(path)) for path in files)
     assert all(case.unavailable for case in cases)
     assert len({case.id for case in cases}) == len(cases)
+
+
+def test_no_two_cases_of_a_source_have_the_same_title():
+    files = [path for path in list_spec_files(SOURCES.specs, recorded=True) if is_recorded(path.name)]
+    for path in files:
+        titles = [case["title"] for case in yaml_text.read(path).value["cases"]]
+        assert len(set(titles)) == len(titles), path
 
 
 def test_the_page_counts_the_cases_and_a_thousand_are_from_first_parties():

@@ -11,13 +11,14 @@ import time
 
 import pytest
 from click.testing import CliRunner
+from hypothesis.internal.conjecture import providers
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import conform
 from streamconform.judge.decode import decode_outcome
 from streamconform.model.leaf import list_values
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from streamconform_capture.fuzz.generate import Generator, draw_answers
+from streamconform_capture.fuzz.generate import PRIVATE_NAME, Generator, draw_answers
 from streamconform_capture.fuzz.mutate import mutate_body
 from streamconform_dev.docs.command import CONFORM
 from streamconform_capture.fuzz.writers import express, write_body
@@ -99,7 +100,7 @@ def test_the_same_seed_generates_the_same_trials():
 
 GENERATE = """
 import hashlib, sys
-from streamconform_capture.fuzz.generate import Generator
+from streamconform_capture.fuzz.generate import PRIVATE_NAME, Generator
 
 bodies = [trial.body for trial in Generator("openai-chat", 3).generate(20)]
 print(hashlib.sha256(b"".join(bodies)).hexdigest())
@@ -123,6 +124,13 @@ def test_a_seed_means_the_same_answers_whatever_else_is_loaded(tmp_path):
         )
     }
     assert len(digests) == 1
+
+
+def test_a_hypothesis_without_the_private_name_is_reported(monkeypatch):
+    assert hasattr(providers, PRIVATE_NAME), "a new release of hypothesis; find the function's new name"
+    monkeypatch.setattr("streamconform_capture.fuzz.generate.PRIVATE_NAME", "_renamed")
+    with pytest.warns(RuntimeWarning, match=r"hypothesis [0-9.]+ has no `_renamed`"):
+        assert list(Generator("openai-chat", 1).generate(1))
 
 
 def test_the_reference_reads_every_generated_answer(project):

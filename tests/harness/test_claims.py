@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from streamconform.adapters.interface import Observation, Raised
+from streamconform.adapters.interface import Observation
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.judge import judge
 from streamconform.judge.unknown_keys import (
@@ -17,7 +17,14 @@ from streamconform.judge.unknown_keys import (
     suggest_key,
 )
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, UncomparedClaim
+from streamconform.model.result import (
+    Footer,
+    Header,
+    ImplementationInfo,
+    Raised,
+    TrialResult,
+    UncomparedClaim,
+)
 from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.merge import merge
 from streamconform.run.results import Results

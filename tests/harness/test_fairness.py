@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Observation, Raised
+from streamconform.adapters.interface import Observation
 from streamconform.judge import decode
 from streamconform.judge.compare import UNCACHED, compare_outcome, list_unexposed
 from streamconform.judge.judge import check_observation
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.result import Raised
 from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse
 

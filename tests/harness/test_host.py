@@ -13,10 +13,11 @@ from streamconform.adapters.adapter_input import BytesInput, Chunks
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.exception_origin import find_library_exception
 from streamconform.adapters.host import call_adapter
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault
 from streamconform.adapters.program import Program
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.errors import ImplementationError
+from streamconform.model.result import Raised
 
 from . import builders
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from streamconform.adapters.interface import (
-    Errored,
-    Hang,
-    Observation,
-    Output,
-    ProtocolFault,
-    Raised,
-    Skipped,
-)
+from streamconform.adapters.interface import Errored, Hang, Observation, Output, ProtocolFault, Skipped
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.invariants import EVENT_RULES
 from streamconform.judge.judge import (
@@ -29,6 +21,7 @@ from streamconform.judge.judge import (
 from streamconform.judge.needed_claims import list_needed_capabilities
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import CallCase, Counts, Partial
+from streamconform.model.result import Raised
 from streamconform.model.trial import Call, ProxyView
 from streamconform.model.verdict import Check
 from streamconform.suite import request_expectation

@@ -14,10 +14,11 @@ import pytest
 from streamconform.adapters import process_cleanup, protocol
 from streamconform.adapters import program as program_module
 from streamconform.adapters.connect import Connection
-from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Raised, Skipped
+from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.adapters.protocol import RAISED_OUTCOME
+from streamconform.model.result import Raised
 from streamconform.schemas import find_problems
 
 from . import builders

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Raised
+from streamconform.model.result import Raised
 from streamconform.run.refusal import is_refusal
 
 WHERE = "lib/models.py:12 in get_context_size"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from streamconform.adapters.interface import Observation, Raised
+from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import check_answer
 from streamconform.model.capability import CAPABILITIES
+from streamconform.model.result import Raised
 from streamconform.model.trial import ProxyView
 from streamconform.run import repeated_answers
 from streamconform.run.repeated_answers import MAX_ANSWERS, MAX_CASES, RepeatedAnswers

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 from streamconform import schemas
-from streamconform.adapters.interface import Greeting, Raised
+from streamconform.adapters.interface import Greeting
 from streamconform.errors import Problem, SourceError
 from streamconform.known_failures import model
 from streamconform.known_failures.reading import SCOPE
@@ -17,7 +17,7 @@ from streamconform.model import cassette, event, outcome, result, verdict
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import LEVELS, Case
 from streamconform.model.trial import DELIVERIES, FAULTS, OLD_NAMES, FaultSet, Input
-from streamconform.run.results import RUN_FACTS, to_json
+from streamconform.run.results import to_json
 from streamconform.schemas import NAMES, check_document, find_problems, load_schema
 from streamconform.suite.profiles import Profile
 from streamconform.yaml_text import reader
@@ -98,18 +98,12 @@ PAIRS = [
     ("spec.v1", "usage_report", outcome.Usage),
     ("cassette.v1", "recorded", cassette.Recorded),
     ("cassette.v1", "authored", cassette.Authored),
-    ("results.v1", "check", verdict.Check),
-    ("results.v1", "footer", result.Footer),
-    ("results.v1", "trial", result.TrialResult),
-    ("results.v1", "raised", Raised),
 ]
 
 
 @pytest.mark.parametrize(("name", "of", "type_"), PAIRS, ids=[f"{n}-{o}" for n, o, _ in PAIRS])
 def test_types_and_schemas_have_the_same_fields(name, of, type_):
-    assert (
-        properties(name, of) - {"kind"} == names(type_, "kind") - {"absent", "omitted"} or of == "other_block"
-    )
+    assert properties(name, of) == names(type_) - {"absent", "omitted"} or of == "other_block"
     if of == "other_block":
         assert properties(name, of) == names(type_)
 
@@ -132,14 +126,6 @@ def test_a_case_agrees_with_its_schema():
     assert set(definition("spec.v1", "case")["required"]) == required - {"api"}
 
 
-def test_the_header_of_results_agrees_with_its_schema():
-    top = definition("results.v1", "header")["properties"]
-    required = {"suite", "implementations", "selection", "seed"}
-    assert set(top) - {"kind", "schema"} == required.union(RUN_FACTS)
-    assert set(top["suite"]["properties"]) == {"version", "rules", "cases", "trials", "digest"}
-    assert set(top["implementations"]["items"]["properties"]) == names(result.ImplementationInfo)
-
-
 def test_a_greeting_agrees_with_its_schema():
     top = definition("protocol.v1", "hello")["properties"]
     documented = (set(top) - {"op", "protocol", "implementation"}) | set(top["implementation"]["properties"])
@@ -153,8 +139,6 @@ def test_profiles_and_known_failures_agree_with_their_schemas():
     assert set(listed["scope"]["properties"]) == set(SCOPE)
     for name, kind in (("pattern", model.KnownFailure), ("cause", model.KnownCause)):
         assert set(definition("known-failures.v1", name)["properties"]) == names(kind, "line")
-    problem = definition("results.v1", "footer")["properties"]["problems"]["items"]
-    assert set(problem["properties"]) == names(Problem)
 
 
 def enum(name: str, *path: str) -> list[Any]:
@@ -175,13 +159,6 @@ ENUMS = [
     (("spec.v1", "$defs", "fault"), tuple(FAULTS)),
     (("spec.v1", "$defs", "reason_leaf", "else"), outcome.REASONS),
     (("spec.v1", "$defs", "expect", "properties", "status", "else"), outcome.STATUSES),
-    (("results.v1", "$defs", "verdict"), verdict.VERDICTS),
-    (("results.v1", "$defs", "level"), LEVELS),
-    (("results.v1", "$defs", "trial", "properties", "culprit"), get_args(verdict.Culprit)),
-    (
-        ("results.v1", "$defs", "check", "properties", "verdict"),
-        tuple(each for each in get_args(verdict.CheckVerdict) if each != "pass"),
-    ),
     (("protocol.v1", "$defs", "hello", "properties", "inputs", "items"), get_args(Input)),
     (("profile.v1", "properties", "deliveries", "items"), (*DELIVERIES, *OLD_NAMES)),
     (("profile.v1", "properties", "faults"), get_args(FaultSet)),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from streamconform.adapters.interface import Observation, Raised
+from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Partial
+from streamconform.model.result import Raised
 
 from .. import bundled_suite
 from . import builders

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -115,7 +114,7 @@ def test_empty_lines_and_crlf_are_no_matter(tmp_path):
 
 @pytest.mark.parametrize("number", range(len(LINES)))
 def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, tmp_path):
-    """The reader rejects what the published schema rejects, except for negative numbers and missing lists."""
+    """The reader rejects what the published schema rejects, except for missing members."""
     path = tmp_path / "a.jsonl"
     line = LINES[number]
     for at in places(line):
@@ -129,7 +128,7 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
                 assert message.startswith(f"{path}:{2 if number else ''}"), message
                 continue
             wrong = find_problems("results.v1", made)
-            assert [each for each in wrong if not re.search("minimum| is missing", each)] == [], (at, to)
+            assert [each for each in wrong if " is missing" not in each] == [], (at, to)
             if at[0] in (
                 "id",
                 "case",
@@ -160,10 +159,13 @@ def test_a_changed_line_is_read_and_reported_or_refused_with_its_place(number, t
             [LINES[0], LINES[1] | {"implementation": 2}],
             ":2: `implementation`: the header has no implementation 2",
         ),
-        ([LINES[0], LINES[1] | {"verdict": "good"}], ":2: `verdict` is not one of pass, fail"),
-        ([LINES[0], LINES[1] | {"checks": [{}]}], ":2: `checks.0.path` is missing"),
-        ([LINES[0], LINES[1] | {"checks": [1]}], ":2: `checks.0` is not an object"),
-        ([LINES[0], LINES[1] | {"ms": True}], ":2: `ms` is not a number"),
+        (
+            [LINES[0], LINES[1] | {"verdict": "good"}],
+            ':2: verdict: `"good"` is not one of `fail`, ',
+        ),
+        ([LINES[0], LINES[1] | {"checks": [{}]}], ":2: checks.0: key `path` is missing"),
+        ([LINES[0], LINES[1] | {"checks": [1]}], ":2: checks.0: `1` is not an object"),
+        ([LINES[0], LINES[1] | {"ms": True}], ":2: ms: `true` is not a number"),
         ([LINES[0], LINES[1] | {"ms": float("inf")}], ":2: invalid JSON: `Infinity` is not a JSON number"),
     ],
 )

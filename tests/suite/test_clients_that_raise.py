@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from streamconform.adapters.interface import Observation, Raised
+from streamconform.adapters.interface import Observation
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.judge import check_answer
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Case
+from streamconform.model.result import Raised
 from streamconform.model.trial import Trial
 from streamconform.printable import escape_unprintable
 from streamconform.suite.expand import expand

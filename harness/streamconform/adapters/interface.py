@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
+from streamconform.model.result import Raised
 from streamconform.model.trial import Input, ProxyView
 
 ProtocolFaultKind = Literal[
@@ -60,17 +61,6 @@ class Greeting:
                 return frozenset[Capability]().union(*self.capabilities.values())
             return self.capabilities.get(api, frozenset())
         return self.capabilities
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """The exception that ended a run inside the library; each text is a single line of limited length."""
-
-    type: str
-    """The class, such as `openai.APIError`."""
-    message: str
-    where: str | None = None
-    """The innermost frame inside the library, such as `openai/_streaming.py:61 in __stream__`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import click
 from streamconform.apis import APIS, TEMPLATE_API
 from streamconform.cli import commands
 from streamconform.errors import UsageError
+from streamconform.files import write_atomically
 from streamconform.init.plan import (
     ADAPTER_MODES,
     LANGUAGES,
@@ -24,7 +25,6 @@ from streamconform.init.plan import (
     plan_files,
 )
 from streamconform.resources import find_bundled
-from streamconform.suite.cassettes import write_atomically
 from streamconform.suite.profiles import find_release
 
 PROFILE: Final = "core"

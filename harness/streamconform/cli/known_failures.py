@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from streamconform.errors import ReportError, UsageError
+from streamconform.files import write_atomically
 from streamconform.known_failures.file import apply_amendment
 from streamconform.known_failures.match import OutdatedEntry
 from streamconform.known_failures.model import KnownFailures
@@ -16,7 +17,6 @@ from streamconform.known_failures.reading import KnownFailuresFile
 from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.run.exits import Exit
 from streamconform.run.session import FinishedRun
-from streamconform.suite.cassettes import write_atomically
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILTERS: Final = {

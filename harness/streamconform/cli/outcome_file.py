@@ -18,7 +18,7 @@ from streamconform.model.trial import AnyTrial, Call, RoundTrip
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import ExplainedTrial
 from streamconform.run.exits import Exit
-from streamconform.run.results import check_to_json
+from streamconform.run.results import to_json
 
 SHAPE: Final = 'an outcome, or {"outcome": …, "events": […], "raised": {…}}'
 
@@ -42,7 +42,7 @@ class JudgedFile:
             "id": self.explained.trial.id,
             "verdict": self.judgement.verdict,
             "passed": self.judgement.passed,
-            "checks": [check_to_json(check) for check in self.judgement.checks],
+            "checks": [to_json(check) for check in self.judgement.checks],
         }
         return json.dumps(document, indent=1, ensure_ascii=False)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from streamconform.errors import SelectionError, UsageError
+from streamconform.files import write_atomically
 from streamconform.model.case import AnyCase, Case, RoundTripCase
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
 from streamconform.replay.formats import FORMATS, find_base_url
-from streamconform.suite.cassettes import write_atomically
 
 
 def write_files(cases: Iterable[AnyCase], form: str, out: str, base_url: str | None) -> None:

@@ -17,7 +17,6 @@ from streamconform.adapters.interface import (
     Observation,
     Output,
     ProtocolFault,
-    Raised,
     Skipped,
 )
 from streamconform.apis import APIS
@@ -51,6 +50,7 @@ from streamconform.model.event import BlockDelta, BlockEnd, Event
 from streamconform.model.leaf import Literally, list_values
 from streamconform.model.outcome import Error, Outcome, Text, ToolCall
 from streamconform.model.request import RequestExpectation
+from streamconform.model.result import Raised
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial, lower_level
 from streamconform.model.verdict import Check, Culprit, Verdict
 from streamconform.printable import escape_unprintable

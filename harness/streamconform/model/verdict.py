@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import Meta
 
 from streamconform.model.case import Level
 
@@ -12,6 +14,7 @@ CheckVerdict = Literal["pass", "fail", "warn", "may"]
 Culprit = Literal["implementation", "adapter", "harness"]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+Count = Annotated[int, Meta(ge=0)]
 UNEXPECTED: frozenset[Verdict] = frozenset({"fail", "faulted", "hang", "stale"})
 """Verdicts that make the run exit with code 1."""
 
@@ -20,10 +23,12 @@ UNEXPECTED: frozenset[Verdict] = frozenset({"fail", "faulted", "hang", "stale"})
 class Check:
     """One comparison in a trial; `path` is a stable path within the spec."""
 
-    path: str
-    level: Level
-    verdict: CheckVerdict
-    expected: Any = None
-    got: Any = None
-    message: str | None = None
-    frames: tuple[int, ...] = ()
+    path: Annotated[str, "The compared value, as a path in the spec."]
+    level: Annotated[Level, "The level of what was compared."]
+    verdict: Annotated[CheckVerdict, "may: the value differs, without consequences. Never pass."]
+    expected: Annotated[Any, "The value or the matcher."] = None
+    got: Annotated[Any, "The actual value; absent values are null."] = None
+    message: Annotated[str | None, "A description, if the values alone do not explain the failure."] = None
+    frames: Annotated[
+        tuple[Count, ...], "The frames of the body, numbered from 0, that determined the value."
+    ] = ()

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from streamconform.errors import ReportError, UsageError
+from streamconform.files import write_atomically
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results
 from streamconform.suggestions import suggest
-from streamconform.suite.cassettes import write_atomically
 
 if TYPE_CHECKING:
     from streamconform.reports.matrix import PageContext

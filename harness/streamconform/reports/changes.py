@@ -17,7 +17,7 @@ from streamconform.reports.history import Change, ChangeKind, History
 from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
 from streamconform.reports.style import StyledLine
 from streamconform.reports.summary import describe_incomplete
-from streamconform.run.results import Results, check_to_json, to_json
+from streamconform.run.results import Results, to_json
 
 MAX_CASES: Final = 3
 MAX_ROWS: Final = 50
@@ -234,7 +234,7 @@ def _change_to_json(change: Change, history: History) -> dict[str, Any]:
         "before": change.before and change.before.verdict,
         "after": change.after and change.after.verdict,
         "reason": trial.reason,
-        "checks": [check_to_json(check) for check in change.trial.checks],
+        "checks": [to_json(check) for check in change.trial.checks],
     }
 
 

@@ -213,7 +213,7 @@ def _read_lines(path: Path) -> Iterator[bytes]:
 
 
 def _build_answer(record: dict[str, Any], header: Header) -> SavedAnswer:
-    saved = convert(SavedAnswer, record, "")
+    saved = convert(SavedAnswer, record)
     count = sum(getattr(saved, name) is not None for name in KINDS.values())
     if count != 1:
         raise InvalidLine(f"expected exactly one of {', '.join(KINDS.values())}, got {count}")

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streamconform.adapters.feed import Feed, Gate
-from streamconform.adapters.interface import Answer, Hang, Observation, Output, Raised, ServerRecord
+from streamconform.adapters.interface import Answer, Hang, Observation, Output, ServerRecord
 from streamconform.adapters.program import Collateral, Program
 from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.case import Counts
-from streamconform.model.result import CRASHED, REFUSED
+from streamconform.model.result import CRASHED, REFUSED, Raised
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan

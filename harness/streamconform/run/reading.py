@@ -6,32 +6,26 @@ import gzip
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, NoReturn, TypeVar
+
+import msgspec
 
 from streamconform.errors import Problem, ReportError
-from streamconform.model.result import Footer, Header, TrialResult
+from streamconform.model.result import SUITE_FIELDS, Footer, Header, TrialResult
 from streamconform.model.trial import get_current_name, update_id
 from streamconform.printable import escape_unprintable
-from streamconform.run.results import SCHEMA, Results
+from streamconform.run.results import Results
+from streamconform.schemas import find_problems
 
 T = TypeVar("T")
 
+SCHEMA: Final = "results.v1"
 MAX_LINE: Final = 64 * 1024 * 1024
 """The maximum length of a line; the outcome of the largest body fits in it."""
-TYPE_NAMES: Final[Mapping[type, str]] = {
-    str: "a string",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-}
 FOLDERS: Final = ("specs", "cassettes")
 """Members of `selection` that reports repeat in the commands they print."""
-SUITE_FIELDS: Final = ("version", "rules", "cases", "trials", "digest")
-"""Fields of `Header` that the file nests in `suite`."""
 
 
 class InvalidLine(Exception):
@@ -134,7 +128,7 @@ def build_header(record: dict[str, Any]) -> Header:
     suite = record.get("suite")
     if not isinstance(suite, dict):
         raise InvalidLine("`suite` is not an object")
-    header = convert(Header, record | {name: suite[name] for name in SUITE_FIELDS if name in suite}, "")
+    header = _convert_line(Header, record | {name: suite[name] for name in SUITE_FIELDS if name in suite})
     for name in FOLDERS:
         if not isinstance(header.selection.get(name), str | None):
             raise InvalidLine(f"`selection.{name}` is not a string")
@@ -142,80 +136,34 @@ def build_header(record: dict[str, Any]) -> Header:
 
 
 def _build_trial(record: dict[str, Any], header: Header) -> TrialResult:
-    trial = convert(TrialResult, record, "")
-    if not 0 <= trial.implementation < len(header.implementations):
+    trial = _convert_line(TrialResult, record)
+    if trial.implementation >= len(header.implementations):
         raise InvalidLine(f"`implementation`: the header has no implementation {trial.implementation}")
     delivery = None if trial.delivery is None else get_current_name(trial.delivery)
     return replace(trial, id=update_id(trial.id), delivery=delivery)
 
 
 def _build_footer(record: dict[str, Any], header: Header) -> Footer:
-    footer = convert(Footer, record, "")
+    footer = _convert_line(Footer, record)
     for i, claim in enumerate(footer.claims):
-        if not 0 <= claim.implementation < len(header.implementations):
+        if claim.implementation >= len(header.implementations):
             raise InvalidLine(
                 f"`claims.{i}.implementation`: the header has no implementation {claim.implementation}"
             )
     return footer
 
 
-@cache
-def _get_type_hints(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
+def _convert_line(kind: type[T], record: Mapping[str, Any]) -> T:
+    """Return the line; if it is invalid, the schema explains why, because its messages name the choices."""
+    try:
+        return convert(kind, record)
+    except InvalidLine as error:
+        raise InvalidLine(next(iter(find_problems(SCHEMA, record)), str(error))) from error
 
 
-@cache
-def _get_shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    return ("dataclass" if is_dataclass(kind) else get_origin(kind)), get_args(kind)
-
-
-def convert(kind: type[T], value: Any, path: str) -> T:
-    """Convert a JSON value to `kind`, the type of a results field. Raises `InvalidLine`.
-
-    The conversion follows the types, so a new dataclass field needs no change here.
-    """
-    converted: Any = value
-    # The common case first: a results file has hundreds of thousands of values.
-    if kind is Any or type(value) is kind:
-        return cast("T", converted)
-    origin, inner = _get_shape(cast("Any", kind))
-    fits = False
-    if origin == "dataclass":
-        fits = isinstance(value, dict)
-        converted = _convert_fields(kind, value, path) if fits else None
-    elif origin is Literal:
-        fits = isinstance(value, str) and value in inner
-    elif origin in (UnionType, Union):
-        fits = True
-        member = next(option for option in inner if option is not type(None))
-        converted = None if value is None else convert(member, value, path)
-    elif origin is tuple:
-        fits = isinstance(value, list)
-        items = value if fits else ()
-        converted = tuple(convert(inner[0], item, f"{path}.{i}") for i, item in enumerate(items))
-    elif origin is not None:
-        fits = isinstance(value, dict)
-        members = value.items() if fits else ()
-        converted = {name: convert(inner[1], item, f"{path}.{name}") for name, item in members}
-    elif kind is float:
-        # Some JSON writers shorten `5.0` to `5`. `bool` is a subclass of `int`, but not a number.
-        fits = type(value) is int
-    if not fits:
-        other = "a list" if origin is tuple else "an object"
-        expected = f"one of {', '.join(inner)}" if origin is Literal else TYPE_NAMES.get(kind, other)
-        raise InvalidLine(f"`{path}` is not {expected}" if path else f"this is not {expected}")
-    return cast("T", converted)
-
-
-def _convert_fields(kind: Any, record: Mapping[str, Any], path: str) -> Any:
-    values = {}
-    for field in fields(kind):
-        field_path = f"{path}.{field.name}" if path else field.name
-        if field.name in record:
-            values[field.name] = convert(_get_type_hints(kind)[field.name], record[field.name], field_path)
-        elif field.default is MISSING and field.default_factory is MISSING:
-            # A required field that may be null may also be absent: the writer omits empty values.
-            if type(None) not in get_args(_get_type_hints(kind)[field.name]):
-                raise InvalidLine(f"`{field_path}` is missing")
-            values[field.name] = None
-    return kind(**values)
+def convert(kind: type[T], value: Any) -> T:
+    """Return `value` as a `kind`, a type that defines a format. Raises `InvalidLine`."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidLine(str(error)) from error

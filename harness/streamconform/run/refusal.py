@@ -11,7 +11,7 @@ import re
 import sys
 from typing import Final
 
-from streamconform.adapters.interface import Raised
+from streamconform.model.result import Raised
 
 DELIBERATE: Final = frozenset(
     {

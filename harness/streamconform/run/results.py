@@ -7,33 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TextIO
 
 from streamconform.errors import ReportError
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
-from streamconform.model.verdict import Check
-from streamconform.suite.cassettes import write_atomically
-
-SCHEMA = "results.v1"
-OPTIONAL = frozenset(
-    {
-        "reason",
-        "observation",
-        "known",
-        "tracked",
-        "title",
-        "guards",
-        "not_exposed",
-        "compared",
-        "uncompared",
-        "unknown_keys",
-    }
-)
-"""Fields of a trial that are omitted if they are empty."""
+from streamconform.files import write_atomically
+from streamconform.model.result import SUITE_FIELDS, WRITTEN_ALWAYS, Footer, Header, TrialResult
 
 RUN_FACTS: Final = ("date", "command", "platform")
 """Header fields that differ when a run is repeated."""
@@ -122,49 +105,35 @@ def _open_results(path: Path, earlier: Sequence[Header | TrialResult]) -> TextIO
     return path.open("a" if earlier else "w", encoding="utf-8", buffering=1)
 
 
-def to_json(line: Header | TrialResult | Footer) -> dict[str, Any]:
-    """Return the JSON form of one line."""
-    match line:
-        case Header():
-            # These are facts about one run, not about the suite; reproducible reports leave them out.
-            facts = {name: getattr(line, name) for name in RUN_FACTS if getattr(line, name) is not None}
-            counts = {"cases": line.cases, "trials": line.trials}
-            digest = {} if line.digest is None else {"digest": line.digest}
-            return {
-                "kind": "header",
-                "schema": SCHEMA,
-                **facts,
-                "suite": {"version": line.version, "rules": line.rules, **counts} | digest,
-                "implementations": [_info_to_json(info) for info in line.implementations],
-                "selection": dict(line.selection),
-                "seed": line.seed,
-            }
-        case TrialResult():
-            members = {name: getattr(line, name) for name in TrialResult.__slots__}
-            members["checks"] = [check_to_json(check) for check in line.checks]
-            return {"kind": "trial"} | {k: v for k, v in members.items() if k not in OPTIONAL or v}
-        case Footer():
-            members = {name: getattr(line, name) for name in Footer.__slots__}
-            members["problems"] = [asdict(problem) for problem in line.problems]
-            members["claims"] = tuple(asdict(claim) for claim in line.claims)
-            members = {name: value for name, value in members.items() if value not in (None, ())}
-            return {"kind": "footer"} | members
+def to_json(value: Any) -> dict[str, Any]:
+    """Return the JSON form of a line, or of a value in it that has a type of its own."""
+    members = {}
+    for name, default in _list_fields(value.__class__):
+        member = getattr(value, name)
+        if default is MISSING or member != default:
+            has_types = isinstance(member, tuple) and member and is_dataclass(member[0])
+            members[name] = [to_json(item) for item in member] if has_types else member
+    return _nest_suite(members) if isinstance(value, Header) else members
+
+
+def _nest_suite(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a header, with those of the suite in `suite`."""
+    suite = {name: members[name] for name in SUITE_FIELDS if name in members}
+    first = SUITE_FIELDS[0]
+    return {
+        "suite" if name == first else name: suite if name == first else member
+        for name, member in members.items()
+        if name == first or name not in suite
+    }
+
+
+@cache
+def _list_fields(type_: Any) -> tuple[tuple[str, Any], ...]:
+    """Return each field with the value for which it is left out; `MISSING` if it is always written."""
+    return tuple(
+        (field.name, MISSING if field.name in WRITTEN_ALWAYS else field.default) for field in fields(type_)
+    )
 
 
 def _encode_line(line: Header | TrialResult | Footer) -> str:
     return _ENCODED(to_json(line)) + "\n"
-
-
-def _info_to_json(info: ImplementationInfo) -> dict[str, Any]:
-    members = asdict(info)
-    if info.claims is None:
-        del members["claims"]
-    return members
-
-
-def check_to_json(check: Check) -> dict[str, Any]:
-    """Return the JSON form of a check."""
-    members = {name: getattr(check, name) for name in Check.__slots__}
-    if check.message is None:
-        del members["message"]
-    return members | {"frames": list(check.frames)}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Self
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.suite.cassettes import write_atomically
+from streamconform.files import write_atomically
 
 try:
     import fcntl

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem
+from streamconform.schemas.results import build_results_schema
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -45,11 +46,14 @@ NAMES = (
 
 MAX_PROBLEMS = 20
 """Maximum number of problems reported per document."""
+_NO_FLOAT: Final = "x-no-float"
 
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
     """Return the schema `name` (one of `NAMES`) as a mapping."""
+    if name == "results.v1":
+        return build_results_schema()
     text = files(__name__).joinpath(f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     if name == "spec.v1":  # the schema file leaves out the list of APIs
@@ -70,8 +74,7 @@ def build_validator(
     from jsonschema import Draft202012Validator, FormatChecker, validators
     from referencing import Registry, Resource
 
-    resources = [Resource.from_contents(load_schema(member)) for member in NAMES]
-    registry: Registry[Any] = resources @ Registry()
+    registry: Registry[Any] = Registry(retrieve=lambda uri: Resource.from_contents(_retrieve(uri)))  # type: ignore[call-arg]
     types = Draft202012Validator.TYPE_CHECKER
     formats = FormatChecker(())
     if authored:
@@ -95,10 +98,18 @@ def _build_acceptor(name: str, definition: str | None) -> jsonschema_rs.Draft202
     """Return a fast validator for files that people write; see `accepts`."""
     import jsonschema_rs
 
-    registry = jsonschema_rs.Registry([(load_schema(member)["$id"], load_schema(member)) for member in NAMES])
     return jsonschema_rs.Draft202012Validator(
-        _get_root(name, definition), registry=registry, validate_formats=True, formats={"regex": _is_pattern}
+        _mark_integers(_get_root(name, definition)),
+        retriever=lambda uri: _mark_integers(_retrieve(uri)),
+        keywords={_NO_FLOAT: _NoFloat},
+        validate_formats=True,
+        formats={"regex": _is_pattern},
     )
+
+
+def _retrieve(uri: str) -> dict[str, Any]:
+    """Return the schema that another one names."""
+    return load_schema(uri.removeprefix("urn:streamconform:"))
 
 
 def accepts(name: str, value: Any, definition: str | None = None) -> bool:
@@ -107,7 +118,7 @@ def accepts(name: str, value: Any, definition: str | None = None) -> bool:
     False does not mean that the value is invalid: the stricter rules for files that people write are applied.
     """
     try:
-        return _build_acceptor(name, definition).is_valid(_replace_whole_floats(value))
+        return _build_acceptor(name, definition).is_valid(value)
     except (ValueError, RecursionError):  # text that is not Unicode, NaN, or values that are nested too deep
         return False
 
@@ -154,18 +165,25 @@ def _is_pattern(value: str) -> bool:
         return False
 
 
-def _replace_whole_floats(value: Any) -> Any:
-    """Return `value` with numbers such as 5.0 replaced by 5.5.
+class _NoFloat:
+    """A keyword of our own: rejects 5.0, which is an integer in JSON Schema but not for `build_validator`."""
 
-    In JSON Schema, 5.0 is an integer, but `build_validator` does not accept it as one in files that people
-    write. None of our schemas limits the range of a fractional number, so 5.5 is valid wherever fractions are
-    allowed.
-    """
-    if isinstance(value, dict):
-        return {key: _replace_whole_floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replace_whole_floats(item) for item in value]
-    return value + 0.5 if isinstance(value, float) and value.is_integer() else value
+    def __init__(self, *_: Any) -> None:
+        """Take no parameters."""
+
+    def validate(self, value: Any) -> None:
+        if isinstance(value, float):
+            raise ValueError("not an integer")  # noqa: TRY004 - the only error that the library expects
+
+
+def _mark_integers(schema: Any) -> Any:
+    """Return `schema` with the keyword of `_NoFloat` wherever it allows integers."""
+    if isinstance(schema, list):
+        return [_mark_integers(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    marked = {key: _mark_integers(value) for key, value in schema.items()}
+    return marked | {_NO_FLOAT: True} if "integer" in schema.get("type", ()) else marked
 
 
 def _describe_errors(errors: Iterator[ValidationError]) -> Iterator[tuple[tuple[str | int, ...], str]]:

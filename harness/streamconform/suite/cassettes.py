@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from streamconform.errors import Problem, SourceError
+from streamconform.files import read_regular, write_atomically
 from streamconform.model.cassette import (
     Authored,
     Cassette,
@@ -22,7 +21,6 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
-from streamconform.regular_file import read_regular
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
@@ -209,19 +207,3 @@ def _build_metadata(cassette: Cassette) -> dict[str, Any]:
         digest = hashlib.sha256(cassette.twin).hexdigest()
         metadata["twin"] = {"body": f"{cassette.name}.twin.json", "sha256": digest}
     return metadata
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to a temporary file and rename it to `path`, which is therefore never incomplete."""
-    # In the same folder, because a file cannot be renamed across file systems.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        # `mkstemp` makes files that only the owner can read.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    # `BaseException`, so that an interrupt leaves no temporary file behind either.
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -46,7 +46,7 @@ def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tupl
     for path in paths:
         if path.is_dir():
             count, path_problems = _lint_folder(path, sources, strict=strict)
-        elif _is_cassette(path):
+        elif is_cassette(path):
             count, path_problems = 0, _lint_cassette(path)
         else:
             count, path_problems = _lint_spec(path, sources, strict=strict)
@@ -78,7 +78,8 @@ def _find_cassettes(specs: Path, sources: Sources) -> Path:
     return beside if beside.is_dir() else sources.cassettes
 
 
-def _is_cassette(path: Path) -> bool:
+def is_cassette(path: Path) -> bool:
+    """Return whether `path` is the metadata of a cassette, rather than a spec."""
     return path.resolve().parent.parent.name == "cassettes"
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from streamconform.errors import Problem, SourceError
-from streamconform.regular_file import read_regular
+from streamconform.files import read_regular
 
 MAX_BYTES = 4 * 1024 * 1024
 """The maximum size of a YAML file; the largest bundled one is smaller than 200 kB."""

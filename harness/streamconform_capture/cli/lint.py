@@ -14,7 +14,7 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit
-from streamconform.suite.lint import lint_all, lint_paths
+from streamconform.suite.lint import is_cassette, lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.suite.selection import find_sources
@@ -87,7 +87,10 @@ def command(
     else:
         cases, problems = lint_all(sources, strict=strict)
     problems += wait_for_secrets()
-    _show(ctx, problems, format_count(cases, "case"))
+    tapes = sum(map(is_cassette, paths))
+    checked = [format_count(cases, "case")] if cases or not tapes else []
+    checked += [format_count(tapes, "cassette")] if tapes else []
+    _show(ctx, problems, ", ".join(checked))
 
 
 def _find_drift(sources: Sources, paths: tuple[Path, ...]) -> Exit:

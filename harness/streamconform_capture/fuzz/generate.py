@@ -6,13 +6,14 @@ No parser is involved, so the answer is an oracle for every implementation, incl
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, __version__, given, settings
 from hypothesis import seed as seeded
 from hypothesis.internal.conjecture import providers
 from streamconform.apis import APIS
@@ -31,6 +32,8 @@ from streamconform_capture.record import draft
 TOPIC: Final = "fuzz"
 _MODEL: Final = "unnamed"
 """The model of an answer if the request names none."""
+PRIVATE_NAME: Final = "_get_local_constants"
+"""The private function of hypothesis that `_no_local_constants` replaces; a test fails if it is renamed."""
 _DELIVERIES: Final = 2
 """The number of deliveries per answer, in addition to one fault. More answers find more bugs than more
 deliveries do.
@@ -95,16 +98,18 @@ def _no_local_constants() -> Iterator[None]:
     give different answers in a checkout, in an installed package, and after a different command. There is no
     setting to prevent this.
     """
-    read = getattr(providers, "_get_local_constants", None)
-    if read is None:  # a release that uses another name
+    read = getattr(providers, PRIVATE_NAME, None)
+    if read is None:
+        message = f"hypothesis {__version__} has no `{PRIVATE_NAME}`: answers depend on more than the seed"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
         yield
         return
     none = type(read())()
-    setattr(providers, "_get_local_constants", lambda: none)  # noqa: B010 - a private name of a library
+    setattr(providers, PRIVATE_NAME, lambda: none)
     try:
         yield
     finally:
-        setattr(providers, "_get_local_constants", read)  # noqa: B010
+        setattr(providers, PRIVATE_NAME, read)
 
 
 def make_case(base: Cassette, answer: Answer, name: str) -> Case:

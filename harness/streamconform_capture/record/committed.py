@@ -17,11 +17,12 @@ from typing import Final
 from streamconform import user_cache
 from streamconform.apis import APIS
 from streamconform.errors import Problem
+from streamconform.files import write_atomically
 from streamconform.secrets import decoded_forms, joined, placeholders
 from streamconform.secrets import scan as scanner
 from streamconform.secrets.joined import parse_payload
 from streamconform.secrets.scan import SecretFinding, scan, scan_answer
-from streamconform.suite.cassettes import MAX_BODY, write_atomically
+from streamconform.suite.cassettes import MAX_BODY
 from streamconform.suite.load import Sources
 from streamconform.wire.framings import split
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamconform.errors import UsageError
+from streamconform.files import write_atomically
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader
@@ -106,14 +107,14 @@ def append_case(specs: Path, scanned: Scanned, topic: str) -> Path:
     text = draft.add_case(specs, scanned.cassette, topic, scanned.text)
     path = draft.find_spec(specs, scanned.cassette, topic)
     path.parent.mkdir(parents=True, exist_ok=True)
-    cassettes.write_atomically(path, text.encode())
+    write_atomically(path, text.encode())
     return path
 
 
 def write_spec(path: Path, scanned: Scanned) -> None:
     """Write the draft, which is a complete spec, to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    cassettes.write_atomically(path, scanned.text.encode())
+    write_atomically(path, scanned.text.encode())
 
 
 def _check_destination(job: RecordJob, specs: Path, folder: Path, topic: str) -> None:

@@ -105,7 +105,6 @@ class Grammar(ABC):
         self.request = request or {}
         self.state = BEFORE
         self.frame = -1
-        self._ended_late = False
         self.begin()
 
     def begin(self) -> None:  # noqa: B027 - some grammars keep no state

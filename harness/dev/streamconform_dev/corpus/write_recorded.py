@@ -155,7 +155,7 @@ def _is_empty(block: Block) -> bool:
 
 
 def _make_title(recording: Recording) -> str:
-    """Return the model and the parts of the answer."""
+    """Return the parts of the answer, the model, and what the library calls the recording."""
     reading = recording.reading
     if recording.cassette.status >= 400:
         content = f"HTTP status {recording.cassette.status}"
@@ -171,7 +171,19 @@ def _make_title(recording: Recording) -> str:
         ]
         content = " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part) or "no content"
     model = recording.cassette.model or reading.model or "an unnamed model"
-    return f"{content[:1].upper()}{content[1:]}, from {model}"[:160]
+    return f"{content[:1].upper()}{content[1:]}, from {model}: {_name_recording(recording)}"
+
+
+def _name_recording(recording: Recording) -> str:
+    """Return the library's name of a recording in words: the file after `cassettes`, and the answer in it."""
+    path = re.sub(r"(\.ya?ml|\.json)?(\.gz)?$", "", recording.file).rpartition("cassettes/")[2]
+    parts = [re.sub(r"^tests?_|_", " ", part).strip() for part in re.split(r"/|\.(?=test)", path)]
+    # A folder is often named after the same test as the files in it.
+    telling = [
+        part for part, inner in zip(parts, [*parts[1:], ""], strict=True) if not inner.startswith(part)
+    ]
+    number = [f"answer {recording.entry}"] if recording.entry > 1 else []
+    return ", ".join([*telling, *number])
 
 
 def _is_first_party(cassette: Cassette) -> bool:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from streamconform.adapters.connect import Connection
 from streamconform.errors import ImplementationError
+from streamconform.files import write_atomically
 from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
-from streamconform.suite.cassettes import write_atomically
 from streamconform.suite.catalog import Catalog
 from streamconform_peers.findings import Finding
 from streamconform_peers.history import FindingHistory, PeerHistory, State, format_history, read_history

@@ -186,7 +186,7 @@ def _link_definition(reference: str) -> str:
     name = document.rpartition(":")[2]
     key = pointer.rpartition("/")[2] or name
     page = f"{name}.md" if name else ""
-    anchor = f"#{key}" if pointer else ""
+    anchor = f"#{key.lower()}" if pointer else ""
     return f"[{key}]({page}{anchor})"
 
 

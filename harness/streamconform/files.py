@@ -1,4 +1,4 @@
-"""Read files from an untrusted suite without blocking on a pipe or a device.
+"""Read files from an untrusted suite without blocking, and write files that are never incomplete.
 
 Opening a named pipe blocks until there is a writer, and terminal input never ends; with `os.O_NONBLOCK`,
 opening never blocks.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,22 @@ def read_regular(path: Path, limit: int) -> bytes:
         raise NotRegularError(_name_kind(mode))
     with os.fdopen(handle, "rb") as file:
         return file.read(limit)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` to a temporary file and rename it to `path`, which is therefore never incomplete."""
+    # In the same folder, because a file cannot be renamed across file systems.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # `mkstemp` makes files that only the owner can read.
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    # `BaseException`, so that an interrupt leaves no temporary file behind either.
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def _name_kind(mode: int) -> str:
