@@ -13,6 +13,7 @@ from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
+
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.command import CONFORM
 from streamconform_dev.type_generators import install

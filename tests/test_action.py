@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from streamconform.apis import APIS
 from streamconform.suite.load import COMMON
 from streamconform_dev.checkout import ROOT

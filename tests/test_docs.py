@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
 from streamconform import config, reports
 from streamconform.adapters.connect import FORMS
 from streamconform.cli.verbs import load_verbs

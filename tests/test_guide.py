@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform_dev.docs.blocks import describe_outdated
 from streamconform_dev.docs.guide import EXIT_CODES, STEP, follow, hide_details, read_sections
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 import streamconform
 from streamconform import judge_outcome, load_cases, run_suite, write_report
 from streamconform.errors import ImplementationError, ReportError, SelectionError

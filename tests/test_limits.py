@@ -7,6 +7,7 @@ import inspect
 import re
 
 import pytest
+
 from streamconform_dev.checkout import ROOT
 
 PAGE = (ROOT / "docs/limits.md").read_text("utf-8")

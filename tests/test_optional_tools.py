@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from streamconform_dev.checkout import ROOT
 
 from .optional_tools import TOOLS, is_older, read_version

@@ -10,6 +10,7 @@ import tomllib
 
 import pytest
 import yaml
+
 from streamconform import __version__
 
 from .test_repository import ROOT, texts

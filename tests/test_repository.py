@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from streamconform.apis import APIS
 from streamconform.model.cassette import Recorded
 

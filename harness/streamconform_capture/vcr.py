@@ -17,11 +17,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from vcr.persisters.filesystem import FilesystemPersister
+
 from streamconform.errors import SourceError
 from streamconform.replay.formats import build_vcr, find_base_url
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
-from vcr.persisters.filesystem import FilesystemPersister
 
 
 class Persister:

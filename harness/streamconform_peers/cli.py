@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import click
+
 from streamconform.cli import commands, options
 from streamconform.plural import format_count
-
 from streamconform_peers import environments, node_runtime
 from streamconform_peers.environments import Environment
 from streamconform_peers.table import PEERS, Peer

@@ -13,7 +13,6 @@ from typing import Final
 from streamconform.errors import ImplementationError, UsageError
 from streamconform.suggestions import suggest
 from streamconform.user_cache import find_user_cache
-
 from streamconform_peers import node_package, node_runtime
 from streamconform_peers.peer import PACKAGE
 from streamconform_peers.table import PEERS, Peer

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 from streamconform.errors import SourceError
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
-
 from streamconform_peers.peer import PACKAGE, Peer
 
 PAGE: Final = "findings.md"

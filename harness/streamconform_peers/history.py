@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 from streamconform.errors import SourceError
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader, writer
-
 from streamconform_peers.peer import Peer
 
 State = Literal["present", "absent", "unclear"]

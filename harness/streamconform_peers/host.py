@@ -35,7 +35,6 @@ def main(module_name: str, hello: Mapping[str, Any]) -> None:
     os.chdir(sys.prefix)
     from streamconform.adapters import host
     from streamconform.adapters.deferred_certificates import defer_certificate_loading
-
     from streamconform_peers.normal_form import take_exception
 
     defer_certificate_loading()  # before the adapter's module, which may create a client

@@ -17,7 +17,6 @@ from typing import Final
 from streamconform._version import __version__
 from streamconform.errors import ImplementationError
 from streamconform.user_cache import VARIABLE
-
 from streamconform_peers import node_package, node_runtime
 from streamconform_peers.environments import MANIFEST, Environment, read_environment
 from streamconform_peers.table import Peer

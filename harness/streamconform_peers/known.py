@@ -8,7 +8,6 @@ from functools import cache
 from streamconform.known_failures.file import parse_document
 from streamconform.known_failures.model import Entry
 from streamconform.yaml_text import reader
-
 from streamconform_peers.findings import get_slug
 from streamconform_peers.table import PEERS
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from streamconform.errors import ImplementationError
 from streamconform.files import write_atomically
-
 from streamconform_peers.peer import PACKAGE, Peer
 
 SHARED: Final = PACKAGE / "node"

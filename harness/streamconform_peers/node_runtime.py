@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ImplementationError
-
 from streamconform_peers import node_package
 
 VERSION: Final = "26.10.0"

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any, Final
 
 from streamconform.errors import ImplementationError
-
 from streamconform_peers.peer import Peer
 
 STABLE: Final = re.compile(r"[0-9]+(\.[0-9]+)*")

@@ -10,7 +10,6 @@ from typing import Any, Final
 from streamconform.errors import SourceError, UsageError
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
-
 from streamconform_peers.table import PEERS, Peer
 
 PLACEHOLDER: Final = re.compile(r"__([A-Z][A-Z0-9_]*?)__")

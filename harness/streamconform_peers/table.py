@@ -9,7 +9,6 @@ from typing import Any, Final
 from streamconform.errors import SourceError
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
-
 from streamconform_peers.peer import PACKAGE, Peer
 
 __all__ = ["PEERS", "Peer"]

@@ -6,6 +6,7 @@ import struct
 from typing import Any, Final
 
 from msgspec.structs import replace
+
 from streamconform_reference.apis.anthropic_messages.decode import (
     on_content_block_delta,
     on_message_delta,

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
+
 from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder, take_content
 from streamconform_reference.apis.openai_chat.document import to_payloads
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
-from streamconform_reference.requests.errors import RequestError
 
 from streamconform_proxy.access_log import AccessRecord
 from streamconform_proxy.bounds import ProxyBounds
@@ -29,6 +28,7 @@ from streamconform_proxy.model_capabilities import is_thinking_refusal
 from streamconform_proxy.relay import StreamRelay, relay_document
 from streamconform_proxy.translate import UpstreamRequest, remove_thinking
 from streamconform_proxy.upstream import MAX_DOCUMENT, UpstreamClient, UpstreamError, UpstreamResponse
+from streamconform_reference.requests.errors import RequestError
 
 MAX_REFUSAL: Final = 1024 * 1024
 """The maximum number of bytes read from an upstream's error response."""

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamconform_proxy.redaction import get_secret, redact
+from streamconform_proxy.translate import UpstreamRequest, read_body
 from streamconform_reference.decoding.provider_errors import read_error_body
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error
 from streamconform_reference.requests.errors import INVALID, RequestError
 from streamconform_reference.requests.fields import read_objects, require_field
 from streamconform_reference.tokens import count_tokens
-
-from streamconform_proxy.redaction import get_secret, redact
-from streamconform_proxy.translate import UpstreamRequest, read_body
 
 JSON_HEADERS: Final[Mapping[str, str]] = {"content-type": "application/json"}
 

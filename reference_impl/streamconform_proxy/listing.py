@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from streamconform_reference.outcome import Json
-
 from streamconform_proxy.translate import Route
+from streamconform_reference.outcome import Json
 
 # Both APIs require a creation time for each model; the proxy does not know any, so it returns a fixed one.
 CREATED: Final = "2025-01-01T00:00:00Z"

@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
-from streamconform_reference.events import Done, Event, Failed, ProseDelta, ToolCallDelta
 
 from streamconform_proxy.translate import Route
+from streamconform_reference.events import Done, Event, Failed, ProseDelta, ToolCallDelta
 
 T = TypeVar("T")
 

@@ -9,14 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS
-from streamconform_reference.document import decode_document
-from streamconform_reference.encoding.encoder import Encoder, PlacedBlock, PlacedCitation, to_pieces
-from streamconform_reference.events import Done, Event, Failed, UsageUpdate
-from streamconform_reference.json_text import codec
-from streamconform_reference.outcome import Error, Outcome, Usage
-from streamconform_reference.requests.errors import RequestError
-
 from streamconform_proxy.failures import JSON_HEADERS, DocumentResponse, build_refusal, normalize_error
 from streamconform_proxy.redaction import EventRedactor, get_secret, redact
 from streamconform_proxy.shape import (
@@ -28,6 +20,13 @@ from streamconform_proxy.shape import (
     shape_outcome,
 )
 from streamconform_proxy.translate import UpstreamRequest
+from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS
+from streamconform_reference.document import decode_document
+from streamconform_reference.encoding.encoder import Encoder, PlacedBlock, PlacedCitation, to_pieces
+from streamconform_reference.events import Done, Event, Failed, UsageUpdate
+from streamconform_reference.json_text import codec
+from streamconform_reference.outcome import Error, Outcome, Usage
+from streamconform_reference.requests.errors import RequestError
 
 ID_PREFIXES: Final[Mapping[str, tuple[str, str]]] = {
     "anthropic-messages": ("msg_", "toolu_"),

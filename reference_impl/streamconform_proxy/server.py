@@ -13,7 +13,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from streamconform_reference.requests.errors import INVALID, RequestError
 
 from streamconform_proxy.access_log import AccessRecord, WriteLine, build_logger
 from streamconform_proxy.bounds import MAX_HEADER_FIELD, ProxyBounds
@@ -28,6 +27,7 @@ from streamconform_proxy.listing import LOCAL_DOCUMENTS
 from streamconform_proxy.request_fields import describe_ignored_fields
 from streamconform_proxy.translate import ENDPOINTS, Route, translate_request
 from streamconform_proxy.upstream import UpstreamClient, UpstreamError
+from streamconform_reference.requests.errors import INVALID, RequestError
 
 CLIENT_DISCONNECTED: Final = 499
 """The status in the access log for a client that disconnected; nginx uses it too."""

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from msgspec.structs import replace
+
+from streamconform_proxy.failures import normalize_error
 from streamconform_reference.events import (
     Done,
     Event,
@@ -37,8 +39,6 @@ from streamconform_reference.events import (
 )
 from streamconform_reference.healing import heal_tool_arguments
 from streamconform_reference.outcome import Block, Outcome, Stop, Thinking, ToolCall, Usage
-
-from streamconform_proxy.failures import normalize_error
 
 NewId = Callable[[int], str]
 """A function that returns the given number of hex digits, different on each call."""

@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from streamconform_proxy.model_capabilities import check_thinking
+from streamconform_proxy.request_fields import OPTIONS, list_ignored_fields, reject_fields
 from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 from streamconform_reference.requests.errors import invalid_request
 from streamconform_reference.requests.option_table import CONVERSATION, read_options, write_options
 from streamconform_reference.tokens import count_tokens
-
-from streamconform_proxy.model_capabilities import check_thinking
-from streamconform_proxy.request_fields import OPTIONS, list_ignored_fields, reject_fields
 
 ROUTES: Final = (
     ("anthropic-messages", "ollama-chat"),

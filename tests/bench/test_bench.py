@@ -6,6 +6,7 @@ import gc
 import json
 
 import pytest
+
 from streamconform_dev.bench import page, peers
 from streamconform_dev.bench.floor import FLOORS
 from streamconform_dev.bench.groups import GROUPS

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from playwright.sync_api import sync_playwright
+
 from streamconform.reports import html
 from streamconform.run.merge import sort_trials
 from streamconform.run.reading import read

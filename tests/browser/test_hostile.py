@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform.model.cassette import Authored, Cassette, Request
 from streamconform.suite import cassettes
 

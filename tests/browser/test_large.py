@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from streamconform.reports import html
 
 from .many import many

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from streamconform_dev.docs.screenshots import wait_until_drawn
 
 from .axe import list_violations

@@ -7,6 +7,7 @@ import json
 import shutil
 
 import pytest
+
 from streamconform_dev.checkout import ROOT
 
 TOPIC = "ollama-chat/tool-use"

@@ -7,6 +7,7 @@ import shlex
 import sys
 
 import pytest
+
 from streamconform.run.run_folders import RUNS, get_latest_results
 from streamconform_dev.checkout import ROOT
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from streamconform_dev.docs.command import CONFORM
 
 from . import forked

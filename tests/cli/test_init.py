@@ -11,6 +11,7 @@ import tomllib
 
 import pytest
 import yaml
+
 from streamconform.init.plan import MINIMUM_VERSIONS
 from streamconform.resources import find_bundled
 from streamconform.schemas import find_problems

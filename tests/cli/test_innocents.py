@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform_innocents import INNOCENTS
 
 from .project import Project

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 import yaml
+
 from streamconform_dev.checkout import ROOT
 
 from .project import Project

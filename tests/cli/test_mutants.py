@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform_mutants import MUTANTS
 
 from .. import bundled_suite

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from streamconform.cli import conform
 from streamconform.reports.terminal import Terminal
 from streamconform.schemas import find_problems

@@ -10,6 +10,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
+
 from streamconform.errors import UsageError
 from streamconform.model.result import Footer
 from streamconform.run import run_folders

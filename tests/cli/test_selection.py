@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+
 from streamconform_dev.checkout import ROOT
 
 TOPIC = "anthropic-messages/cost/**"

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform.adapters import process
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.idle_limit import Activity

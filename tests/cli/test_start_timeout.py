@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform.adapters import idle_limit
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform import run_suite
 from streamconform.adapters.connect import connect
 from streamconform.adapters.preflight import check_startable, find_missing_module

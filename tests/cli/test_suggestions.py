@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from streamconform.cli.completion import complete_paths
 from streamconform.cli.run import SECTIONS, command
 from streamconform.suggestions import find_similar, suggest

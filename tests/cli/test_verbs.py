@@ -11,6 +11,7 @@ import sys
 
 import pytest
 import yaml
+
 from streamconform.cli.verbs import load_verbs
 from streamconform.model.case import RoundTripCase
 from streamconform.suite.load import list_spec_files

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from streamconform_dev.docs.command import CONFORM
 
 TOPIC = "openai-chat/text/**"

@@ -14,10 +14,11 @@ from pathlib import Path
 import pyarrow as pa
 import zstandard
 from pyarrow import parquet
-from streamconform.apis import APIS
-from streamconform_dev.bench.many_streams import BINARY, make_line
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
+
+from streamconform.apis import APIS
+from streamconform_dev.bench.many_streams import BINARY, make_line
 
 SUFFIXES = {"eventstream": "eventstream", "invoke_stream": "eventstream", "ndjson": "ndjson"}
 Streams = list[tuple[str, bytes]]

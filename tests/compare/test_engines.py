@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.command import CONFORM
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import Case
 from streamconform_capture.compare.inputs import find_format, measure_input, read, read_partition, split_input

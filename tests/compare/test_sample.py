@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.model.case import Case
 from streamconform.suite.shapes import read_shapes
 from streamconform_capture.compare.inputs import read

@@ -7,6 +7,7 @@ import hashlib
 import tarfile
 
 import pytest
+
 from streamconform.errors import SourceError
 from streamconform_capture.corpus import archive
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import pytest
+
 from streamconform_dev.docs.command import CONFORM
 
 from ..cli.project import Project

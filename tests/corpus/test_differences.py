@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import pytest
+
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.model.cassette import Cassette, Derived, Request

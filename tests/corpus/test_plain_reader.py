@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from streamconform.judge.align import normalize_expected
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import CAPABILITIES

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform_capture.cli import pulling as verb

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from streamconform.apis import APIS
 
 from ..cli.project import Project

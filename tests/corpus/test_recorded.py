@@ -10,6 +10,7 @@ import re
 import zlib
 
 import pytest
+
 from streamconform.judge.align import normalize_expected
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import CAPABILITIES

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from genai_prices import Usage, calc_price
+
 from streamconform_dev.corpus.plain_reader import Reading
 from streamconform_dev.corpus.prices import MILLION, PRICES, compute_cost, find_prices
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import NOTHING_EXPECTED

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from jsonschema_rs import validator_for
+
 from streamconform.reports.scores.document import (
     ApiScores,
     Example,

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
 from streamconform.cli.verbs import load_verbs
 from streamconform.schemas import NAMES
 from streamconform_dev.checkout import ROOT

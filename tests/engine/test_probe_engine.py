@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform.suite.scenarios import load_bundled

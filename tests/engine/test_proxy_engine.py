@@ -11,6 +11,7 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
+
 from streamconform_dev.engine.engine import running
 from streamconform_peers import environments
 

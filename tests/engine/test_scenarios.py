@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform_capture.record.providers import build_streaming_body

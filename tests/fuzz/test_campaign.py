@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.apis import NAMES
 from streamconform_dev.fuzz import campaign
 from streamconform_reference import DECODERS

@@ -12,6 +12,7 @@ import time
 import pytest
 from click.testing import CliRunner
 from hypothesis.internal.conjecture import providers
+
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import conform
 from streamconform.judge.decode import decode_outcome
@@ -20,9 +21,9 @@ from streamconform.resources import find_bundled
 from streamconform.suite import cassettes
 from streamconform_capture.fuzz.generate import PRIVATE_NAME, Generator, draw_answers
 from streamconform_capture.fuzz.mutate import mutate_body
-from streamconform_dev.docs.command import CONFORM
 from streamconform_capture.fuzz.writers import express, write_body
 from streamconform_capture.record import draft
+from streamconform_dev.docs.command import CONFORM
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
 

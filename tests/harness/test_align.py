@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.judge import align
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.leaf import Digest, digest_text

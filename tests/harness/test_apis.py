@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
+
 import streamconform
 from streamconform.apis import APIS, NAMES, find_api
 from streamconform.apis.api import Target

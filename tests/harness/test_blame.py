@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check

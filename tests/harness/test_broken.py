@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+
 from streamconform.adapters.interface import ProtocolFaultKind
 from streamconform_dev.broken.table import DOCUMENT, PARTS, TABLE, TIMEOUT, happens, page, row
 from streamconform_dev.docs.blocks import describe_outdated

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+
 from streamconform.known_failures.context import KnownFailuresContext
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.reports.summary import describe_incomplete, needs_attention

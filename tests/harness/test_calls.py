@@ -8,6 +8,7 @@ import re
 import sys
 
 import pytest
+
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Errored, Greeting, Observation, Output, Skipped

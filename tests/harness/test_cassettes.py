@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Authored, Derived, Pulled, Recorded
 from streamconform.suite import cassettes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.adapters.interface import Observation
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.judge import judge

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.judge import decode
 from streamconform.judge.compare import compare_outcome, list_unexposed, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from streamconform.judge import decode
 from streamconform.model import event as ev
 from streamconform.model import outcome as oc

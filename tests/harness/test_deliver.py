@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut, deliver
 from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from streamconform.adapters import protocol
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.errors import SelectionError, SourceError

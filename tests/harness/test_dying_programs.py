@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform.errors import ImplementationError
 from streamconform.reports.causes import group_by_cause
 from streamconform.run.first_answers import COUNTED

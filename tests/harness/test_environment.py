@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from streamconform.adapters.connect import connect, connect_command
 from streamconform.adapters.environment import remove_secrets
 from streamconform.errors import UsageError

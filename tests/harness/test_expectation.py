@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from streamconform.model.case import Counts, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.outcome import Usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.adapters.interface import Observation
 from streamconform.judge import decode
 from streamconform.judge.compare import UNCACHED, compare_outcome, list_unexposed

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
 from streamconform.delivery.faults import MAX_FAULTS, BrokenDelivery, derive_faults

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.model.result import TrialResult
 from streamconform.run.first_answers import COUNTED, FirstAnswers
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
 from streamconform.apis import APIS
 from streamconform.wire import eventstream, invoke_stream, json_array, ndjson
 from streamconform.wire.framings import _SPLITTERS, replace_payload, split

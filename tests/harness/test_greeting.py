@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform.adapters import idle_limit, protocol
 from streamconform.adapters.connect import HOST, Connection
 from streamconform.adapters.interface import Greeting

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import streamconform
 from streamconform.adapters.adapter_input import BytesInput, Chunks
 from streamconform.adapters.connect import Connection

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform.adapters import idle_limit, process
 from streamconform.adapters.idle_limit import BUSY_FACTOR, Activity, IdleTooLongError, wait_while_busy
 from streamconform.adapters.process import Process

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform.adapters.json_line import loads
 
 VALUES = st.recursive(

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform.wire.json_text import add_member
 
 MEMBER = b'"N":1'

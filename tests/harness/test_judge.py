@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.adapters.interface import Errored, Hang, Observation, Output, ProtocolFault, Skipped
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.invariants import EVENT_RULES

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
+
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+
 from streamconform.causes.roots import find_root, fold_crashes, get_api, list_ids
 from streamconform.errors import SourceError
 from streamconform.known_failures.context import (

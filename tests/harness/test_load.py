@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
 from streamconform.model.case import NOTHING_EXPECTED, CallCase, Case, RoundTripCase, Skip

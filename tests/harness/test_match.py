@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from streamconform.judge.match import has_unsafe_integer, is_equal, matches_leaf
 from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
 

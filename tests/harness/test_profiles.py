@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.errors import SelectionError, SourceError
 from streamconform.suite.profiles import find_release, list_profile_names, load_profile, load_profiles
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform.adapters import process_cleanup, protocol
 from streamconform.adapters import program as program_module
 from streamconform.adapters.connect import Connection

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.model.result import Raised
 from streamconform.run.refusal import is_refusal
 

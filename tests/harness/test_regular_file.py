@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from streamconform.errors import SourceError
 from streamconform.suite import cassettes
 from streamconform.suite.catalog import read_case_ids

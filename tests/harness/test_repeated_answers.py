@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import check_answer
 from streamconform.model.capability import CAPABILITIES

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.judge.request import UNIQUE_IDS_PATH, compare_request
 from streamconform.model.verdict import Check

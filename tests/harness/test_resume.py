@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from streamconform.adapters.interface import Errored, Hang, Observation, ProtocolFault, Skipped
 from streamconform.judge.judge import judge
 from streamconform.known_failures.match import CheckedPaths, Settler

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from streamconform.judge.round_trip import check_round_trip, list_round_trip_paths
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.verdict import Check

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from streamconform.adapters import protocol
 from streamconform.schemas import find_problems
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from streamconform.schemas import accepts, build_validator
 from streamconform.suite.load import list_spec_files
 from streamconform.yaml_text import reader as yaml_text

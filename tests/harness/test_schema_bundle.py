@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from streamconform.schemas import NAMES, build_validator, load_schema
 from streamconform.schemas.bundle import bundle_schema
 from streamconform_dev.type_generators.install import COMMANDS

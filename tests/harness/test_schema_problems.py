@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
 
 GOOD = {"type": "text", "text": "a"}

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from streamconform import schemas
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import Problem, SourceError

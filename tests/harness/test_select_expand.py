@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.delivery.faults import derive_faults
 from streamconform.errors import SelectionError

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from streamconform.adapters.connect import connect
 from streamconform.model.case import CallCase
 from streamconform.model.result import TrialResult

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
 from streamconform.wire import sse
 from streamconform_reference.framing.sse import SseFraming
 

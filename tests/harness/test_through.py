@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from streamconform.judge.proxy_expectation import adapt_to_proxy, check_rules
 from streamconform.model.case import Expectation, ExpectedBlock, Partial
 from streamconform.model.leaf import AnyOf, Literally

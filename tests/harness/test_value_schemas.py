@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from streamconform.schemas import build_validator, find_problems
 
 HELLO = {

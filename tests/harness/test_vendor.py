@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform import load_cases
 from streamconform.adapters.interface import Greeting
 from streamconform.model.trial import Trial

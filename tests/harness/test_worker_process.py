@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
+
 from streamconform.errors import WorkerError
 from streamconform.run import worker_process
 from streamconform.run.budget import Stopwatch

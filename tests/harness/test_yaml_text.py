@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+
 from streamconform.errors import SourceError
 from streamconform.yaml_text import reader as yaml_text
 

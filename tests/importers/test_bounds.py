@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+
 from streamconform.errors import SourceError
 from streamconform_capture import importers
 from streamconform_capture.importers import coding, import_file, langchain, vcr

@@ -7,6 +7,7 @@ import zlib
 
 import brotli
 import pytest
+
 from streamconform_capture.importers import coding
 from streamconform_capture.importers.coding import Undecodable, decode_body
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform_dev.docs.blocks import describe_outdated, hide_numbers
 from streamconform_dev.docs.importing import PAGES, fill_page
 

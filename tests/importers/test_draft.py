@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.judge.compare import compare_outcome
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.outcome import Outcome, Text, Thinking, ToolCall

@@ -10,12 +10,13 @@ import httpx
 import pytest
 import requests
 import vcr
+from vcr.persisters.filesystem import FilesystemPersister
+
 from streamconform.apis import APIS
 from streamconform.replay.formats import FORMATS, find_base_url
 from streamconform.suite import cassettes
 from streamconform_capture.importers import import_file
 from streamconform_capture.vcr import Persister
-from vcr.persisters.filesystem import FilesystemPersister
 
 from ..cli.project import Project
 

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform.suite import cassettes

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.errors import SourceError
 from streamconform.wire import eventstream, invoke_stream

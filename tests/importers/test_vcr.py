@@ -12,6 +12,7 @@ import pytest
 import requests
 import vcr
 import yaml
+
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Derived
 from streamconform.wire import eventstream, invoke_stream

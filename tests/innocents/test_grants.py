@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+
 from streamconform.model.case import Case, RoundTripCase
 from streamconform.model.leaf import AnyOf
 from streamconform_innocents import INNOCENTS

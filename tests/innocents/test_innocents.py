@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+
 from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import Check

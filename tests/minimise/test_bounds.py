@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform_capture.minimise import search
 from streamconform_capture.minimise.search import NothingToMinimise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.wire import sse
 from streamconform_capture.minimise.legality import find_broken_rules, list_required_members

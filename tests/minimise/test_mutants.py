@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERY_SETS
 from streamconform.wire.framings import split

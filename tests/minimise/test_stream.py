@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import cut
 from streamconform.suite.expand import expand

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.resources import find_bundled
 from streamconform_mutants import load as load_mutant
 from streamconform_reference.adapter import adapter as reference

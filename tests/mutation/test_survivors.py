@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.mutation.survivors import (
     Mutation,

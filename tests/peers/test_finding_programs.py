@@ -13,6 +13,7 @@ from functools import cache
 
 import pytest
 from click.testing import CliRunner
+
 from streamconform.errors import SelectionError
 from streamconform.judge.request import compare_request
 from streamconform.known_failures.model import KnownCause, KnownFailure

@@ -6,6 +6,7 @@ import re
 
 import pytest
 import yaml
+
 from streamconform.suite.select import split_pattern
 from streamconform_dev.docs import findings as page
 from streamconform_peers.findings import get_slug, read_finding, read_findings

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 import streamconform_peers as peers
 
 from .test_table import SHARED_MODULES

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from streamconform_peers import environments, node_package, node_runtime
 from streamconform_peers.peer import PACKAGE, Peer
 from streamconform_peers.table import PEERS

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import streamconform_peers
 from streamconform.apis import APIS
 from streamconform.model.capability import CAPABILITIES, CLAIMED_BY_NAME

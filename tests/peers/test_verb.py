@@ -6,6 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from streamconform.adapters.connect import connect
 from streamconform.errors import ImplementationError, UsageError
 from streamconform_peers import cli as peers

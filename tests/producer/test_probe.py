@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from streamconform.cli import main
 from streamconform.run.reading import read
 from streamconform.schemas import find_problems

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from streamconform.adapters.connect import connect
 from streamconform.adapters.proxy_address import MODEL, ProxyAddress, parse_address
 from streamconform.errors import UsageError

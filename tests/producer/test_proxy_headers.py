@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from streamconform.adapters.connect import connect
 from streamconform.adapters.proxy_address import HEADERS_VARIABLE
 from streamconform.cli.server import add_proxy_headers, hide_header_values

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+
 from streamconform_proxy import Route
 from streamconform_proxy.bounds import ProxyBounds
 from streamconform_proxy.server import ProxyServer

@@ -8,6 +8,7 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
+
 from streamconform_proxy.bounds import ProxyBounds
 from streamconform_proxy.upstream import UpstreamTimeouts
 

@@ -9,6 +9,7 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
+
 from streamconform_proxy.bounds import ProxyBounds
 
 from .program import started

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform_proxy import Route
 from streamconform_proxy.redaction import MARK, EventRedactor, redact
 from streamconform_reference.events import Done, ProseDelta, ProseStart, TextEnd

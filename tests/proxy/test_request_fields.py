@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform_proxy import Route, translate_request
 from streamconform_reference.requests.errors import RequestError
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+
 from streamconform_proxy import Route
 from streamconform_proxy.bounds import ProxyBounds
 

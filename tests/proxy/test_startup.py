@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from streamconform_proxy import ROUTES, Route
 from streamconform_proxy.access_log import MAX_LINE, AccessRecord
 from streamconform_proxy.bounds import ProxyBounds

@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_proxy.failures import build_token_count
 from streamconform_reference.image_size import read_size
 

@@ -11,6 +11,7 @@ import sys
 import aiohttp
 import pytest
 from click.testing import CliRunner
+
 from streamconform.errors import UsageError
 from streamconform_proxy import THINKING_CAPABLE
 from streamconform_proxy.cli import command

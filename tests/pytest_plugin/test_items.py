@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+
 import streamconform
 from streamconform.model.trial import SAMPLED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.suite import cassettes
 from streamconform.suite.load import Sources
 from streamconform_capture.record import committed

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from streamconform.suite import cassettes
 from streamconform_dev.engine.bodies import MODEL, body
 from streamconform_dev.engine.engine import running

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from streamconform_capture.record.scanned import Scanned
 
 HARNESS = Path(__file__).parents[2] / "harness"

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.suite import cassettes
 from streamconform_capture.record.listened import find_api

@@ -13,6 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader

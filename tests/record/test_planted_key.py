@@ -16,8 +16,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import streamconform.cli
 import yaml
+
+import streamconform.cli
 from streamconform_capture.minimise.write import format_command, write_result
 from streamconform_capture.record.errors import SecretsLeft
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
+
 from streamconform.secrets import scrub
 from streamconform.secrets.placeholders import Placeholders
 

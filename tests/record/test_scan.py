@@ -7,6 +7,7 @@ import json
 import os
 
 import pytest
+
 from streamconform.secrets.key_forms import compile_pattern
 from streamconform.secrets.placeholders import Placeholders
 from streamconform.secrets.scan import scan

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.apis.api import Target
 from streamconform.errors import UsageError

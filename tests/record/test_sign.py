@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 import botocore.session
 import pytest
 from botocore.config import Config
+
 from streamconform.suite import cassettes
 
 from ..bundled_suite import SOURCES

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 
 from hypothesis import strategies as st
+
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.encoding.losses import join_surrogates
 from streamconform_reference.outcome import Error, Other, Outcome, Usage

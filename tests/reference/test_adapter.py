@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from streamconform.model.capability import OF_STREAMS
 from streamconform_dev.fuzz.exchange import PRICES, Exchange, decode
 from streamconform_reference import DECODERS, __version__, adapter, snapshots

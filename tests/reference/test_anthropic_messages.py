@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at, cited_block, decode, joined_deltas
 

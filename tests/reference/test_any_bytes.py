@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import assert_event_rules, decode
 from streamconform_reference.json_text.codec import dumps

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming

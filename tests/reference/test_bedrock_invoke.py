@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_dev.fuzz.exchange import (
     PRICES,
     Answer,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import (
     PRICES,

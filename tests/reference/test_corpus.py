@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
 from streamconform.model.case import Case

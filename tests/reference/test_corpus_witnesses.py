@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+
 from streamconform.apis.payloads import Payload, read_payload
 from streamconform.model.case import Case
 from streamconform.wire import invoke_stream

@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode, joined_deltas
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz.exchange import PRICES, decode
 from streamconform_reference import DECODERS, decode_document
 from streamconform_reference.apis import DOCUMENT_READERS

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+
 from streamconform.model.cassette import Cassette
 from streamconform_dev.fuzz.exchange import Exchange, decode
 from streamconform_mutants import MUTANTS, load

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from streamconform_dev.docs import losses
 from streamconform_dev.docs.blocks import describe_outdated
 from streamconform_reference.apis import DOCUMENT_WRITERS, ENCODERS

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
+
 from streamconform_proxy import ROUTES
 from streamconform_reference.apis import DECODERS, DOCUMENT_WRITERS, ENCODERS, LOSSES
 from streamconform_reference.apis.grammars import GRAMMARS

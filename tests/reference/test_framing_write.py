@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform.wire import eventstream, json_array, ndjson
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming

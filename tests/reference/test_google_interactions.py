@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_dev.fuzz.exchange import Answer, Case, assert_event_rules, at, text_block
 from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.grammars import GRAMMARS

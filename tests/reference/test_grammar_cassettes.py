@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from streamconform.model.cassette import Recorded
 from streamconform_reference.apis.grammars import GRAMMARS
 

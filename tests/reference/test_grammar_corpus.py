@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from streamconform.model.case import Case
 from streamconform_dev.corpus.captures import streams
 from streamconform_reference.apis.grammars import GRAMMARS

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES

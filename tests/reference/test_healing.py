@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_reference import heal_tool_arguments
 
 TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from("\"\\'{}\n\t/u"), max_size=12)

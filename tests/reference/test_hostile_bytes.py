@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz.exchange import assert_event_rules, decode
 from streamconform_reference import DECODERS
 from streamconform_reference.apis.anthropic_messages.content import BLOCK_STARTS, DELTAS

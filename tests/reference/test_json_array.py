@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.json_array import JsonArrayFraming

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_reference.json_text import codec
 from streamconform_reference.json_text.codec import NotJsonError
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_reference.json_text.incremental import MAX_DEPTH, MAX_NUMBER, JsonStream, partial_value
 
 TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\/{}[]:,\n\t 😀é'), max_size=12)

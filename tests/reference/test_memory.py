@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+
 from streamconform_reference import DECODERS
 
 SIZE = 128 * 1024

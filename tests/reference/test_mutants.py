@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import streamconform_mutants
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.ndjson import NdjsonFraming

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import assert_event_rules
 from streamconform_dev.fuzz.exchange import decode as decode_any

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_reference import DECODERS
 from streamconform_reference.apis.openai_chat.value_tracker import ValueTracker
 from streamconform_reference.json_text import codec

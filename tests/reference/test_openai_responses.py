@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, Case, assert_event_rules, at, cited_block, text_block
 from streamconform_dev.fuzz.exchange import decode as decode_any

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform_reference.outcome import Usage
 from streamconform_reference.pricing import Billing, Pricing
 

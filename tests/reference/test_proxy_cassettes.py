@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from streamconform_proxy import ROUTES, StreamRelay
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.healing import heal_tool_arguments

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from streamconform_dev.fuzz.chunkings import at_random
 from streamconform_proxy import (
     ROUTES,

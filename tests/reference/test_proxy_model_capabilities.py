@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_proxy import can_think, is_thinking_refusal
 from streamconform_proxy.model_capabilities import NOT_SUPPORTED, check_thinking
 from streamconform_reference.requests.errors import RequestError

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+
 from streamconform_dev.fuzz.chunkings import at_random, bytewise
 from streamconform_proxy import (
     Route,

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_proxy import ROUTES, Route, UpstreamRequest, remove_thinking, translate_request
 from streamconform_proxy.request_fields import OPTIONS, UNEXPRESSED_FIELDS
 from streamconform_proxy.translate import ENDPOINTS, KEY_HEADERS

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from streamconform.model.case import CallCase
 from streamconform.schemas import find_problems
 from streamconform.suite.load import Sources, collect

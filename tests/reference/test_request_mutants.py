@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+
 from streamconform.judge.request import compare_request
 from streamconform.model.case import CallCase
 from streamconform.model.request import RequestExpectation

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_reference.adapter import adapter, build_request
 
 from .conversations import APIS, CITY, IMAGE, NOW, WEATHER, answer, call, request_body, text, user, whole

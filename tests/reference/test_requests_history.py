@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from streamconform_reference.adapter import build_request
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.requests.conversation import RequestCallIds

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from streamconform_reference.requests.conversation import NO_RESULT
 
 from .conversations import (

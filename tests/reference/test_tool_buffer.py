@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+
 from streamconform_reference import ToolBuffer, ToolChunk
 from streamconform_reference.tool_buffer.chunk import ADAPTERS
 

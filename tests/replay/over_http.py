@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx
+
 from streamconform_reference.adapter import CAPABILITIES, build_request
 from streamconform_reference.apis import DECODERS
 

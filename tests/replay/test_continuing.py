@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from streamconform.adapters.connect import connect
 from streamconform.apis import APIS
 from streamconform.suite.expand import make_trial

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.replay.endpoints import match_request
 from streamconform.suite.documents import take_document
 from streamconform.suite.expand import expand, make_trial

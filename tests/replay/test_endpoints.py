@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.model.cassette import Request
 from streamconform.replay.endpoints import RequestMatch, match_request, require_opt_ins

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from streamconform.adapters import host, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.feed import Feed

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.apis import APIS

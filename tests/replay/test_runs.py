@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from streamconform.adapters import feed
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Observation

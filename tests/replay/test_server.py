@@ -11,6 +11,7 @@ import zlib
 
 import httpx
 import pytest
+
 from streamconform.adapters.feed import Gate
 from streamconform.replay import request, sending
 from streamconform.replay.request import ServerLimits

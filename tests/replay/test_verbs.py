@@ -15,6 +15,7 @@ import urllib.parse
 
 import httpx
 import pytest
+
 from streamconform.cli.serve import LIMITS
 from streamconform_dev.docs.blocks import BLOCK, describe_outdated
 from streamconform_dev.docs.http import PAGE, ask_server, read_files

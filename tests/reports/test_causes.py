@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from streamconform.causes import roots
 from streamconform.causes.difference_kinds import Difference, classify_check
 from streamconform.causes.raised import describe_error

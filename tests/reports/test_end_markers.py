@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
 from streamconform.delivery.faults import derive_faults

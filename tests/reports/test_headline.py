@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, UncomparedClaim
 from streamconform.model.verdict import Check
 from streamconform.reports import badge, github, html, junit, markdown

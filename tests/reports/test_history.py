@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports import changes

@@ -13,6 +13,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+
 from streamconform.model.case import Case
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Failed, UsageReport
 from streamconform.model.outcome import Outcome, Stop, Text, ToolCall, Usage

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports.describe import WARNINGS_TITLE

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from streamconform.cli.report import KINDS
 from streamconform.errors import ReportError
 from streamconform.model.result import Footer

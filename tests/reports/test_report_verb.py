@@ -12,6 +12,7 @@ import time
 
 import pytest
 import xmlschema
+
 from streamconform.cli.report import KINDS
 from streamconform.reports import REPORTS
 from streamconform.run.run_folders import RUNS, find_latest_results

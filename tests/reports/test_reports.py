@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import xmlschema
+
 from streamconform import reports
 from streamconform.cli.report import KINDS
 from streamconform.model.verdict import VERDICTS, Check

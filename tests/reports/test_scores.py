@@ -6,6 +6,7 @@ import json
 
 import pytest
 from jsonschema_rs import validator_for
+
 from streamconform.errors import UsageError
 from streamconform.reports import scores
 from streamconform.reports.scores.document import format_scores, read_scores

@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 
 import pytest
+
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.reports.terminal import Terminal, list_smoke_commands
 from streamconform.run.results import Results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.reports.tracebacks import read_traceback, shorten_traceback
 
 HEADER = "Traceback (most recent call last):\n"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.wrapping import MIN_WIDTH, wrap_line
 

@@ -6,6 +6,7 @@ There are request decoders for three APIs; all APIs are checked for the fields t
 from __future__ import annotations
 
 import pytest
+
 from streamconform.model.case import Case, RoundTripCase
 from streamconform_reference.apis import anthropic_messages, openai_chat
 from streamconform_reference.requests.errors import RequestError

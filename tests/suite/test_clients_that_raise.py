@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.adapters.interface import Observation
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.judge import check_answer

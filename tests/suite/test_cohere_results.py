@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform.judge.request import compare_request
 from streamconform.model.case import RoundTripCase
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.errors import SourceError
 from streamconform.suite.evidence import Fact, Thread, find_facts, list_cited, read_evidence
 from streamconform.suite.lint import lint_all

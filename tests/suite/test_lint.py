@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from streamconform.errors import Problem, SelectionError
 from streamconform.suite import cassettes
 from streamconform.suite.lint import lint_all, lint_paths
 from streamconform.suite.load import Sources
-
 from tests.harness import builders
 
 API = builders.ANTHROPIC

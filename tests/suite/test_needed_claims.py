@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from streamconform.judge.judge import explain_unclaimed
 from streamconform.judge.needed_claims import list_needed_capabilities
 from streamconform.model.capability import CAPABILITIES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from streamconform.model.trial import update_id
 from streamconform.run.reading import read
 from streamconform.suite.expand import make_trial

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import groupby
 
 import pytest
+
 from streamconform.errors import SourceError
 from streamconform.model.trial import AS_IS, DELIVERY_SETS, SAMPLED, AnyTrial
 from streamconform.resources import find_bundled

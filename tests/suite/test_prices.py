@@ -23,6 +23,7 @@ from genai_prices.types import (
     Tier,
     TieredPrices,
 )
+
 from streamconform.apis import APIS
 from streamconform.model.case import Case
 from streamconform.model.leaf import AnyOf, Literally

@@ -8,6 +8,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+
 from streamconform.apis import APIS
 from streamconform.model.trial import DELIVERIES
 from streamconform.suite.profiles import load_profile, load_profiles

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from streamconform.model.cassette import Derived, Recorded
 from streamconform.suite import cassettes
 from streamconform.suite.load import Sources
 from streamconform.suite.provenance import count_streams
-
 from tests.harness import builders
 
 API, CHAT = "anthropic-messages", "openai-chat"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette, Pulled, Request
 from streamconform.suite import cassettes
@@ -19,7 +20,6 @@ from streamconform.suite.pulled import (
     make_topic,
     parse_origin,
 )
-
 from tests.harness import builders
 
 API = builders.ANTHROPIC

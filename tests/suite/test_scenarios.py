@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from streamconform.apis.api import Probing
 from streamconform.errors import SourceError
 from streamconform.resources import find_bundled

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Derived, Pulled
 from streamconform.suite.lint_shapes import lint_shapes
@@ -21,7 +22,6 @@ from streamconform.suite.shapes import (
     read_known,
     read_shapes,
 )
-
 from tests.bundled_suite import SOURCES
 from tests.harness import builders
 

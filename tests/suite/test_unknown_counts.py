@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+
 from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import check_answer
 from streamconform.judge.match import matches_leaf

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 from rich.console import Console
+
 from streamconform import reports
 from streamconform._version import __version__
 from streamconform.adapters.connect import connect
@@ -27,7 +28,6 @@ from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.workers import count_default_workers
-
 from streamconform_capture.cli.examine_progress import ExamineProgress
 from streamconform_capture.cli.pulling import cache_option, pull_missing
 from streamconform_capture.compare import drive, store

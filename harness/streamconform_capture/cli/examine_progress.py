@@ -8,8 +8,8 @@ from typing import Final, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from streamconform.plural import format_count
 
+from streamconform.plural import format_count
 from streamconform_capture.compare.drive import Advance
 from streamconform_capture.compare.part import Part
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+
 from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.preflight import make_connections
@@ -33,7 +34,6 @@ from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
 from streamconform.run.session import SILENT, FinishedRun, RunRequest, execute_run
 from streamconform.run.workers import count_default_workers
-
 from streamconform_capture.minimise.search import MinimiseJob, Search
 from streamconform_capture.minimise.write import write_result
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.config import read_settings
@@ -20,7 +21,6 @@ from streamconform.secrets import scrub
 from streamconform.secrets.scan import redact
 from streamconform.suite import cassettes
 from streamconform.wire.framings import split
-
 from streamconform_capture import importers
 from streamconform_capture.record import draft, save
 from streamconform_capture.record.scanned import Scanned, Unscanned, scan_for_writing

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+
 from streamconform.cli import options
 from streamconform.config import read_settings
 from streamconform.errors import Problem
@@ -18,7 +19,6 @@ from streamconform.suite.lint import is_cassette, lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.suite.selection import find_sources
-
 from streamconform_capture.compare import inputs
 from streamconform_capture.drift.find import Stream, find_drift
 from streamconform_capture.drift.known import collect_known

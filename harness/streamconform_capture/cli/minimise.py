@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
 from streamconform.adapters.preflight import connect_startable
 from streamconform.cli import commands, completion, options
 from streamconform.config import read_settings
@@ -22,7 +23,6 @@ from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.selection import find_case
-
 from streamconform_capture.minimise import render
 from streamconform_capture.minimise.oracle import Candidate, SearchBudget
 from streamconform_capture.minimise.search import MinimiseJob, Search, select_reducible

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+
 from streamconform import reports
 from streamconform.apis import APIS
 from streamconform.cli import commands, options

@@ -10,10 +10,10 @@ from typing import Final
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
 from streamconform.cli import options
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
-
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.sources import SOURCES, Source
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from streamconform.model.result import ImplementationInfo
 from streamconform.plural import format_count
-
 from streamconform_capture.compare.findings import ABOUT, About, Finding
 from streamconform_capture.compare.part import Cause, Part
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from streamconform.errors import UsageError, WorkerError
 from streamconform.model.case import Case
-
 from streamconform_capture.compare import store, work
 from streamconform_capture.compare.engines import Death, Engine, Work
 from streamconform_capture.compare.inputs import split_input

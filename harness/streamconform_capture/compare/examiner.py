@@ -23,7 +23,6 @@ from streamconform.run.dispatch import Dispatcher
 from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
 from streamconform.run.pool import Tally, build_result
 from streamconform.suite.expand import expand
-
 from streamconform_capture.compare.findings import Answers, Finding, find_findings, get_ending
 from streamconform_capture.compare.inputs.recording import UnreadRecording
 from streamconform_capture.compare.job import Job

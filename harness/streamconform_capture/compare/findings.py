@@ -18,7 +18,6 @@ from streamconform.model.trial import DELIVERIES
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
 from streamconform.reports.describe import describe_difference
-
 from streamconform_capture.compare.differences import find_differences
 
 About = Literal["implementations", "deliveries", "invariant", "no answer"]

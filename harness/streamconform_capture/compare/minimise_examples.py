@@ -13,7 +13,6 @@ from streamconform.model.capability import OF_STREAMS
 from streamconform.model.case import Case
 from streamconform.model.trial import Trial
 from streamconform.suite.expand import make_trial
-
 from streamconform_capture.compare.differences import build_expectation
 from streamconform_capture.compare.findings import Finding
 from streamconform_capture.compare.job import Job

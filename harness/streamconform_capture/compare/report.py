@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from streamconform.plural import format_count
-
 from streamconform_capture.compare.comparison import Comparison, format_summary
 from streamconform_capture.compare.findings import ABOUT, Finding
 from streamconform_capture.compare.part import Cause

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError, UsageError
-
 from streamconform_capture.compare import part
 from streamconform_capture.compare.findings import Finding
 from streamconform_capture.compare.inputs.storage import open_storage

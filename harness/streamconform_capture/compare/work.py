@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 
 from streamconform.model.case import Case
-
 from streamconform_capture.compare.examiner import Examiner, Stopped
 from streamconform_capture.compare.inputs import read_partition
 from streamconform_capture.compare.inputs.partition import Partition

@@ -10,7 +10,6 @@ from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.user_cache import CORPUS, find_user_cache
-
 from streamconform_capture.corpus.sources import Source
 
 ABOUT: Final = "source.json"

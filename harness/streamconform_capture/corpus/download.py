@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import ConformError
-
 from streamconform_capture.corpus import archive, metadata_only, no_backend_path
 from streamconform_capture.corpus.sources import Source
 

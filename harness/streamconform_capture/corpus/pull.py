@@ -16,7 +16,6 @@ from streamconform._version import __version__
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, Derived
 from streamconform.suite import cassettes
-
 from streamconform_capture import importers
 from streamconform_capture.corpus import archive, cache
 from streamconform_capture.corpus.download import PullFailed, download

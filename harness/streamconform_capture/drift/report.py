@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Final
 
 from streamconform.plural import format_count
-
 from streamconform_capture.drift.find import Drift, Novelty
 
 WIDTH: Final = 300

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any, Final, Literal, get_args
 
 from hypothesis import strategies as st
+
 from streamconform.model.outcome import Outcome, Stop, Text, Thinking, ToolCall, Usage
 
 # Each of these texts has line ends, strings, escapes or characters that some library misreads.

@@ -16,6 +16,7 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, __version__, given, settings
 from hypothesis import seed as seeded
 from hypothesis.internal.conjecture import providers
+
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
@@ -24,7 +25,6 @@ from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes, expectation
 from streamconform.suite.expand import expand
-
 from streamconform_capture.fuzz.answers import Answer, answers
 from streamconform_capture.fuzz.writers import WRITERS, express, write_body
 from streamconform_capture.record import draft

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 
 from streamconform.apis import APIS
 from streamconform.model.outcome import Outcome, Stop, Text, Thinking, ToolCall, Usage
-
 from streamconform_capture.fuzz.answers import STOPS, Answer, Block, Piece
 
 Json = dict[str, Any]

@@ -10,7 +10,6 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette
-
 from streamconform_capture.importers import har, httprr, mitmproxy, raw
 from streamconform_capture.importers.detect import detect_apis, explain_wrong_api
 from streamconform_capture.importers.exchange import (

@@ -16,7 +16,6 @@ from streamconform.secrets import scrub
 from streamconform.secrets.placeholders import Placeholders
 from streamconform.wire import eventstream
 from streamconform.wire.framings import MEDIA_TYPES, MESSAGE_REWRITERS, replace_payloads, split
-
 from streamconform_capture.importers.coding import Undecodable, decode_body
 from streamconform_capture.record.live import SUFFIXES
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError
-
 from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
 
 RECIPE: Final = "Imported from a HAR with `conform import`; content and transfer encodings removed"

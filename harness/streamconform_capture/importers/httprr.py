@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import h11
-from streamconform.errors import Problem, SourceError
 
+from streamconform.errors import Problem, SourceError
 from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
 
 FIRST_LINE: Final = re.compile(rb"httprr trace v1\r?\n")

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import yaml
-from streamconform.errors import Problem, SourceError
 
+from streamconform.errors import Problem, SourceError
 from streamconform_capture.importers import vcr
 from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError
-
 from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
 
 RECIPE: Final = "Imported from mitmproxy flows with `conform import`; transfer encoding removed"

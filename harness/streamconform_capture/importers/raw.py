@@ -10,7 +10,6 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.wire.reframe import NotPayloadError, restore_framing
-
 from streamconform_capture.importers.detect import detect_apis_of_payload
 from streamconform_capture.importers.exchange import ImportedExchange
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from streamconform.errors import Problem, SourceError
 from vcr.serialize import deserialize
 from vcr.serializers import jsonserializer, yamlserializer
 
+from streamconform.errors import Problem, SourceError
 from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
 
 MAX_DEPTH: Final = 64

@@ -17,7 +17,6 @@ from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Outcome, ToolCall
 from streamconform.run.blame import ReferenceInput
-
 from streamconform_capture.minimise.failure_signature import parse_content_path
 from streamconform_capture.record import draft
 

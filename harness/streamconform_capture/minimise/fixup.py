@@ -8,7 +8,6 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.apis.api import Reducing, RepeatedText
 from streamconform.apis.payloads import read_payload
-
 from streamconform_capture.minimise.edits import Path, find_nodes, is_string, read_string, write_string
 from streamconform_capture.minimise.stream import SplitStream
 

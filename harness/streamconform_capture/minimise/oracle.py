@@ -20,7 +20,6 @@ from streamconform.run.dispatch import Dispatcher, apply_http_checks
 from streamconform.run.plan import ImplementationPlan
 from streamconform.suite import expectation
 from streamconform.wire.framings import split
-
 from streamconform_capture.minimise.edits import clear_caches
 from streamconform_capture.minimise.expected import ReferenceReading, build_expectation, decode_by_reference
 from streamconform_capture.minimise.failure_signature import FailureSignature, collect_signatures

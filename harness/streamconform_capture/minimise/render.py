@@ -10,7 +10,6 @@ from streamconform.printable import escape_line, escape_unprintable
 from streamconform.reports.describe import describe_difference
 from streamconform.reports.markdown import format_code
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
-
 from streamconform_capture.minimise.failure_signature import FailureSignature, generalise_path
 from streamconform_capture.minimise.oracle import Candidate
 from streamconform_capture.minimise.search import Search

@@ -16,7 +16,6 @@ from streamconform.model.trial import FAULTS_OVER_HTTP, Input, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.server import ReplayServer
 from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
-
 from streamconform_capture.minimise.failure_signature import (
     FailureSignature,
     collect_signatures,

@@ -11,7 +11,6 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.trial import Framing
 from streamconform.wire import json_array, json_text
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
-
 from streamconform_capture.minimise.edits import Path, edit_members, find_nodes
 
 CutPolicy = Literal["as-is", "whole", "utf8-split", "bytewise", "kept"]

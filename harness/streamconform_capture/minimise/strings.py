@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.apis.payloads import read_payload
-
 from streamconform_capture.minimise.edits import (
     Path,
     edit_members,

@@ -15,7 +15,6 @@ from streamconform.printable import escape_line
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
-
 from streamconform_capture.minimise.oracle import Candidate
 from streamconform_capture.minimise.search import Search
 from streamconform_capture.record import draft, save

@@ -19,14 +19,13 @@ from streamconform.model.case import Level
 from streamconform.model.verdict import Check
 from streamconform.suite.scenarios import ExpectedAnswer, Scenario
 from streamconform.wire.framings import MEDIA_TYPES
+from streamconform_capture.probe import documents
+from streamconform_capture.probe.bad_requests import RefusedRequest
+from streamconform_capture.record.live import RawRecording
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.document import decode_document
 from streamconform_reference.grammars.grammar import COMMON, Deviation, Grammar
-
-from streamconform_capture.probe import documents
-from streamconform_capture.probe.bad_requests import RefusedRequest
-from streamconform_capture.record.live import RawRecording
 
 Json = dict[str, Any]
 

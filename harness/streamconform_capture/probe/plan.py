@@ -14,7 +14,6 @@ from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.suite.scenarios import Scenario, load_bundled
 from streamconform.suite.select import matches, split_pattern
-
 from streamconform_capture.probe import checks
 from streamconform_capture.probe.bad_requests import BAD_REQUESTS, RefusedRequest
 from streamconform_capture.record.live import RawRecording

@@ -21,7 +21,6 @@ from streamconform.run.exits import RunSummary, choose_exit
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.session import FinishedRun, Progress
-
 from streamconform_capture.probe import checks
 from streamconform_capture.probe.plan import ProbeCase, list_checked_paths
 from streamconform_capture.probe.requests import build_bad_request, build_count_requests

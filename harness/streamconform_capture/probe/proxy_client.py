@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
+
 from streamconform.adapters import request_reader
 from streamconform.adapters.proxy_address import ProxyAddress
 from streamconform_reference.apis import REQUEST_BUILDERS

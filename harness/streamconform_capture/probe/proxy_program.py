@@ -20,10 +20,6 @@ from streamconform.adapters import host
 from streamconform.adapters.adapter_input import HttpInput
 from streamconform.adapters.proxy_address import HEADERS_VARIABLE, ProxyAddress, parse_address
 from streamconform.secrets import scrub
-from streamconform_reference.apis import DECODERS
-from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.grammars.grammar import Deviation
-
 from streamconform_capture.probe import proxy_client, proxy_rules
 from streamconform_capture.probe.proxy_client import (
     NoHttpAnswerError,
@@ -32,6 +28,9 @@ from streamconform_capture.probe.proxy_client import (
     send_request,
 )
 from streamconform_capture.probe.proxy_upstream import TrialUpstream, UpstreamRelay
+from streamconform_reference.apis import DECODERS
+from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.grammars.grammar import Deviation
 
 Json = dict[str, Any]
 

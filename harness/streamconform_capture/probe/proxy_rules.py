@@ -17,12 +17,11 @@ from streamconform.adapters import request_reader
 from streamconform.apis import APIS
 from streamconform.model.case import Level
 from streamconform.wire.framings import MEDIA_TYPES
-from streamconform_reference.apis.grammars import GRAMMARS
-from streamconform_reference.grammars.grammar import Deviation
-
 from streamconform_capture.probe import checks, documents
 from streamconform_capture.probe.proxy_client import ProxyAnswer, ProxyRequest
 from streamconform_capture.probe.proxy_upstream import UpstreamRequest
+from streamconform_reference.apis.grammars import GRAMMARS
+from streamconform_reference.grammars.grammar import Deviation
 
 MAX_PLACES: Final = 3
 """The maximum number of deviations quoted per broken rule; the others are only counted."""

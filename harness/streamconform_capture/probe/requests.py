@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.apis.api import TokenCounting
-
 from streamconform_capture.probe.bad_requests import RefusedRequest
 from streamconform_capture.record.scenario_request import LiveRequest, RequestSettings, build_conversation
 

@@ -17,7 +17,6 @@ from streamconform.model.cassette import Cassette, Recorded
 from streamconform.secrets import scrub
 from streamconform.secrets.placeholders import Placeholders
 from streamconform.secrets.scan import redact
-
 from streamconform_capture.record.errors import UnexpectedResponse
 from streamconform_capture.record.live import RawRecording, record, to_cassette
 from streamconform_capture.record.providers import RECORDINGS, build_streaming_body

@@ -19,8 +19,8 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 import h11
-from streamconform.model.cassette import ChunkMark
 
+from streamconform.model.cassette import ChunkMark
 from streamconform_capture.record.live import MAX_BYTES, Cut
 
 MAX_HEAD: Final = 64 * 1024

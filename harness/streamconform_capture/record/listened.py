@@ -16,7 +16,6 @@ from streamconform.secrets import scrub
 from streamconform.secrets.scan import SecretFinding
 from streamconform.suite import cassettes
 from streamconform.suite.documents import is_document
-
 from streamconform_capture.record import draft, save
 from streamconform_capture.record.errors import UnsuitableExchange
 from streamconform_capture.record.exchange import Origin, scrub_exchange

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import httpx
+
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
 from streamconform.secrets import scrub
-
 from streamconform_capture.record.errors import (
     BadAddress,
     BadHeader,

@@ -11,7 +11,6 @@ from streamconform.files import write_atomically
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
 from streamconform.yaml_text import reader
-
 from streamconform_capture.record import draft
 from streamconform_capture.record.exchange import RecordJob, record_exchange
 from streamconform_capture.record.scanned import Scanned, Unscanned, scan_for_writing

@@ -19,7 +19,6 @@ from streamconform.secrets import scrub
 from streamconform.secrets.joined import parse_payload
 from streamconform.secrets.scan import RANDOM_WORD, SecretFinding, find_known, scan, scan_answer
 from streamconform.wire.framings import split
-
 from streamconform_capture.record import draft
 from streamconform_capture.record.errors import SecretsLeft
 

@@ -15,7 +15,6 @@ from streamconform.secrets.scrub import extract_secrets
 from streamconform.suite import cassettes
 from streamconform.suite.scenarios import Scenario
 from streamconform.suite.shapes import Shape, read_shapes
-
 from streamconform_capture.record import draft, prices, save
 from streamconform_capture.record.endpoints import Endpoint, get_host, rewrite_path
 from streamconform_capture.record.errors import UnexpectedResponse

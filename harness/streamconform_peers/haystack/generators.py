@@ -19,8 +19,8 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 from haystack.utils import Secret
 from jsonschema import Draft202012Validator
-from streamconform.adapters import request_reader
 
+from streamconform.adapters import request_reader
 from streamconform_peers.haystack.messages import add_up_chunks, convert_message, read_usage
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.openai_errors import describe_error

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from streamconform.adapters import request_reader
 
+from streamconform.adapters import request_reader
 from streamconform_peers.langchain.answers import convert_answer
 from streamconform_peers.normal_form import get
 

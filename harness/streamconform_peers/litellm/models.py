@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streamconform.adapters import request_reader
-
 from streamconform_peers.litellm import settings
 from streamconform_peers.normal_form import TIMEOUT_SECONDS
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 from agents import FunctionTool, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel
 from agents.models.interface import ModelTracing
 from openai import AsyncOpenAI
-from streamconform.adapters import request_reader
 
+from streamconform.adapters import request_reader
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, ExceptionKeeper
 from streamconform_peers.openai_errors import describe_error
 from streamconform_peers.response_events import build_result

@@ -14,8 +14,8 @@ from pydantic_ai import ModelRequest
 from pydantic_ai.direct import model_request_stream_sync, model_request_sync
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
-from streamconform.adapters import request_reader
 
+from streamconform.adapters import request_reader
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.pydantic_ai import messages
 from streamconform_peers.pydantic_ai import settings as pydantic_ai_settings

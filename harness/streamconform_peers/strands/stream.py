@@ -15,8 +15,8 @@ from botocore.eventstream import ParserError
 from botocore.exceptions import ClientError
 from strands.event_loop.streaming import stream_messages
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
-from streamconform.adapters import request_reader
 
+from streamconform.adapters import request_reader
 from streamconform_peers import bedrock_client
 from streamconform_peers.bedrock_events import aggregate_content
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost

@@ -21,9 +21,9 @@ from typing import Final
 import aiohttp
 import psutil
 from aiohttp import web
+
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
-
 from streamconform_dev.bench.streams import chat_text, deltas_of_text
 
 CONFORM: Final = str(Path(sys.executable).parent / "conform")

@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamconform_reference import DECODERS, Event, Outcome
-
 from streamconform_dev.bench.floor import FLOORS
 from streamconform_dev.bench.streams import CHUNKINGS, Kind, stream
+from streamconform_reference import DECODERS, Event, Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from streamconform_reference import DECODERS
-
 from streamconform_dev.checkout import ROOT
+from streamconform_reference import DECODERS
 
 STATUS: Final = Path("/proc/self/status")
 HOSTILE: Final = {

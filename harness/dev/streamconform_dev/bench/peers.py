@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 import psutil
+
 from streamconform.adapters.connect import connect
 from streamconform.adapters.feed import Feed
 from streamconform.adapters.interface import Observation
@@ -23,12 +24,11 @@ from streamconform.model.trial import AS_IS, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
-from streamconform_peers.environments import get_environments_folder, read_environment
-from streamconform_peers.table import PEERS, Peer
-
 from streamconform_dev.bench.floor import FLOORS
 from streamconform_dev.bench.measure import spent_on
 from streamconform_dev.bench.streams import Kind, stream
+from streamconform_peers.environments import get_environments_folder, read_environment
+from streamconform_peers.table import PEERS, Peer
 
 SECONDS: Final = 120.0
 """Time for one answer."""

@@ -30,7 +30,6 @@ from streamconform.run.answers import read_answers
 from streamconform.run.plan import Settings
 from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.suite import expectation
-
 from streamconform_dev.broken.clients import CLIENTS
 from streamconform_dev.broken.programs import LEGAL, PYTHON, RUN, START, Broken, Part
 from streamconform_dev.checkout import ROOT

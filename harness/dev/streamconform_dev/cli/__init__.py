@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import click
+
 from streamconform.cli.commands import LazyGroup
 
 SUMMARIES: Final[Mapping[str, str]] = {

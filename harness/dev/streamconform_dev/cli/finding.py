@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from streamconform.cli import completion
 from streamconform.errors import ReportError, UsageError
 from streamconform_peers import environments
@@ -36,7 +37,6 @@ def command(impl: str, case: str | None, slug: str | None, output: str | None, *
     """
     from streamconform.suite.catalog import read_catalog
     from streamconform.suite.selection import SelectionSettings, find_sources
-
     from streamconform_dev.finding.lookup import find_issue
     from streamconform_dev.finding.render import render
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from streamconform.plural import format_count
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.selection import SelectionSettings, find_sources
+from streamconform_dev.history.session import Bounds, find_targets, trace_peer
 from streamconform_peers import environments
 from streamconform_peers.cli import cache_option, complete_peers
 from streamconform_peers.findings import read_findings
 from streamconform_peers.known import list_patterns, read_by_finding
-
-from streamconform_dev.history.session import Bounds, find_targets, trace_peer
 
 
 @click.command("history")

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 import click
+
 from streamconform.apis import APIS
 from streamconform.config import read_settings
 from streamconform.model.trial import Trial
@@ -15,8 +16,6 @@ from streamconform.run.exits import Exit
 from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
 from streamconform.suite.selection import select
-from streamconform_innocents import INNOCENTS, Innocent
-
 from streamconform_dev.selftest.innocents import (
     FailedCheck,
     InnocentResult,
@@ -25,6 +24,7 @@ from streamconform_dev.selftest.innocents import (
     run_innocents,
 )
 from streamconform_dev.selftest.innocents_table import describe_check, format_innocents
+from streamconform_innocents import INNOCENTS, Innocent
 
 ALL: Final = "all"
 """The value of `--innocent` without a name."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import click
-from streamconform_peers.cli import complete_peers
-from streamconform_peers.table import PEERS
 
 from streamconform_dev.docs.generators import GENERATORS
 from streamconform_dev.matrix.changes import list_changes
 from streamconform_dev.matrix.judge_peers import judge_peers
+from streamconform_peers.cli import complete_peers
+from streamconform_peers.table import PEERS
 
 
 @click.command("matrix")

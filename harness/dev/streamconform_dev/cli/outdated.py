@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+
 from streamconform.plural import format_count
 from streamconform_peers import environments
 from streamconform_peers.cli import complete_peers

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import click
+
 from streamconform.cli import completion, options
 from streamconform.config import read_settings
 from streamconform.plural import format_count
@@ -14,7 +15,6 @@ from streamconform.run.exits import Exit
 from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
 from streamconform.suite.selection import select
-
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_dev.selftest.kill import MutantResult, find_idle_cases, make_matrix

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.model.leaf import format_canonical_json
-
 from streamconform_dev.corpus.plain_reader import Reading
 from streamconform_dev.corpus.plain_reader.reading import Block, Choice
 

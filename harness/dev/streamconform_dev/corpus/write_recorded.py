@@ -23,7 +23,6 @@ from streamconform.suite import cassettes
 from streamconform.suite.pulled import make_topic
 from streamconform_capture.corpus import cache
 from streamconform_capture.corpus.sources import SOURCES, Source
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.corpus.known_digests import find_differences, read_known
 from streamconform_dev.corpus.plain_reader import NotRead, Reading, read

@@ -26,9 +26,8 @@ from streamconform.suite.lint_shapes import REAL, find_fields, is_stream
 from streamconform.suite.load import Sources, list_spec_files, load
 from streamconform.suite.shapes import DOCUMENTED, FOLDER, Shape, read_shapes
 from streamconform_capture.corpus import cache
-from streamconform_peers.environments import find_peer, get_environments_folder, read_environment
-
 from streamconform_dev.checkout import ROOT
+from streamconform_peers.environments import find_peer, get_environments_folder, read_environment
 
 SPECS: Final = ROOT / "specs"
 CLAUDE: Final = ("anthropic.types:RawMessageStreamEvent", "anthropic.types.beta:BetaRawMessageStreamEvent")

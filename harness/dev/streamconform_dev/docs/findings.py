@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from streamconform.causes.table import HARMS
+from streamconform_dev.docs.matrix import FOLDER, Client, read_clients
 from streamconform_peers.findings import PAGE, Finding, Library, get_slug, read_findings
 from streamconform_peers.known import read_by_finding
 from streamconform_peers.table import PEERS
-
-from streamconform_dev.docs.matrix import FOLDER, Client, read_clients
 
 UNRANKED = "not among the committed scores"
 

@@ -9,7 +9,6 @@ from typing import Final
 from streamconform.reports import REPORTS, STREAMED, render
 from streamconform.run.merge import merge
 from streamconform.run.reading import read
-
 from streamconform_dev.checkout import ROOT
 
 KINDS: Final = (*REPORTS, STREAMED)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from streamconform_dev.checkout import ROOT
 from streamconform_reference.apis import LOSSES
 from streamconform_reference.encoding.encoder import FORMS, Loss
-
-from streamconform_dev.checkout import ROOT
 
 PAGE: Final = ROOT / "docs" / "internals" / "encoders.md"
 BEGIN, END = "<!-- losses -->\n", "<!-- end of losses -->\n"

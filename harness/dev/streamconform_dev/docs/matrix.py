@@ -11,11 +11,10 @@ from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
 from streamconform.reports.matrix.score import FRAMING, TRUNCATION, Score, add_scores
 from streamconform.reports.scores.document import CASES, Failure, Scores, read_scores
+from streamconform_dev.checkout import ROOT
 from streamconform_peers.findings import PAGE as FINDINGS
 from streamconform_peers.findings import get_slug, read_findings
 from streamconform_peers.table import PEERS
-
-from streamconform_dev.checkout import ROOT
 
 FOLDER = ROOT / "docs" / "matrix"
 RESULTS = FOLDER / "results"

@@ -9,12 +9,11 @@ import re
 import tempfile
 from pathlib import Path
 
-from streamconform_peers import environments
-from streamconform_peers.table import PEERS
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.blocks import fill, strip_lines
 from streamconform_dev.docs.command import Run, run_conform
+from streamconform_peers import environments
+from streamconform_peers.table import PEERS
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md")
 PEER = re.compile(r"\bpeer:([a-z-]+)")

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from streamconform_dev.checkout import ROOT
 from streamconform_peers.peer import Peer
 from streamconform_peers.table import PEERS
-
-from streamconform_dev.checkout import ROOT
 
 PAGE = ROOT / "docs" / "peers.md"
 TABLE = re.compile(r"\| peer \| library .*?\n\n", re.DOTALL)

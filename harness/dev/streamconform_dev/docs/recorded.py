@@ -11,7 +11,6 @@ from streamconform.suite.catalog import read_case_ids
 from streamconform.suite.load import Sources, list_spec_files, load_heads
 from streamconform.suite.pulled import is_recorded, make_topic
 from streamconform_capture.corpus.sources import SOURCES, Source
-
 from streamconform_dev.checkout import ROOT
 
 PAGE: Final = ROOT / "docs" / "recorded.md"

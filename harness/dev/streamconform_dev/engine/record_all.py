@@ -25,7 +25,6 @@ from streamconform.suite import cassettes
 from streamconform.wire.framings import split
 from streamconform_capture.record.exchange import RecordJob, record_exchange
 from streamconform_capture.record.providers import build_streaming_body
-
 from streamconform_dev.engine import servers
 from streamconform_dev.engine.bodies import BODIES, EVERYWHERE, MODEL, SCENARIOS, body, saved_body
 from streamconform_dev.engine.engine import SERVER, find_weights, install, running

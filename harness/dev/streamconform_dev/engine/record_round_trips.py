@@ -19,7 +19,6 @@ from streamconform.errors import ConformError
 from streamconform.model.cassette import Cassette
 from streamconform.suite import cassettes
 from streamconform_capture.record.exchange import RecordJob, record_exchange
-
 from streamconform_dev.engine.bodies import BODIES, MODEL, ROUND_TRIPS, request, turns_of
 from streamconform_dev.engine.engine import SERVER, install, running
 from streamconform_dev.engine.normal import normal

@@ -18,16 +18,15 @@ from streamconform.suggestions import suggest
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.evidence import find_facts
 from streamconform.suite.select import find_id, split_pattern
+from streamconform_dev.finding.program import write_program
+from streamconform_dev.finding.render import Issue
+from streamconform_dev.trials import choose_trial, run_trials
 from streamconform_peers import environments, node_runtime
 from streamconform_peers.findings import Finding, read_findings
 from streamconform_peers.history import read_history_of
 from streamconform_peers.known import list_patterns, read_by_finding
 from streamconform_peers.peer import Peer
 from streamconform_peers.releases import list_packages
-
-from streamconform_dev.finding.program import write_program
-from streamconform_dev.finding.render import Issue
-from streamconform_dev.trials import choose_trial, run_trials
 
 
 def find_issue(

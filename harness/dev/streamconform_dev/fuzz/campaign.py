@@ -27,7 +27,6 @@ from streamconform.apis import NAMES
 from streamconform.resources import find_bundled
 from streamconform_capture.compare.inputs import read
 from streamconform_capture.fuzz.mutate import mutate_body
-
 from streamconform_dev.bench.measure import reference
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules

@@ -11,10 +11,9 @@ from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS, AnyTrial
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import make_trial
-from streamconform_peers.findings import Finding
-
 from streamconform_dev import trials
 from streamconform_dev.history.search import State
+from streamconform_peers.findings import Finding
 
 CONTROLS: Final = ("text", "tool")
 """Parts of topic names; for each one, the first case that the pinned release passes serves as a control."""

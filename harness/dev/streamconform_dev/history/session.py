@@ -15,15 +15,14 @@ from streamconform.model.case import Case
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.suite.catalog import Catalog
-from streamconform_peers.findings import Finding
-from streamconform_peers.history import FindingHistory, PeerHistory, State, format_history, read_history
-from streamconform_peers.peer import Peer
-from streamconform_peers.releases import Package, get_sort_key, list_packages, list_releases
-
 from streamconform_dev.history import observe
 from streamconform_dev.history.environment import build_command, install_release
 from streamconform_dev.history.search import choose_release, summarize
 from streamconform_dev.trials import run_trials
+from streamconform_peers.findings import Finding
+from streamconform_peers.history import FindingHistory, PeerHistory, State, format_history, read_history
+from streamconform_peers.peer import Peer
+from streamconform_peers.releases import Package, get_sort_key, list_packages, list_releases
 
 Report = Callable[[str], None]
 

@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 
 from streamconform.reports.scores.document import Scores, read_scores
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.matrix import RESULTS, read_clients
 

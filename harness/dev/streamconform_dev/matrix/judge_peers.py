@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamconform.reports.scores.document import read_scores
-from streamconform_peers.peer import Peer
-from streamconform_peers.table import PEERS
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.command import CONFORM
 from streamconform_dev.docs.matrix import RESULTS
+from streamconform_peers.peer import Peer
+from streamconform_peers.table import PEERS
 
 RUNS = Path(".conform/matrix")
 

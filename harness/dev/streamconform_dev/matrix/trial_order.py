@@ -35,11 +35,10 @@ from streamconform.run.resume import unsettle
 from streamconform.run.workers import count_default_workers
 from streamconform.suite.order import ORDER_FILE
 from streamconform.suite.selection import SelectionSettings, select
-from streamconform_mutants import MUTANTS
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
+from streamconform_mutants import MUTANTS
 
 ORDER: Final = ROOT / "specs" / ORDER_FILE
 JUDGED: Final = ROOT / ".conform" / "matrix"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from streamconform.yaml_text import reader, writer
-
 from streamconform_dev.checkout import ROOT
 
 LIST = Path(__file__).with_name("survivors.yaml")

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple, get_args
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, CallCase, Case, Function
 from streamconform.model.trial import AnyTrial
-
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
 
 SECONDS_PER_TRIAL: Final = 10.0

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
+
 from streamconform.adapters import host, json_line, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
@@ -34,8 +35,6 @@ from streamconform.model.trial import DELIVERIES, AnyTrial, Trial, supported_inp
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
 from streamconform.run.pool import build_result
-from streamconform_innocents import Alternatives, Answer, Innocent, TrialFacts
-
 from streamconform_dev.selftest.execute import (
     NO_BLAME,
     REQUEST_ID,
@@ -46,6 +45,7 @@ from streamconform_dev.selftest.execute import (
     raise_timed_out,
     split_id,
 )
+from streamconform_innocents import Alternatives, Answer, Innocent, TrialFacts
 
 REFERENCE: Final = "reference"
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform.printable import escape_line
-from streamconform_innocents import Grant, Innocent
-
 from streamconform_dev.selftest.innocents import FailedCheck, InnocentResult, InnocentVerdict
+from streamconform_innocents import Grant, Innocent
 
 HEAD: Final = """\
 # Innocents and the freedoms that they use

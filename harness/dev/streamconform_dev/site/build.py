@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from streamconform import __version__
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.site.matrix_data import read_matrix
 from streamconform_dev.site.pages import Renderer, render_pages

@@ -14,7 +14,6 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_lines
 from streamconform.reports.describe import describe_provenance
 from streamconform.wire.framings import split
-
 from streamconform_dev.checkout import ROOT
 
 MAX_FRAMES: Final = 80

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.plural import format_count
-
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.site.matrix_data import Client, Matrix
 

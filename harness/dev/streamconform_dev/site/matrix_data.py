@@ -21,11 +21,10 @@ from streamconform.suite.load import COMMON
 from streamconform.suite.select import PatternParts, split_pattern
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform.yaml_text.reader import read
+from streamconform_dev.docs.matrix import RESULTS
 from streamconform_peers.findings import Finding, get_slug, read_findings
 from streamconform_peers.peer import Peer
 from streamconform_peers.table import PEERS
-
-from streamconform_dev.docs.matrix import RESULTS
 
 MARKS: Final[Mapping[str, str]] = {
     "fail": "fails",

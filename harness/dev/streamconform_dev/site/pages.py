@@ -13,12 +13,10 @@ from urllib.parse import urlsplit
 import jinja2
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+
 from streamconform.causes.table import HARMS
 from streamconform.model.case import Case
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
-from streamconform_peers.findings import Library
-from streamconform_peers.table import PEERS
-
 from streamconform_dev.docs.findings import _name_thread
 from streamconform_dev.docs.matrix import RESULTS
 from streamconform_dev.site.badge import describe_badge, measure_badge
@@ -27,6 +25,8 @@ from streamconform_dev.site.feed import list_entries
 from streamconform_dev.site.matrix_data import FAILING, MARKS, Client, Matrix, Score
 from streamconform_dev.site.reproduction import Reproduction, list_reproductions
 from streamconform_dev.site.start import list_starts
+from streamconform_peers.findings import Library
+from streamconform_peers.table import PEERS
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LANGUAGES: Final[Mapping[str, str]] = {"python": "Python", "javascript": "Node.js"}

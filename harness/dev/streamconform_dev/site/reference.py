@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 import click
+
 from streamconform.apis import APIS
 from streamconform.cli import conform
 from streamconform.cli.verbs import load_verbs

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from streamconform.errors import UsageError
 from streamconform.suite.catalog import Catalog
-from streamconform_peers.findings import Finding
-from streamconform_peers.known import list_patterns, read_by_finding
-from streamconform_peers.table import PEERS
-
 from streamconform_dev.finding.lookup import make_issue
 from streamconform_dev.finding.render import format_install, render
 from streamconform_dev.trials import choose_trial
+from streamconform_peers.findings import Finding
+from streamconform_peers.known import list_patterns, read_by_finding
+from streamconform_peers.table import PEERS
 
 
 @dataclass(frozen=True, slots=True)

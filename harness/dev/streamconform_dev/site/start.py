@@ -11,6 +11,7 @@ from typing import Final
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
+
 from streamconform.apis import TEMPLATE_API
 from streamconform.init.plan import Language, NewFile, find_target, plan_files
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+
 from streamconform.apis import APIS
 from streamconform.cli import commands, options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.secrets import scrub
-
 from streamconform_capture.cli.record.saving import SaveSettings, check_slug, read_save_settings, save_options
 from streamconform_capture.record.errors import RecordError
 from streamconform_capture.record.exchange import RecordJob

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
+
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import LOOPBACK, parse_base_url
@@ -20,7 +21,6 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
-
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, RecordingProxy, Upstream

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+
 from streamconform.config import read_settings
 from streamconform.errors import UsageError
 

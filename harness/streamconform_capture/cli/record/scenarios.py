@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final, TypeVar, get_args
 
 import click
+
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
@@ -22,7 +23,6 @@ from streamconform.suggestions import suggest
 from streamconform.suite.documents import is_document
 from streamconform.suite.scenarios import Scenario, load_bundled
 from streamconform.suite.selection import SelectionSettings, find_sources
-
 from streamconform_capture.cli.record.saving import SaveSettings, read_save_settings, save_options
 from streamconform_capture.drift.find import Drift, Stream, find_drift
 from streamconform_capture.drift.known import collect_known

@@ -13,7 +13,6 @@ from typing import Any, Final, Self
 
 from streamconform.errors import ConformError, UsageError
 from streamconform.printable import escape_line
-
 from streamconform_capture.compare import work
 from streamconform_capture.compare.engines import Death, Work
 from streamconform_capture.compare.engines.local import describe_exception

@@ -19,7 +19,6 @@ from typing import Final
 
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import Case
-
 from streamconform_capture.compare.inputs.archives import read_tar, read_zip, split_tar, split_zip
 from streamconform_capture.compare.inputs.folder import read_folder, split_folder
 from streamconform_capture.compare.inputs.lines import UNKNOWN, read_lines, split_lines

@@ -12,7 +12,6 @@ from typing import IO, Final
 from streamconform.errors import Problem, SourceError
 from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
-
 from streamconform_capture.compare.inputs.folder import is_recording
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import Entry, UnreadRecording, name_api, read_case

@@ -11,7 +11,6 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError
 from streamconform.model.case import Case
 from streamconform.suite import cassettes
-
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
     SUFFIXES,

@@ -20,7 +20,6 @@ from streamconform.apis import find_api
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
-
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
     Entry,

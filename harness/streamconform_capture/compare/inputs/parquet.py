@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.case import Case
-
 from streamconform_capture.compare.inputs.lines import build_entry, read_body
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import UnreadRecording, read_case

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import fsspec
+
 from streamconform.errors import UsageError
 
 BUFFER: Final = 256 * 1024

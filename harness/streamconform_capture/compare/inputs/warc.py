@@ -14,7 +14,6 @@ from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
-
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import Entry, UnreadRecording, read_case
 from streamconform_capture.compare.inputs.storage import measure_file, open_file
