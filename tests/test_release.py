@@ -56,7 +56,8 @@ def test_a_release_puts_the_news_into_the_changelog(tmp_path):
     head, marker, rest = before.partition(MARKER)
     after = (tmp_path / "CHANGELOG.md").read_text("utf-8")
     assert after.startswith(f"{head}{marker}\n## 9.0.0 - 2030-01-01\n\n### ")
-    assert after.endswith(f"\n### Fixed\n\n- A bug is fixed\n  in two lines.\n{rest}")
+    assert "\n### Fixed\n\n- " in after.partition(rest)[0]
+    assert after.endswith(f"\n- A bug is fixed\n  in two lines.\n{rest}")
     assert RELEASE.findall(after)[0] == "9.0.0"
 
 

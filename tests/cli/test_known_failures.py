@@ -103,7 +103,7 @@ def test_an_update_lists_thirty_five_failing_cases_by_their_three_causes(own, by
     lines = [json.loads(line) for line in own.results.read_text().splitlines()]
     known = [line for line in lines if line.get("verdict") == "known"]
     assert {line["known"] for line in known} == {"TODO: say why"}
-    assert lines[-1]["problems"] == []
+    assert "problems" not in lines[-1]
     assert lines[-1]["counts"]["known"] == len(known) == 70
 
 

@@ -21,8 +21,8 @@ from streamconform.wire.framings import MEDIA_TYPES, is_stream, split
 
 from .test_architecture import CAPTURE, HARNESS, modules
 
-MAY_NAME_APIS = ("apis/", "corpus/sources.py", "record/endpoints.py")
-"""Modules that may name APIs: the records, and the tables of projects and endpoints."""
+MAY_NAME_APIS = ("apis/", "corpus/sources.py", "fuzz/writers.py", "record/endpoints.py")
+"""Modules that may name APIs: the records, the tables of projects and endpoints, and the fuzzer's writers."""
 
 API_LIST = list(APIS.values())
 
