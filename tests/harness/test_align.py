@@ -292,6 +292,7 @@ PAIRS = [
     ("arguments-decide", [F1, F2], [F2], [None, 0]),
     ("arguments-decide-before-another-type", [F1, F2], [F2, X], [None, 0]),
     ("a-call-is-no-other-one-that-it-equals", [F1, X, F2], [X, F2], [None, 0, 1]),
+    ("an-equal-call-before-one-of-the-same-name", [F1], [F1, F2], [0]),
     ("a-moved-call-is-not-another-one", [F1, X, F2], [X, F1], [1, None, None]),
     ("each-is-paired-once", [X, Y], [F, X], [1, None]),
     ("two-pairs-beat-equal-arguments", [F1, G1], [H, G2, F1], [0, 1]),
