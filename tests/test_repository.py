@@ -22,7 +22,7 @@ SECRET = re.compile(
     rb"sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{30,}|Bearer [A-Za-z0-9._-]{20,}"
 )
 OF_THE_ENGINE = ("anthropic-messages", "openai-chat", "openai-responses")
-# `ida` is nobody's: she is in a cassette, whose text the matrix quotes.
+# `ida` is a name in a cassette, which the matrix quotes, and not an account of a maintainer.
 OUTSIDE = re.compile(r"/(?:home/(?!ida/)|root/|work/|Users/)|(?:pypi|npmjs|pythonhosted)\.org")
 
 

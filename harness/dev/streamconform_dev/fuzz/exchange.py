@@ -58,7 +58,7 @@ def decode(
     adapter: Callable[[Exchange], Iterator[dict[str, Any]]] = reference,
     **fields: Any,
 ) -> Answer:
-    """Return what `adapter` makes of a body; `fields` are those of the exchange."""
+    """Return the result of `adapter` for a body; `fields` are those of the exchange."""
     chunks = [body] if isinstance(body, bytes) else body
     *events, last = adapter(Exchange(chunks, **fields))
     return Answer(events, last["outcome"])
