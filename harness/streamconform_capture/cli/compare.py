@@ -24,7 +24,7 @@ from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
-from streamconform.reports.style import StyledLine, make_console, make_text
+from streamconform.reports.style import PlainConsole, StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.workers import count_default_workers
@@ -279,7 +279,9 @@ def _examine(
         return _Examined(progress.found, complete=False)
 
 
-def _print_head(console: Console, implementations: Iterable[ImplementationInfo], seed: int) -> None:
+def _print_head(
+    console: Console | PlainConsole, implementations: Iterable[ImplementationInfo], seed: int
+) -> None:
     console.print(f"streamconform {__version__}, seed {seed}")
     for info in implementations:
         console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
