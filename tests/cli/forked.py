@@ -40,7 +40,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from streamconform.run.blame import load_snapshots
 from streamconform.schemas import accepts
 
 LENGTH = struct.Struct("!I")
@@ -279,7 +278,6 @@ def _fill_caches() -> None:
     """Build the objects that most commands need before they read any input."""
     for schema, definition in (("spec.v1", None), ("cassette.v1", None), ("protocol.v1", "hello")):
         accepts(schema, {}, definition)
-    load_snapshots()
 
 
 def _report(running: dict[int, socket.socket]) -> None:
