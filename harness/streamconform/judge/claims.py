@@ -8,8 +8,9 @@ expects a value counts: tags say what a case is about, not what is in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.judge.compare import BLOCK_MISSING, format_block_path, get_required_claim, sum_cache_usage
 from streamconform.judge.match import matches_leaf
@@ -19,8 +20,7 @@ from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
 from streamconform.model.verdict import Check
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedClaims:
+class ComparedClaims(Struct, frozen=True):
     """The claimed capabilities of which a trial expects a value, in alphabetical order."""
 
     compared: tuple[Capability, ...] = ()

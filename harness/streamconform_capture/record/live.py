@@ -10,10 +10,11 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import httpx
+from msgspec import structs
 
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
 from streamconform.secrets import scrub
@@ -170,7 +171,7 @@ def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Rec
         )
     if recording.cut is not None:
         cut = f"The recording ends after {len(recording.body)} bytes: {recording.cut}."
-        provenance = replace(provenance, note=f"{provenance.note or ''} {cut}".strip())
+        provenance = structs.replace(provenance, note=f"{provenance.note or ''} {cut}".strip())
     media_type = recording.headers.get("content-type", "").partition(";")[0].strip().lower()
     return Cassette(
         api=api,
