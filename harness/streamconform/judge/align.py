@@ -281,8 +281,8 @@ def _find_positions(
     return positions if len(positions) == len(calls) else {}
 
 
-def _is_same_call(expected: ExpectedBlock, got: Block) -> bool:
-    leaves = ((expected.fields.get(name), getattr(got, name, None)) for name in ("name", "arguments"))
+def _is_same_call(expected: ExpectedBlock, got: ToolCall) -> bool:
+    leaves = ((expected.fields.get(name), getattr(got, name)) for name in ("name", "arguments"))
     return all(leaf is None or matches_leaf(leaf, value) for leaf, value in leaves)
 
 
@@ -296,7 +296,7 @@ def _get_length(block: ExpectedBlock) -> int:
     leaf = block.fields.get("text")
     if isinstance(leaf, Digest):
         return leaf.length
-    texts = (list_values(leaf) if leaf is not None else None) or ()
+    texts = list_values(leaf) or ()
     return max((len(text) for text in texts if isinstance(text, str)), default=0)
 
 
