@@ -306,6 +306,7 @@ PAIRS = [
     ("a-call-with-the-id-of-another-is-that-one", [FA, X, FB], [FB, X], [None, None, 0]),
     ("an-equal-call-may-have-the-id-of-another", [F1, FB], [call("f", id="b", arguments=1)], [0, None]),
     ("an-equal-call-is-the-one-behind-a-text", [F1, X, F2], [F2, X], [None, None, 0]),
+    ("of-two-like-calls-the-later-one", [F, X], [F, F], [1, None]),
     ("a-cut-call-is-not-a-malformed-one", [F1, X, call("f", arguments=None)], [F, X], [0, 1, None]),
     ("equal-calls-are-not-paired-with-others", [F1, F2, G1, G2], [H, H, F1, F2, G1], [2, 3, 4, None]),
 ]

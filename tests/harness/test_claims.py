@@ -9,6 +9,7 @@ import pytest
 from streamconform.adapters.interface import Observation
 from streamconform.adapters.protocol import RAISED_OUTCOME
 from streamconform.judge.claims import ComparedClaims, find_compared, join_claims
+from streamconform.judge.compare import BLOCK_MISSING
 from streamconform.judge.decode import decode_outcome
 from streamconform.judge.judge import judge
 from streamconform.judge.unknown_keys import (
@@ -28,6 +29,7 @@ from streamconform.model.result import (
     TrialResult,
     UncomparedClaim,
 )
+from streamconform.model.verdict import Check
 from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.merge import merge
 from streamconform.run.results import Results
@@ -288,6 +290,29 @@ def test_a_signature_is_left_out_only_in_a_block_that_is_judged(entry, block, ne
     claims = frozenset({"signatures", needed})
     assert find_compared(expect, outcome, claims, ()).uncompared == ("signatures",)
     assert find_compared(expect, outcome, CAPABILITIES - {needed}, ()).uncompared == ()
+
+
+PASSED = Check(path="content.0.thinking.signature", level="must", verdict="pass", expected="s", got="s")
+
+
+@pytest.mark.parametrize(
+    ("change", "is_compared"),
+    [
+        ({}, True),
+        ({"verdict": "fail", "got": "t"}, True),
+        ({"verdict": "fail", "got": None}, True),
+        ({"verdict": "fail", "got": None, "message": BLOCK_MISSING}, False),
+        ({"got": None}, False),
+        ({"expected": None}, False),
+        ({"path": "content.0.thinking.text"}, False),
+    ],
+    ids=["passed", "another", "null", "missing", "rightly-left-out", "none-expected", "another-field"],
+)
+def test_a_signature_is_compared_by_a_check_on_its_value(change, is_compared):
+    expect = parse({"status": "complete", "stop": "stop", "content": EXPECT["content"]})
+    outcome = decode_outcome({"status": "complete", "content": []})
+    found = find_compared(expect, outcome, frozenset({"signatures"}), [replace(PASSED, **change)])
+    assert found.compared == (("signatures",) if is_compared else ())
 
 
 def test_the_claims_of_two_answers_are_compared_if_one_compares_them():
