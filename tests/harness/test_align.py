@@ -465,3 +465,68 @@ def test_a_case_names_a_call_by_its_id_or_its_name_or_its_arguments(named, call,
     block = ToolCall(**call, executor="provider")
     kept = align.normalize_received([block], ALL, [parse_block({"tool_call": named})])
     assert kept == ([block] if is_named else [])
+
+
+HIDING = [Thinking("", "s", absent=frozenset(names)) for names in (["signature", "redacted"], ["signature"])]
+
+
+@pytest.mark.parametrize(
+    ("received", "hidden"),
+    [
+        (HIDING, {"signature"}),
+        (HIDING[:1], {"signature", "redacted"}),
+        ([*HIDING, Thinking("a")], set()),
+        ([HIDING[1], Text("a")], {"signature"}),
+        ([Text("a", absent=frozenset({"signature"}))], set()),
+        ([], set()),
+    ],
+    ids=["all", "one", "not-all", "beside-a-text", "of-a-text", "nothing"],
+)
+def test_a_key_is_hidden_if_no_thought_shows_it(received, hidden):
+    assert align.find_hidden(received) == hidden
+
+
+MOVED = Thinking("", "sig")
+SIGNED_CALL = parse_block({"tool_call": {"name": "f", "signature": "sig"}})
+
+
+@pytest.mark.parametrize(
+    ("expected", "received", "returned", "count"),
+    [
+        ([SIGNED_CALL], [MOVED, F[1]], [replace(F[1], signature="sig")], 1),
+        ([F[0]], [MOVED, F[1]], [replace(F[1], signature="sig")], 1),
+        ([F[0]], [MOVED, MOVED, F[1]], [replace(F[1], signature="sig")], 2),
+        ([F[0]], [Thinking("", "other"), F[1]], [Thinking("", "other"), F[1]], 0),
+        ([T[0], F[0]], [MOVED, F[1]], [MOVED, F[1]], 0),
+        ([T[0], SIGNED_CALL], [MOVED, F[1]], [replace(F[1], signature="sig")], 1),
+        ([F[0], X[0]], [MOVED, X[1], F[1]], [replace(X[1], signature="sig"), F[1]], 1),
+        ([F[0]], [MOVED, Refusal("a"), F[1]], [Refusal("a"), F[1]], 1),
+        ([F[0]], [MOVED, replace(F[1], signature="own")], [replace(F[1], signature="own")], 1),
+        ([F[0]], [Thinking("a", "sig"), F[1]], [Thinking("a", "sig"), F[1]], 0),
+        ([F[0]], [Thinking("", "sig", redacted=True), F[1]], [Thinking("", "sig", redacted=True), F[1]], 0),
+        ([F[0]], [Thinking(""), F[1]], [Thinking(""), F[1]], 0),
+    ],
+    ids=[
+        "named",
+        "in-the-stream",
+        "two",
+        "unknown",
+        "of-a-thought",
+        "of-a-call-beside-a-thought",
+        "of-a-text",
+        "nothing-to-sign",
+        "signed",
+        "with-a-text",
+        "redacted",
+        "none",
+    ],
+)
+def test_a_signature_that_is_reported_as_thinking_is_the_next_block_s(expected, received, returned, count):
+    found = align.return_signatures(expected, received, {"sig": 3}.get)
+    assert found == (returned, count)
+
+
+def test_a_block_that_gets_its_signature_back_has_one():
+    text = Text("x", absent=frozenset({"signature", "phase"}))
+    (found,), _ = align.return_signatures([X[0]], [MOVED, text], {"sig": 3}.get)
+    assert found.absent == {"phase"}

@@ -288,8 +288,8 @@ def test_a_signature_is_left_out_only_in_a_block_that_is_judged(entry, block, ne
     expect = parse({"status": "complete", "stop": "stop", "content": [entry]})
     outcome = decode_outcome({"status": "complete", "content": [block]})
     claims = frozenset({"signatures", needed})
-    assert find_compared(expect, outcome, claims, ()).uncompared == ("signatures",)
-    assert find_compared(expect, outcome, CAPABILITIES - {needed}, ()).uncompared == ()
+    assert find_compared(expect, outcome, claims, (), raised=False).uncompared == ("signatures",)
+    assert find_compared(expect, outcome, CAPABILITIES - {needed}, (), raised=False).uncompared == ()
 
 
 PASSED = Check(path="content.0.thinking.signature", level="must", verdict="pass", expected="s", got="s")
@@ -311,8 +311,16 @@ PASSED = Check(path="content.0.thinking.signature", level="must", verdict="pass"
 def test_a_signature_is_compared_by_a_check_on_its_value(change, is_compared):
     expect = parse({"status": "complete", "stop": "stop", "content": EXPECT["content"]})
     outcome = decode_outcome({"status": "complete", "content": []})
-    found = find_compared(expect, outcome, frozenset({"signatures"}), [replace(PASSED, **change)])
+    checks = [replace(PASSED, **change)]
+    found = find_compared(expect, outcome, frozenset({"signatures"}), checks, raised=False)
     assert found.compared == (("signatures",) if is_compared else ())
+
+
+def test_a_signature_that_may_be_null_needs_no_comparison():
+    text = {"text": {"text": "a", "signature": {"any_of": ["s", None]}}}
+    expect = parse({"status": "complete", "stop": "stop", "content": [text]})
+    outcome = decode_outcome({"status": "complete", "content": [{"type": "text", "text": "a"}]})
+    assert find_compared(expect, outcome, frozenset({"signatures"}), (), raised=False).uncompared == ()
 
 
 def test_the_claims_of_two_answers_are_compared_if_one_compares_them():

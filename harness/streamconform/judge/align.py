@@ -212,7 +212,7 @@ def return_signatures(
 
     Some libraries report such a signature as a thinking block without text before the block.
     """
-    thoughts = [block.fields.get("signature") for block in expected if block.type == "thinking"]
+    has_thoughts = any(block.type == "thinking" for block in expected)
     others = [block.fields.get("signature") for block in expected if block.type != "thinking"]
 
     def is_moved(block: Block) -> bool:
@@ -221,7 +221,7 @@ def return_signatures(
         if any(leaf is not None and matches_leaf(leaf, block.signature) for leaf in others):
             return True
         # A case need not name the signature, but the stream has it. It may belong to any thought.
-        return not thoughts and find_id(block.signature) is not None
+        return not has_thoughts and find_id(block.signature) is not None
 
     returned: list[Block] = []
     moved: str | None = None

@@ -33,7 +33,7 @@ NOTHING_COMPARED: Final = ComparedClaims()
 
 
 def find_compared(
-    expect: Expectation, outcome: Outcome, claims: Claims, checks: Sequence[Check], *, raised: bool = False
+    expect: Expectation, outcome: Outcome, claims: Claims, checks: Sequence[Check], *, raised: bool
 ) -> ComparedClaims:
     """Return the claims that `checks` compared, and those that `outcome` leaves out.
 
