@@ -212,7 +212,7 @@ def return_signatures(
 
     Some libraries report such a signature as a thinking block without text before the block.
     """
-    thoughts = [block.fields.get("signature") for block in expected if block.type == "thinking"]
+    has_thoughts = any(block.type == "thinking" for block in expected)
     others = [block.fields.get("signature") for block in expected if block.type != "thinking"]
 
     def is_moved(block: Block) -> bool:
@@ -221,7 +221,7 @@ def return_signatures(
         if any(leaf is not None and matches_leaf(leaf, block.signature) for leaf in others):
             return True
         # A case need not name the signature, but the stream has it. It may belong to any thought.
-        return not thoughts and find_id(block.signature) is not None
+        return not has_thoughts and find_id(block.signature) is not None
 
     returned: list[Block] = []
     moved: str | None = None
@@ -281,8 +281,8 @@ def _find_positions(
     return positions if len(positions) == len(calls) else {}
 
 
-def _is_same_call(expected: ExpectedBlock, got: Block) -> bool:
-    leaves = ((expected.fields.get(name), getattr(got, name, None)) for name in ("name", "arguments"))
+def _is_same_call(expected: ExpectedBlock, got: ToolCall) -> bool:
+    leaves = ((expected.fields.get(name), getattr(got, name)) for name in ("name", "arguments"))
     return all(leaf is None or matches_leaf(leaf, value) for leaf, value in leaves)
 
 
@@ -296,7 +296,7 @@ def _get_length(block: ExpectedBlock) -> int:
     leaf = block.fields.get("text")
     if isinstance(leaf, Digest):
         return leaf.length
-    texts = (list_values(leaf) if leaf is not None else None) or ()
+    texts = list_values(leaf) or ()
     return max((len(text) for text in texts if isinstance(text, str)), default=0)
 
 
