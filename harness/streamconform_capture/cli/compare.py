@@ -30,16 +30,15 @@ from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.workers import count_default_workers
 from streamconform_capture.cli.examine_progress import ExamineProgress
 from streamconform_capture.cli.pulling import cache_option, pull_missing
-from streamconform_capture.compare import drive, store
+from streamconform_capture.compare import drive, store, work
 from streamconform_capture.compare.comparison import Comparison, to_json
 from streamconform_capture.compare.engines import Engine
 from streamconform_capture.compare.engines.local import InlineEngine, ProcessEngine
-from streamconform_capture.compare.examiner import Examiner
+from streamconform_capture.compare.findings import Finding
 from streamconform_capture.compare.inputs import describe_nothing, measure_input
 from streamconform_capture.compare.inputs.partition import PARTITION_BYTES, Partition
 from streamconform_capture.compare.inputs.storage import make_absolute
 from streamconform_capture.compare.job import Job
-from streamconform_capture.compare.minimise_examples import list_examples, minimise_examples
 from streamconform_capture.compare.part import Part
 from streamconform_capture.compare.report import format_lines, format_markdown
 from streamconform_capture.compare.sample import By, SampleRequest
@@ -176,14 +175,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if any(path == "-" for _, path in report_targets) else given.quiet
     console = None if quiet else make_console(sys.stdout)
-    # Before the workers start, so that an unusable implementation is reported once rather than once per
-    # worker.
-    implementations = _start_once(job)
+    workers = settings.workers or count_default_workers()
+    engine = _make_engine(given, workers, given_inputs)
+    implementations = _start_once(job, engine)
     if console is not None:
         _print_head(console, implementations, job.seed)
-    workers = settings.workers or count_default_workers()
     with ExamineProgress(console, given_inputs.total) as progress:
-        examined = _examine(given, job, given_inputs, workers, progress)
+        examined = _examine(given, job, given_inputs, engine, progress)
     found = examined.found
     if examined.complete and not found.read and not found.unread:
         raise UsageError(describe_nothing(given_inputs.first, given.api))
@@ -194,7 +192,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         seed=job.seed,
         found=found,
         complete=examined.complete,
-        minimised=minimise_examples(found, examined.cases, job, Path(given.minimise or ".")),
+        minimised=_minimise(given, job, examined),
     )
     _report(comparison, report_targets, given.text, quiet, time.perf_counter() - started)
     # Not `quiet`: a report on stdout does not suppress a note on stderr.
@@ -257,7 +255,7 @@ class _Examined:
 
 
 def _examine(
-    given: CompareOptions, job: Job, inputs: _Inputs, workers: int, progress: ExamineProgress
+    given: CompareOptions, job: Job, inputs: _Inputs, engine: Engine, progress: ExamineProgress
 ) -> _Examined:
     """Examine the recordings, until Ctrl-C."""
 
@@ -265,7 +263,7 @@ def _examine(
         return drive.split_inputs(inputs.urls, inputs.partition, only)
 
     try:
-        with _sigterm_as_ctrl_c(), _make_engine(given, workers, inputs) as engine:
+        with _sigterm_as_ctrl_c(), engine:
             only = None
             if given.sample is not None:
                 request = SampleRequest(given.sample, given.by, job.seed, job.apis)
@@ -273,10 +271,20 @@ def _examine(
             found = drive.examine_inputs(job, engine, split(only), progress.advance, resume=given.resume)
             if given.minimise is None:
                 return _Examined(found)
-            return _Examined(found, cases=drive.fetch_recordings(list_examples(found), engine, split()))
+            return _Examined(found, cases=drive.fetch_recordings(found.examples, engine, split()))
     except KeyboardInterrupt:
         # Findings made before Ctrl-C are still reported.
         return _Examined(progress.found, complete=False)
+
+
+def _minimise(given: CompareOptions, job: Job, examined: _Examined) -> Mapping[Finding, str]:
+    """Minimise the examples, if the user asked for it; return the cassette of each one."""
+    if given.minimise is None:
+        return {}
+    # Imported here, because it imports the grammars of all APIs and the importers.
+    from streamconform_capture.compare.minimise_examples import minimise_examples
+
+    return minimise_examples(examined.found, examined.cases, job, Path(given.minimise))
 
 
 def _print_head(console: Console, implementations: Iterable[ImplementationInfo], seed: int) -> None:
@@ -285,10 +293,16 @@ def _print_head(console: Console, implementations: Iterable[ImplementationInfo],
         console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
 
 
-def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return the implementations' greetings. Raises `ImplementationError`."""
-    with Examiner(job) as examiner:
-        return examiner.implementations
+def _start_once(job: Job, engine: Engine) -> tuple[ImplementationInfo, ...]:
+    """Return the implementations' greetings. Raises `ImplementationError`.
+
+    They start before the workers, so that an unusable one is reported once rather than once per worker. If
+    this process examines the recordings, they keep running, and `engine` stops them.
+    """
+    implementations = work.get_examiner(job).implementations
+    if not isinstance(engine, InlineEngine):
+        work.close_examiners()
+    return implementations
 
 
 def _make_engine(given: CompareOptions, workers: int, inputs: _Inputs) -> Engine:
