@@ -175,13 +175,14 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if any(path == "-" for _, path in report_targets) else given.quiet
     console = None if quiet else make_console(sys.stdout)
-    workers = settings.workers or count_default_workers()
-    engine = _make_engine(given, workers, given_inputs)
-    implementations = _start_once(job, engine)
+    # Before the workers start, so that an unusable implementation is reported once rather than once per
+    # worker.
+    implementations = work.get_examiner(job).implementations
     if console is not None:
         _print_head(console, implementations, job.seed)
+    workers = settings.workers or count_default_workers()
     with ExamineProgress(console, given_inputs.total) as progress:
-        examined = _examine(given, job, given_inputs, engine, progress)
+        examined = _examine(given, job, given_inputs, workers, progress)
     found = examined.found
     if examined.complete and not found.read and not found.unread:
         raise UsageError(describe_nothing(given_inputs.first, given.api))
@@ -255,7 +256,7 @@ class _Examined:
 
 
 def _examine(
-    given: CompareOptions, job: Job, inputs: _Inputs, engine: Engine, progress: ExamineProgress
+    given: CompareOptions, job: Job, inputs: _Inputs, workers: int, progress: ExamineProgress
 ) -> _Examined:
     """Examine the recordings, until Ctrl-C."""
 
@@ -263,7 +264,7 @@ def _examine(
         return drive.split_inputs(inputs.urls, inputs.partition, only)
 
     try:
-        with _sigterm_as_ctrl_c(), engine:
+        with _sigterm_as_ctrl_c(), _make_engine(given, workers, inputs) as engine:
             only = None
             if given.sample is not None:
                 request = SampleRequest(given.sample, given.by, job.seed, job.apis)
@@ -293,25 +294,16 @@ def _print_head(console: Console, implementations: Iterable[ImplementationInfo],
         console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
 
 
-def _start_once(job: Job, engine: Engine) -> tuple[ImplementationInfo, ...]:
-    """Return the implementations' greetings. Raises `ImplementationError`.
-
-    They start before the workers, so that an unusable one is reported once rather than once per worker. If
-    this process examines the recordings, they keep running, and `engine` stops them.
-    """
-    implementations = work.get_examiner(job).implementations
-    if not isinstance(engine, InlineEngine):
-        work.close_examiners()
-    return implementations
-
-
 def _make_engine(given: CompareOptions, workers: int, inputs: _Inputs) -> Engine:
-    if given.engine == "dask":
-        from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
-
-        return DaskEngine(given.scheduler, workers)
     # For a single partition, starting a process takes longer than it saves.
-    return InlineEngine() if workers == 1 or inputs.total <= inputs.partition else ProcessEngine(workers)
+    if given.engine == "local" and (workers == 1 or inputs.total <= inputs.partition):
+        return InlineEngine()
+    work.close_examiners()  # each worker starts its own programs
+    if given.engine == "local":
+        return ProcessEngine(workers)
+    from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
+
+    return DaskEngine(given.scheduler, workers)
 
 
 @contextmanager
