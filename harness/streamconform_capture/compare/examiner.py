@@ -13,15 +13,18 @@ from typing import Self
 from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
-from streamconform.judge import decode
+from streamconform.judge.judge import AnswerChecks, CheckAnswer
+from streamconform.model.capability import Claims
 from streamconform.model.case import Case
 from streamconform.model.outcome import Outcome
 from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
+from streamconform.run.interruptible import ticking
 from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
 from streamconform.run.pool import Tally, build_result
+from streamconform.run.repeated_answers import RepeatedAnswers
 from streamconform.suite.expand import expand
 from streamconform_capture.compare.findings import Answers, Finding, find_findings, get_ending
 from streamconform_capture.compare.inputs.recording import UnreadRecording
@@ -86,7 +89,8 @@ class Examiner:
         """
         for each in self._running:
             each.tally = Tally()  # Failures in the worker's earlier partitions do not count.
-        return self._loop.run(self._examine(recordings, keep, before))
+        with ticking():
+            return self._loop.run(self._examine(recordings, keep, before))
 
     async def _start(self) -> None:
         started: list[tuple[Program, Greeting]] = []
@@ -178,23 +182,26 @@ class Examiner:
         results: list[TrialResult] = []
         outcomes: dict[str, Outcome] = {}
         answered = 0
+        repeated = RepeatedAnswers()
+
+        def check(trial: Trial, seen: Observation, claims: Claims) -> AnswerChecks:
+            checked = repeated.check(trial, seen, claims)
+            # An answer that is not in the normal form fails an invariant instead.
+            if checked.outcome is not None:
+                outcomes[trial.delivery] = checked.outcome
+            return checked
+
         for trial in plan.trials:
             assert isinstance(trial, Trial), "a recording has no other trials"
-            answer, result = await self._judge(running, trial)
+            answer, result = await self._judge(running, trial, check)
             results.append(result)
             answered += not isinstance(answer, ProtocolFault | Hang)
-            if isinstance(answer, Observation):
-                # An answer that is not in the normal form fails an invariant instead.
-                with contextlib.suppress(decode.MalformedError):
-                    outcome = decode.decode_outcome(answer.outcome)
-                    known = outcomes.values()
-                    outcomes[trial.delivery] = next((each for each in known if each == outcome), outcome)
         reasons = Counter(reason for _, reason in plan.skipped)
         if plan.unclaimed:
             reasons[explain_skip(case, greeting) or ""] += len(plan.unclaimed)
         return Answers(greeting.claims(case.api), tuple(results), outcomes, answered, reasons)
 
-    async def _judge(self, running: _Running, trial: Trial) -> tuple[Answer, TrialResult]:
+    async def _judge(self, running: _Running, trial: Trial, check: CheckAnswer) -> tuple[Answer, TrialResult]:
         plan, tally = running.plan, running.tally
         answer: Answer = tally.create_fault(plan.index)
         server = None
@@ -210,7 +217,7 @@ class Examiner:
                 assert not isinstance(given, Collateral), "only one run is in flight at a time"
                 tally.record_answer(plan.index, given)
                 answer = given
-        return answer, build_result(plan, trial, answer, server, 0.0, BLAME)
+        return answer, build_result(plan, trial, answer, server, 0.0, BLAME, check)
 
 
 BLAME = Blame(None)
