@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Final
 
 from streamconform.delivery.mangle import MANGLERS
 from streamconform.model.cassette import Cassette
@@ -16,6 +17,24 @@ MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 BYTES = tuple(bytes((i,)) for i in range(256))
 CHUNK_SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
 """Chunk sizes for the delivery `random`: less than a token, less than a line, and several frames."""
+
+WINDOW: Final = 48
+"""The number of cuts in a window of the delivery `windows`."""
+PLACES: Final = tuple(
+    map(
+        re.compile,
+        (
+            rb"[}\r\n]\r?\n",  # the end of an event or of a record
+            rb"\ndata:",
+            rb"\}\s*,\s*\{",  # between the elements of an array
+            rb"\0\0\0",  # the lengths at the start of a binary message
+            rb"\\u[dD][89abAB]..\\",  # a surrogate pair
+            rb"\\",  # any escape
+            rb"[\xc2-\xf4]",  # a multi-byte character
+        ),
+    )
+)
+"""Where parsers go wrong if a chunk ends there."""
 
 
 def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
@@ -36,6 +55,8 @@ def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple
             return cut(body, _find_character_cuts(body))
         case "random":
             return cut(body, _draw_cuts(len(body), seed))
+        case "windows":
+            return cut(body, _find_windows(body, seed))
         case "crlf":
             # Cut between CR and LF: a parser that ends a line at CR must not read the LF in the next chunk as
             # a blank line, which would end the event early.
@@ -55,6 +76,19 @@ def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
 def _find_character_cuts(body: bytes) -> Iterable[int]:
     for match in MULTIBYTE.finditer(body):
         yield from range(match.start() + 1, match.end())
+
+
+def _find_windows(body: bytes, seed: str) -> Iterable[int]:
+    """Yield the cuts in windows at the start, the end, a random place, and one place of each kind."""
+    chosen = random.Random(seed).randrange(len(body) + 1)  # noqa: S311 - repeatable, as below
+    middles = [WINDOW // 2, chosen, len(body) - WINDOW // 2]
+    for place in PLACES:
+        # After the random place, so that many recordings together are cut at all places.
+        match = place.search(body, chosen) or place.search(body)
+        if match is not None:
+            middles.append(match.start() + 1)
+    for middle in middles:
+        yield from range(middle - WINDOW // 2, middle + WINDOW // 2)
 
 
 def _draw_cuts(size: int, seed: str) -> Iterable[int]:

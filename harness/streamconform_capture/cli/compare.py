@@ -97,7 +97,7 @@ class CompareOptions:
 @click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
 @click.option(
     "--deliver",
-    default="whole,bytewise,random",
+    default="whole,random,windows",
     show_default=True,
     help="Deliveries or sets of them (fast, standard, full), separated by commas.",
 )
