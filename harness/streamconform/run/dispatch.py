@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from streamconform.adapters.in_process import InProcessAdapter
     from streamconform.replay.server import ReplayServer
 
+Dispatched = (
+    asyncio.Future[Answer | Collateral] | asyncio.Future[tuple[Answer | Collateral, ServerRecord | None]]
+)
+"""A future answer, over HTTP together with what the server saw."""
+
 
 @dataclass(slots=True)
 class Dispatcher:
@@ -42,13 +48,28 @@ class Dispatcher:
         """Return whether a delay in this process changes answers: a client's timeout, or the gate's."""
         return self.plan.input != "bytes"
 
+    def can_begin(self, program: Program, running: int) -> bool:
+        """Return whether `program`, which has `running` trials, may get another one."""
+        return not program.dead if not running else not self.is_timed and program.can_queue()
+
+    def begin(self, program: Program, trial: AnyTrial, seconds: float) -> Dispatched:
+        """Send `trial` and return its future answer; without awaiting it, `can_begin` may allow another."""
+        calls = _split_counts(trial)
+        if self.is_timed or (calls is not None and not program.answers_in_order):
+            return asyncio.create_task(self.dispatch(program, trial, seconds))
+        if calls is None:
+            return program.submit(trial, seconds, events=self._wants_events(trial))
+        # All at once, so that the program gets the runs of one trial after those of the other.
+        answers = [program.submit(call, seconds, events=False) for call in calls]
+        return asyncio.create_task(_join_outputs(answers))
+
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, ServerRecord | None]:
         """Return `program`'s answer to `trial` and, over HTTP, what the server saw."""
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
-        events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
+        events = self._wants_events(trial)
         # The run message contains all chunks, so there is no server and nothing to hold back.
         if self.plan.input == "bytes":
             return await program.run(trial, seconds, events=events), None
@@ -73,8 +94,9 @@ class Dispatcher:
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
-            if isinstance(trial, Call) and isinstance(trial.case.expect, Counts):
-                return await _call_per_input(program, trial, seconds), None
+            calls = _split_counts(trial)
+            if calls is not None:
+                return await _join_outputs(program.run(call, seconds, events=False) for call in calls), None
             return await program.run(trial, seconds, events=False), None
         async with self.turns.serve():
             with server.exchange(trial) as exchange:
@@ -89,6 +111,11 @@ class Dispatcher:
                 answer = Output(sent[0])
         return answer, exchange.summarize()
 
+    def _wants_events(self, trial: AnyTrial) -> bool:
+        if not isinstance(trial, Trial):
+            return False
+        return trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
+
     async def _create_gate(self, trial: Trial) -> Gate | None:
         """Return the gate before the last chunk, or None if no delta is possible before that chunk."""
         if trial.delivery != AS_IS or len(trial.chunks) < 2:
@@ -99,14 +126,18 @@ class Dispatcher:
         return Gate(len(trial.chunks)) if delta_end is not None and delta_end <= last_start else None
 
 
-async def _call_per_input(
-    program: Program | InProcessAdapter, trial: Call, seconds: float
-) -> Answer | Collateral:
-    """Return a list with the result for each input, or the first answer that is not a result."""
+def _split_counts(trial: AnyTrial) -> tuple[Call, ...] | None:
+    """Return a call for each input of a case that counts tokens, or None for other trials."""
+    if isinstance(trial, Call) and isinstance(trial.case.expect, Counts):
+        return tuple(Call(replace(trial.case, input=value)) for value in trial.case.input)
+    return None
+
+
+async def _join_outputs(answers: Iterable[Awaitable[Answer | Collateral]]) -> Answer | Collateral:
+    """Return a list with the results, or the first answer that is not a result."""
     results: list[Any] = []
-    for value in trial.case.input:
-        one = Call(replace(trial.case, input=value))
-        answer = await program.run(one, seconds, events=False)
+    for pending in answers:
+        answer = await pending
         if not isinstance(answer, Output):
             return answer
         results.append(answer.value)
