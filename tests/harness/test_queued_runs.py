@@ -1,4 +1,4 @@
-"""A program that answers in order gets several runs at once; its answers, and who is to blame, stay the same."""
+"""A program that answers in order gets several runs at once; answers, and who is to blame, stay the same."""
 
 from __future__ import annotations
 

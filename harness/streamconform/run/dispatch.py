@@ -154,47 +154,58 @@ def apply_http_checks(
     skipped. The checks of a refused trial are kept, because it fails if no other trial of the API got a
     request.
     """
-    # This takes precedence over any judgement of the answer: the client never got the recording.
-    if server.mismatch is not None and isinstance(answer, Observation):
-        return Judgement("skipped", None, reason=server.mismatch)
-    if isinstance(trial, Call):
-        return _judge_request_case(judgement, trial, answer, server)
-    if server.wants_wrong_form and isinstance(answer, Observation):
-        return Judgement("faulted", "adapter", reason=server.complaint)
-    complaint = server.complaint
-    if isinstance(trial, Trial) and isinstance(answer, Observation) and answer.raised and not server.reached:
-        raised = f"{_format_raised(answer.raised)}; {complaint}"
-        if is_refusal(answer.raised):
-            reason = f"{REFUSED}: {_format_raised(answer.raised)}"
-            return replace(judgement, verdict="skipped", culprit=None, reason=reason)
-        if judgement.verdict == "fail":
-            return replace(judgement, reason=f"{CRASHED}: {raised}")
-    if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not server.answered:
-        if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
-            exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
-            reason = f"the client reported its own error: {exception}{complaint}"
-            return Judgement("skipped", None, reason=reason)
-        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if isinstance(trial, RoundTrip) and isinstance(answer, Observation) and not server.model_requests:
-        return _judge_missing_request(answer, trial, server)
-    if isinstance(answer, Observation) and server.requests and not server.answered:
-        # This server answered every request with an error, so nothing is known about the client's parser.
-        return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
+    if isinstance(trial, Call) and not isinstance(answer, Observation):
+        return _explain_more_requests(judgement, answer, server)
+    changed = (
+        _judge_observation(judgement, trial, answer, server) if isinstance(answer, Observation) else None
+    )
     # A complaint without consequences, such as one about a retry, is not shown.
-    if judgement.verdict == "pass":
-        return judgement
-    reasons = [judgement.reason, complaint]
+    if changed is not None or judgement.verdict == "pass":
+        return changed or judgement
+    reasons = [judgement.reason, server.complaint]
     if isinstance(answer, Hang) and server.answered:
         reasons.append(server.progress)
     return replace(judgement, reason="; ".join(reason for reason in reasons if reason is not None) or None)
 
 
-def _judge_request_case(
-    judgement: Judgement, trial: AnyTrial, answer: Answer, server: ServerRecord
-) -> Judgement:
-    """Return the judgement on the first request to the model."""
-    if isinstance(answer, Observation):
+def _judge_observation(
+    judgement: Judgement, trial: AnyTrial, answer: Observation, server: ServerRecord
+) -> Judgement | None:
+    """Return the judgement that replaces `judgement` because of the requests, or None."""
+    # This takes precedence over any judgement of the answer: the client never got the recording.
+    if server.mismatch is not None:
+        return Judgement("skipped", None, reason=server.mismatch)
+    if isinstance(trial, Call):
         return _judge_missing_request(answer, trial, server)
+    if server.wants_wrong_form:
+        return Judgement("faulted", "adapter", reason=server.complaint)
+    if isinstance(trial, Trial) and answer.raised and not server.reached:
+        raised = _format_raised(answer.raised)
+        if is_refusal(answer.raised):
+            return replace(judgement, verdict="skipped", culprit=None, reason=f"{REFUSED}: {raised}")
+        if judgement.verdict == "fail":
+            return replace(judgement, reason=f"{CRASHED}: {raised}; {server.complaint}")
+    if not server.answered and judgement.verdict in ("pass", "warn"):
+        return _judge_unread_stream(answer, server)
+    if isinstance(trial, RoundTrip) and not server.model_requests:
+        return _judge_missing_request(answer, trial, server)
+    if not server.answered and server.requests:
+        # This server answered every request with an error, so nothing is known about the client's parser.
+        return Judgement("faulted", "adapter", reason=f"not-asked: {server.complaint}")
+    return None
+
+
+def _judge_unread_stream(answer: Observation, server: ServerRecord) -> Judgement:
+    """Return the verdict for an answer that passes although the client never got the stream."""
+    if not _reports_error(answer):
+        return _judge_answer_without_request(server)
+    exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
+    reason = f"the client reported its own error: {exception}{server.complaint}"
+    return Judgement("skipped", None, reason=reason)
+
+
+def _explain_more_requests(judgement: Judgement, answer: Answer, server: ServerRecord) -> Judgement:
+    """Return `judgement` on the first request to the model; if it fails, the reason counts all of them."""
     count = server.model_requests
     if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
         return replace(judgement, reason=f"{count} requests received; only the first is judged")
@@ -203,10 +214,10 @@ def _judge_request_case(
 
 def _judge_missing_request(answer: Observation, trial: AnyTrial, server: ServerRecord) -> Judgement:
     """Return the verdict for a client that sent no request: fail if it reports an error, else faulted."""
-    outcome, level = answer.outcome, trial.level
-    if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
-        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {server.complaint}")
-    error = outcome.get("error")
+    level = trial.level
+    if not _reports_error(answer):
+        return _judge_answer_without_request(server)
+    error = answer.outcome.get("error")
     error_message = error.get("message") if isinstance(error, Mapping) else None
     if answer.raised is not None:
         error_message = _format_raised(answer.raised)
@@ -215,6 +226,14 @@ def _judge_missing_request(answer: Observation, trial: AnyTrial, server: ServerR
     check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
     reason = None if error_message else server.complaint
     return Judgement(decide_verdict([check]), "implementation", (check,), reason=reason)
+
+
+def _reports_error(answer: Observation) -> bool:
+    return isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error"
+
+
+def _judge_answer_without_request(server: ServerRecord) -> Judgement:
+    return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {server.complaint}")
 
 
 def _format_raised(raised: Raised) -> str:
