@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
 from streamconform.delivery.deliver import deliver
+from streamconform.delivery.stream import Stream
 from streamconform.model.cassette import Cassette
 from streamconform_dev.fuzz.exchange import assert_event_rules, decode
 from streamconform_mutants import MUTANTS, borders, load
 from streamconform_reference import adapter as reference
 
 from ..bundled_suite import cassettes
+from ..harness import builders
 from .test_mutants import leaves, matches
 
 OTHERS = ("utf8-per-chunk", "record-parsed-by-read", "array-parsed-by-read", "read-as-message")
@@ -36,7 +39,8 @@ def streams(api: str) -> tuple[Cassette, ...]:
 
 
 def read(adapter: Any, cassette: Cassette, delivery: str) -> dict[str, Any]:
-    chunks = deliver(cassette, "document", delivery, f"0:{cassette.name}")
+    stream = Stream(replace(builders.case(), api=cassette.api, cassette=cassette))
+    chunks = deliver(stream, delivery, f"0:{cassette.name}")
     answer = decode([*chunks], adapter=adapter, api=cassette.api)
     assert_event_rules(answer)
     return leaves(answer.outcome)
