@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import Final
+from zlib import crc32
 
 from streamconform.delivery.mangle import MANGLERS, mangle
 from streamconform.delivery.stream import Stream
@@ -91,7 +94,8 @@ def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
 
 def _sort_cuts(offsets: Iterable[int], size: int) -> tuple[int, ...]:
     """Return those of `offsets` that are inside a body of `size` bytes, each once and in order."""
-    return tuple(sorted({offset for offset in offsets if 0 < offset < size}))
+    ordered = sorted(set(offsets))
+    return tuple(ordered[bisect_right(ordered, 0) : bisect_left(ordered, size)])
 
 
 def _find_character_cuts(body: bytes) -> Iterable[int]:
@@ -99,23 +103,25 @@ def _find_character_cuts(body: bytes) -> Iterable[int]:
         yield from range(match.start() + 1, match.end())
 
 
+@lru_cache(maxsize=1)  # the cuts are compared with those of other deliveries, and then made
 def _find_windows(body: bytes, seed: str) -> Iterable[int]:
-    """Yield the cuts in windows at the start, the end, a random place, and one place of each kind."""
-    chosen = random.Random(seed).randrange(len(body) + 1)  # noqa: S311 - repeatable, as below
+    """Return the cuts in windows at the start, the end, a random place, and one place of each kind."""
+    chosen = crc32(seed.encode("utf-8", "surrogateescape")) % (len(body) + 1)
     middles = [WINDOW // 2, chosen, len(body) - WINDOW // 2]
     for place in PLACES:
         # After the random place, so that many recordings together are cut at all places.
         match = place.search(body, chosen) or place.search(body)
         if match is not None:
             middles.append(match.start() + 1)
-    for middle in middles:
-        yield from range(middle - WINDOW // 2, middle + WINDOW // 2)
+    windows = (range(middle - WINDOW // 2, middle + WINDOW // 2) for middle in middles)
+    return frozenset(chain.from_iterable(windows))
 
 
+@lru_cache(maxsize=1)
 def _draw_cuts(size: int, seed: str) -> Iterable[int]:
     generator = random.Random(seed)  # noqa: S311 - a repeatable choice of cuts, not a secret
     sizes = [length for length in CHUNK_SIZES if length < size] or [1]  # so that a short body is cut too
-    offset = 0
-    while offset < size:
-        offset += generator.choice(sizes)
-        yield offset
+    cuts = [0]
+    while cuts[-1] < size:
+        cuts.append(cuts[-1] + generator.choice(sizes))
+    return cuts
