@@ -6,7 +6,6 @@ import random
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 from zlib import crc32
@@ -47,7 +46,8 @@ def deliver(stream: Stream, name: str, seed: str) -> tuple[bytes, ...]:
     body = mangle(stream.body, stream.case.api, name)
     if name == "bytewise":
         return tuple(map(BYTES.__getitem__, body))
-    return cut(body, find_cuts(stream, name, seed, body))
+    cuts = stream.cuts.get((name, seed))
+    return cut(body, find_cuts(stream, name, seed, body)) if cuts is None else _slice(body, cuts)
 
 
 def identify(stream: Stream, name: str, seed: str) -> object:
@@ -58,7 +58,7 @@ def identify(stream: Stream, name: str, seed: str) -> object:
     if next(edits, None) is not None:
         return name
     size = len(stream.body)
-    cuts = _sort_cuts(find_cuts(stream, name, seed, stream.body), size)
+    cuts = stream.cuts[name, seed] = _sort_cuts(find_cuts(stream, name, seed, stream.body), size)
     return cuts if len(cuts) < size - 1 else "bytewise"  # a cut at every byte
 
 
@@ -88,8 +88,11 @@ def find_cuts(stream: Stream, name: str, seed: str, body: bytes) -> Iterable[int
 
 def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
     """Split `body` before each of `offsets`; no chunk is empty."""
-    edges = [0, *_sort_cuts(offsets, len(body)), len(body)]
-    return tuple(body[start:end] for start, end in pairwise(edges) if start < end)
+    return _slice(body, _sort_cuts(offsets, len(body)))
+
+
+def _slice(body: bytes, cuts: tuple[int, ...]) -> tuple[bytes, ...]:
+    return tuple([body[start:end] for start, end in pairwise((0, *cuts, len(body))) if start < end])
 
 
 def _sort_cuts(offsets: Iterable[int], size: int) -> tuple[int, ...]:
@@ -103,7 +106,6 @@ def _find_character_cuts(body: bytes) -> Iterable[int]:
         yield from range(match.start() + 1, match.end())
 
 
-@lru_cache(maxsize=1)  # the cuts are compared with those of other deliveries, and then made
 def _find_windows(body: bytes, seed: str) -> Iterable[int]:
     """Return the cuts in windows at the start, the end, a random place, and one place of each kind."""
     chosen = crc32(seed.encode("utf-8", "surrogateescape")) % (len(body) + 1)
@@ -117,7 +119,6 @@ def _find_windows(body: bytes, seed: str) -> Iterable[int]:
     return frozenset(chain.from_iterable(windows))
 
 
-@lru_cache(maxsize=1)
 def _draw_cuts(size: int, seed: str) -> Iterable[int]:
     generator = random.Random(seed)  # noqa: S311 - a repeatable choice of cuts, not a secret
     sizes = [length for length in CHUNK_SIZES if length < size] or [1]  # so that a short body is cut too
