@@ -42,6 +42,11 @@ class Stream:
         """Return the recorded bytes."""
         return self.case.cassette.body
 
+    @cached_property
+    def cuts(self) -> dict[tuple[str, str], tuple[int, ...]]:
+        """Return the cuts of the body that are known so far, by delivery and seed."""
+        return {}
+
     @property
     def ending(self) -> Ending:
         """Return how the API ends streams."""
