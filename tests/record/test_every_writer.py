@@ -61,6 +61,7 @@ WRITERS = {
     "streamconform/cli/known_failures.py": "ids of cases",
     "streamconform_capture/compare/store.py": "findings with values, where the user says",
     "streamconform/run/answers.py": "answers of implementations, where the user says",
+    "streamconform/suite/compiled.py": "documents of committed files, in the cache of the user",
     "streamconform/run/results.py": "results of a run",
     "streamconform/run/run_folders.py": "the folders of runs",
     "streamconform_peers/install.py": "environments of peers",

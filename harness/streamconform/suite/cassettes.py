@@ -21,8 +21,7 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
-from streamconform.schemas import check_document
-from streamconform.yaml_text import reader
+from streamconform.suite.compiled import CheckedDocument, ReadChecked, read_checked
 from streamconform.yaml_text.writer import Flow, dump
 
 MAX_BODY = 16 * 1024 * 1024
@@ -33,7 +32,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
 
 
-def load(folder: Path, api: str, name: str) -> Cassette:
+def load(folder: Path, api: str, name: str, read: ReadChecked = read_checked) -> Cassette:
     """Return the cassette `name` of `api` under `folder`, after verifying the digests of its files.
 
     Raises a `SourceError` that lists every problem: missing files, invalid fields, wrong digests, or chunk
@@ -42,10 +41,7 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     path = folder / api / f"{name}.yaml"
     if not path.exists():
         raise SourceError((Problem(str(path), None, "no such cassette"),))
-    document = reader.read(path)
-    problems = check_document("cassette.v1", document)
-    if problems:
-        raise SourceError(problems)
+    document = read(path, "cassette.v1")
     metadata = document.value
     response = metadata["response"]
     file_problems: list[Problem] = []
@@ -103,7 +99,7 @@ def save(folder: Path, cassette: Cassette) -> Path:
     return path
 
 
-def _read_sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
+def _read_sidecar(path: Path, document: CheckedDocument, key: str, problems: list[Problem]) -> bytes | None:
     """Return the bytes of the file that `key` names, or None after adding the error to `problems`."""
     entry: dict[str, str] = document.value[key]
     sidecar = path.parent / entry["body"]
@@ -129,7 +125,7 @@ def _read_sidecar(path: Path, document: reader.Document, key: str, problems: lis
     return data
 
 
-def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+def _check_marks(document: CheckedDocument, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
     if not marks:
         return []
     problems = []

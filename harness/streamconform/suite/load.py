@@ -13,8 +13,8 @@ from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, 
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.model.trial import get_current_name
-from streamconform.schemas import check_document
 from streamconform.suite import cassettes, documents, expectation, pulled, request_expectation
+from streamconform.suite.compiled import CheckedDocument, Compiled, ReadChecked, open_compiled, read_checked
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
@@ -50,12 +50,28 @@ def load(
 
     Raises a `SourceError` that lists every problem in the files, and in the cassettes that these cases name.
     """
+    is_whole = files is None
     if files is None:
         files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
-    result = collect(sources, files, ids)
+    compiled = open_compiled(sources.specs, files)
+    result = _load_files(sources, files, ids, read_checked if compiled is None else compiled.read).result
     if result.problems:
         raise SourceError(tuple(result.problems))
+    if compiled is not None:
+        compiled.keep(is_whole=is_whole and ids is None)
     return tuple(result.cases)
+
+
+def compile_suite(sources: Sources, path: Path) -> None:
+    """Write to `path` what is kept of a suite, including the specs about pulled recordings.
+
+    Raises a `SourceError` that lists every problem in the files, and `OSError`.
+    """
+    compiled = Compiled({}, path)
+    files = list_spec_files(sources.specs, recorded=True)
+    if problems := _load_files(sources, files, None, compiled.read).result.problems:
+        raise SourceError(tuple(problems))
+    compiled.write()
 
 
 def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) -> tuple[CaseHead, ...]:
@@ -63,10 +79,13 @@ def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) ->
 
     Raises a `SourceError` that lists every problem in the files.
     """
-    loader = _Loader(sources, ids)
+    compiled = open_compiled(sources.specs, files)
+    loader = _Loader(sources, ids, read_checked if compiled is None else compiled.read)
     heads = [head for path in files for head in loader.read_heads(path)]
     if loader.result.problems:
         raise SourceError(tuple(loader.result.problems))
+    if compiled is not None:
+        compiled.keep(is_whole=False)
     return tuple(heads)
 
 
@@ -91,18 +110,24 @@ def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None
     With `ids`, each file is still checked completely, but only these cases are built and only their cassettes
     are read.
     """
-    loader = _Loader(sources, ids)
+    return _load_files(sources, files, ids, read_checked).result
+
+
+def _load_files(
+    sources: Sources, files: Sequence[Path], ids: Collection[str] | None, read: ReadChecked
+) -> _Loader:
+    loader = _Loader(sources, ids, read)
     for path in files:
         loader.load_file(path)
-    return loader.result
+    return loader
 
 
 class _Loader:
     """Loads spec files one by one into `result`; a cassette that several cases name is read once."""
 
-    def __init__(self, sources: Sources, ids: Collection[str] | None) -> None:
+    def __init__(self, sources: Sources, ids: Collection[str] | None, read: ReadChecked) -> None:
         self.result = LoadResult()
-        self._sources, self._ids = sources, ids
+        self._sources, self._ids, self._read = sources, ids, read
         self._cassettes: dict[tuple[str, str], Cassette | None] = {}
 
     def load_file(self, path: Path) -> None:
@@ -126,27 +151,25 @@ class _Loader:
         api = document.value.get("api")
         return [CaseHead(api=api, **_read_head(document, i)) for i, _ in self._select_entries(document)]
 
-    def _read_file(self, path: Path) -> reader.Document | None:
+    def _read_file(self, path: Path) -> CheckedDocument | None:
         """Return a valid spec, or None after reporting what is wrong with it."""
         try:
-            document = reader.read(path)
+            document = self._read(path, "spec.v1")
         except SourceError as error:
             self.result.problems += error.problems
             return None
-        problems = list(check_document("spec.v1", document))
         # Done only if the file matches the schema, because these checks rely on its types.
-        if not problems:
-            problems += [*_check_names(path, document), *_check_matchers(document)]
+        problems = [*_check_names(path, document), *_check_matchers(document)]
         self.result.problems += problems
         return None if problems else document
 
-    def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _select_entries(self, document: CheckedDocument) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the entry of each case to load, with its index in the file."""
         for i, entry in enumerate(document.value["cases"]):
             if self._ids is None or _build_case_id(document.value, entry) in self._ids:
                 yield i, entry
 
-    def _load_stream_cases(self, document: reader.Document) -> None:
+    def _load_stream_cases(self, document: CheckedDocument) -> None:
         """Load cases of kind `stream` or `document`."""
         stream = document.value.get("kind", _DEFAULT_KIND) == "stream"
         for i, entry in self._select_entries(document):
@@ -161,7 +184,7 @@ class _Loader:
                 case = _build_stream_case(entry, cassette, _read_head(document, i))
                 self.result.cases.append(case if stream else replace(case, stream=False))
 
-    def _load_pulled_case(self, document: reader.Document, i: int, entry: Mapping[str, Any]) -> None:
+    def _load_pulled_case(self, document: CheckedDocument, i: int, entry: Mapping[str, Any]) -> None:
         """Load a case based on a pulled recording, with a reason to skip it if its source was not pulled."""
         spec, recording = document.value, entry["cassette"]
         origin = pulled.parse_origin(spec["source"], recording)
@@ -181,7 +204,7 @@ class _Loader:
         self.result.cases.append(case if cassette else replace(case, unavailable=pulled.NOT_PULLED))
 
     def _take_document(
-        self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
+        self, document: CheckedDocument, cassette: Cassette, value_path: reader.ValuePath
     ) -> Cassette | None:
         """Return the non-streaming exchange of `cassette`, or None after reporting that there is none."""
         whole = documents.take_document(cassette)
@@ -194,7 +217,7 @@ class _Loader:
             self.result.problems.append(document.problem(value_path, message))
         return whole
 
-    def _load_round_trips(self, document: reader.Document) -> None:
+    def _load_round_trips(self, document: CheckedDocument) -> None:
         for i, entry in self._select_entries(document):
             first, second = (
                 self._load_cassette(document, name, ("cases", i, "cassettes", n))
@@ -204,7 +227,7 @@ class _Loader:
                 head = _read_head(document, i)
                 self.result.cases.append(_build_round_trip(entry, first, second, head))
 
-    def _load_call_cases(self, document: reader.Document) -> None:
+    def _load_call_cases(self, document: CheckedDocument) -> None:
         spec = document.value
         is_request = spec["kind"] == "request"
         parse = request_expectation.parse if is_request else expectation.parse_output
@@ -220,7 +243,7 @@ class _Loader:
         ]
 
     def _load_cassette(
-        self, document: reader.Document, name: str, value_path: reader.ValuePath
+        self, document: CheckedDocument, name: str, value_path: reader.ValuePath
     ) -> Cassette | None:
         """Return the cassette `name`, or None if it is invalid; its problems are reported on first use."""
         key = (document.value["api"], name)
@@ -228,14 +251,14 @@ class _Loader:
         if key not in self._cassettes:
             self._cassettes[key] = None
             try:
-                self._cassettes[key] = cassettes.load(self._sources.cassettes, *key)
+                self._cassettes[key] = cassettes.load(self._sources.cassettes, *key, self._read)
             except SourceError as error:
                 problem = document.problem(value_path, f"cassette `{name}` cannot be used")
                 self.result.problems += [problem, *error.problems]
         return self._cassettes[key]
 
 
-def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
+def _check_names(path: Path, document: CheckedDocument) -> Iterator[Problem]:
     """Yield a problem if `api`, `topic` or an id contradicts the path or an earlier id."""
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
@@ -251,16 +274,15 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
         message = f"`topic` is `{spec['topic']}`, but the file is `{path.name}`; they must match"
         yield document.problem(("topic",), message)
     yield from _check_source(document)
-    first_lines: dict[str, int | None] = {}
+    first: dict[str, int] = {}
     for i, entry in enumerate(spec["cases"]):
-        id_path = ("cases", i, "id")
-        if entry["id"] in first_lines:
-            message = f"duplicate case `{entry['id']}`, first defined on line {first_lines[entry['id']]}"
-            yield document.problem(id_path, message)
-        first_lines.setdefault(entry["id"], document.line(id_path))
+        if first.setdefault(entry["id"], i) != i:
+            line = document.line(("cases", first[entry["id"]], "id"))
+            message = f"duplicate case `{entry['id']}`, first defined on line {line}"
+            yield document.problem(("cases", i, "id"), message)
 
 
-def _check_source(document: reader.Document) -> Iterator[Problem]:
+def _check_source(document: CheckedDocument) -> Iterator[Problem]:
     """Yield a problem if `source`, the topic and the cases disagree about whether recordings are pulled."""
     spec = document.value
     source = spec.get("source")
@@ -279,7 +301,7 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
             yield document.problem(("cases", i, "cassette"), f"expected {needed}")
 
 
-def _check_matchers(document: reader.Document) -> Iterator[Problem]:
+def _check_matchers(document: CheckedDocument) -> Iterator[Problem]:
     """Yield the invalid matchers in expected requests."""
     kind = document.value.get("kind", _DEFAULT_KIND)
     expect_path = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
@@ -291,7 +313,7 @@ def _check_matchers(document: reader.Document) -> Iterator[Problem]:
                 yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
 
 
-def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
+def _read_head(document: CheckedDocument, index: int) -> dict[str, Any]:
     """Return the fields of `CaseHead` except the API; cases of all kinds share them."""
     spec = document.value
     entry = spec["cases"][index]
@@ -306,7 +328,7 @@ def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
         "sources": tuple(entry.get("sources", ())),
         "guards": tuple(entry.get("guards", ())),
         "path": document.path,
-        "line": document.line(("cases", index)) or 0,
+        "line": document.case_lines[index],
     }
 
 
