@@ -13,7 +13,7 @@ from streamconform.adapters.connect import Connection
 from streamconform.model.case import CallCase, Case, Kind, Level, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
 from streamconform.model.leaf import AnyOf, Literally
-from streamconform.model.trial import Call, Framing, Trial
+from streamconform.model.trial import Call, Delivered, Framing, Trial
 from streamconform.suite import expectation
 from streamconform.wire import eventstream, invoke_stream
 
@@ -195,7 +195,7 @@ def case(
 
 def trial(of: Case | None = None, chunks: Sequence[bytes] | None = None, *, delivery: str = "whole") -> Trial:
     of = of or case()
-    return Trial(of, delivery, of.level, tuple(chunks) if chunks else (of.cassette.body,))
+    return Trial(of, delivery, of.level, Delivered(tuple(chunks) if chunks else (of.cassette.body,)))
 
 
 def call(

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamconform.adapters.interface import Observation
 from streamconform.model.case import NOTHING_EXPECTED, Case, Level, RoundTripCase
-from streamconform.model.trial import RoundTrip, Trial
+from streamconform.model.trial import Delivered, RoundTrip, Trial
 from streamconform.suite import expectation, request_expectation
 
 from . import builders
@@ -64,6 +64,7 @@ def case(
 def trial(of: RoundTripCase | None = None) -> RoundTrip:
     of = of or case()
     first, second = (
-        Trial(answer, "whole", of.level, (answer.cassette.body,)) for answer in (of.first, of.second)
+        Trial(answer, "whole", of.level, Delivered((answer.cassette.body,)))
+        for answer in (of.first, of.second)
     )
     return RoundTrip(of, first, second)

@@ -11,11 +11,11 @@ import pytest
 
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
-from streamconform.delivery.faults import MAX_FAULTS, BrokenDelivery, derive_faults
+from streamconform.delivery.faults import MAX_FAULTS
 from streamconform.model.case import Case, Skip
 from streamconform.model.leaf import AnyOf, Literally, list_preferred, list_values
 from streamconform.model.outcome import BROKEN_STATUSES, Usage
-from streamconform.model.trial import FAULTS, Framing
+from streamconform.model.trial import FAULTS, Framing, Trial
 from streamconform.suite.expand import expand
 from streamconform.wire.framings import split
 
@@ -29,16 +29,16 @@ def framed(case: Case) -> Framing:
     return APIS[case.api].detect_framing(case.cassette.status, case.cassette.body)
 
 
-def broken(case: Case, *, every: bool) -> tuple[BrokenDelivery, ...]:
-    return tuple(derive_faults(case, framed(case), every=every))
+def broken(case: Case, *, every: bool) -> tuple[Trial, ...]:
+    return tuple(expand((case,), (), "bytes", 0, "all" if every else "one"))
 
 
 @cache
-def by_id() -> dict[str, tuple[BrokenDelivery, ...]]:
+def by_id() -> dict[str, tuple[Trial, ...]]:
     return {case.id: broken(case, every=True) for case in bundled_suite.streams()}
 
 
-def every(case: Case) -> tuple[BrokenDelivery, ...]:
+def every(case: Case) -> tuple[Trial, ...]:
     return by_id()[case.id]
 
 
@@ -50,14 +50,14 @@ def all_faults():
     return ((case, fault) for case in bundled_suite.streams() for fault in every(case))
 
 
-def named(case: Case, name: str) -> BrokenDelivery:
-    return next(fault for fault in derive_faults(case, "sse", every=True) if fault.name == name)
+def named(case: Case, name: str) -> Trial:
+    return next(fault for fault in broken(case, every=True) if fault.delivery == name)
 
 
 def test_the_same_case_breaks_the_same_way_at_places_of_its_own():
     for case in bundled_suite.streams():
         assert every(case) == broken(case, every=True), case.id
-        names = Counter(fault.name for fault in every(case))
+        names = Counter(fault.delivery for fault in every(case))
         assert max(names.values(), default=0) <= 1, case.id
         assert len(names) <= 32
 
@@ -65,9 +65,9 @@ def test_the_same_case_breaks_the_same_way_at_places_of_its_own():
 def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
     for case, fault in all_faults():
         body, chunks = case.cassette.body, b"".join(fault.chunks)
-        if fault.name.startswith(CUTS):
-            assert body.startswith(chunks), f"{case.id}@{fault.name}"
-            assert len(chunks) < len(body), f"{case.id}@{fault.name}"
+        if fault.delivery.startswith(CUTS):
+            assert body.startswith(chunks), f"{case.id}@{fault.delivery}"
+            assert len(chunks) < len(body), f"{case.id}@{fault.delivery}"
         else:
             error = APIS[case.api].ending.error_frame[framed(case)]
             assert chunks.endswith(error), case.id
@@ -76,11 +76,11 @@ def test_a_cut_is_a_beginning_of_the_body_and_never_the_whole_of_it():
 
 def test_a_cut_inside_a_payload_leaves_one_unreadable_frame():
     for case, fault in all_faults():
-        kind, _, number = fault.name.partition(".")
+        kind, _, number = fault.delivery.partition(".")
         if kind in ("cut-inside-json", "cut-inside-utf8"):
             body = b"".join(fault.chunks)
             frame = split(framed(case), case.cassette.body)[int(number)]
-            assert len(body) > frame.value[0], f"{case.id}@{fault.name}"
+            assert len(body) > frame.value[0], f"{case.id}@{fault.delivery}"
             with pytest.raises(ValueError):  # noqa: PT011 - JSON and UTF-8 errors are two of its kinds
                 json.loads(body[frame.value[0] :])
 
@@ -91,20 +91,20 @@ def test_a_stream_without_its_terminal_frame_is_broken(kind):
     broken = 0
     for case, fault in all_faults():
         mark = ends.get(case.api)
-        if mark and fault.name.startswith(kind) and is_complete(case):
+        if mark and fault.delivery.startswith(kind) and is_complete(case):
             whole = mark in b"".join(split_payloads(case, fault))
             expected = case.expect if whole else fault.expect
-            assert (expected.partial is None) == whole, f"{case.id}@{fault.name}"
+            assert (expected.partial is None) == whole, f"{case.id}@{fault.delivery}"
             if not whole:
                 arrived = map(read_payload, split_payloads(case, fault))
                 settled = any(APIS[case.api].ending.is_settled(payload) for payload in arrived)
                 expected = ("complete", *BROKEN_STATUSES) if settled else BROKEN_STATUSES
-                assert fault.expect.fields["status"].values == expected, f"{case.id}@{fault.name}"
+                assert fault.expect.fields["status"].values == expected, f"{case.id}@{fault.delivery}"
                 broken += not settled
     assert broken > 20
 
 
-def split_payloads(case: Case, fault: BrokenDelivery) -> list[bytes]:
+def split_payloads(case: Case, fault: Trial) -> list[bytes]:
     return [frame.payload for frame in split(framed(case), b"".join(fault.chunks))]
 
 
@@ -120,7 +120,7 @@ def test_a_cut_after_the_terminal_frame_loses_only_usage_and_cost():
         if status == case.expect.fields["status"]:
             assert fault.expect.fields.get("stop.raw") == case.expect.fields.get("stop.raw")
             continue
-        cut_usage = fault.name.startswith("cut-inside")
+        cut_usage = fault.delivery.startswith("cut-inside")
         assert "complete" in status.preferred or (cut_usage and status.preferred == BROKEN_STATUSES)
         if "stop.raw" in case.expect.fields:
             raws = list_values(fault.expect.fields["stop.raw"])
@@ -147,7 +147,7 @@ def may_be_refused(case):
 
 def test_an_error_frame_is_inserted_only_into_a_complete_stream():
     for case, fault in all_faults():
-        if fault.name.startswith("error-frame"):
+        if fault.delivery.startswith("error-frame"):
             assert is_complete(case)
             message = Literally(APIS[case.api].ending.error_message)
             # A client that may refuse the answer may raise its own error before this one arrives.
@@ -157,14 +157,14 @@ def test_an_error_frame_is_inserted_only_into_a_complete_stream():
 
 def test_no_error_frame_follows_the_stop_reason_of_an_answer_that_may_be_refused():
     for case, fault in all_faults():
-        if fault.name.startswith("error-frame") and may_be_refused(case):
+        if fault.delivery.startswith("error-frame") and may_be_refused(case):
             payloads = [read_payload(payload) for payload in split_payloads(case, fault)]
             assert not any(map(APIS[case.api].ending.is_settled, payloads)), case.id
 
 
 def test_an_error_frame_of_bedrock_may_be_reported_by_its_member_or_its_shape():
     for case, fault in all_faults():
-        is_error = fault.name.startswith("error-frame") and not may_be_refused(case)
+        is_error = fault.delivery.startswith("error-frame") and not may_be_refused(case)
         if is_error and case.api.startswith("bedrock-"):
             member, shape, *_ = fault.expect.fields["error.type"].values
             assert member == APIS[case.api].ending.error_type
@@ -173,9 +173,9 @@ def test_an_error_frame_of_bedrock_may_be_reported_by_its_member_or_its_shape():
 
 def test_faults_one_selects_one_fault_of_each_kind():
     for case in bundled_suite.streams():
-        few = [fault.name for fault in broken(case, every=False)]
+        few = [fault.delivery for fault in broken(case, every=False)]
         assert len({name.partition(".")[0] for name in few}) == len(few), case.id
-        assert set(few) <= {fault.name for fault in every(case)}, case.id
+        assert set(few) <= {fault.delivery for fault in every(case)}, case.id
 
 
 def test_the_only_cut_of_a_kind_falls_inside_a_content_block():
@@ -184,7 +184,7 @@ def test_the_only_cut_of_a_kind_falls_inside_a_content_block():
         [read_payload(payload).get("type") for payload in split_payloads(case, fault)]
         for case in cases
         for fault in broken(case, every=False)
-        if fault.name.startswith("cut-after-frame")
+        if fault.delivery.startswith("cut-after-frame")
     ]
     open_blocks = [types.count("content_block_start") - types.count("content_block_stop") for types in cuts]
     assert len(cuts) > 20
@@ -196,7 +196,7 @@ def test_text_that_arrived_is_counted_as_far_as_it_is_sure():
     case = builders.case()
     (text,) = (block.fields["text"].value for block in case.expect.content)
     counts = {
-        fault.name: fault.expect.partial.text_arrived
+        fault.delivery: fault.expect.partial.text_arrived
         for fault in broken(case, every=True)
         if fault.expect.partial
     }
@@ -206,11 +206,9 @@ def test_text_that_arrived_is_counted_as_far_as_it_is_sure():
 
 
 def test_a_document_and_a_fault_that_the_case_takes_out_are_not_broken():
-    assert not [*derive_faults(builders.case(), "document", every=True)]
+    assert not broken(builders.case(body=b"<html>"), every=True)
     skip = Skip("the cut is what the case is about", faults=frozenset(CUTS))
-    left = {
-        fault.name.partition(".")[0] for fault in derive_faults(builders.case(skip=skip), "sse", every=True)
-    }
+    left = {fault.delivery.partition(".")[0] for fault in broken(builders.case(skip=skip), every=True)}
     assert left == {"error-frame"}
 
 

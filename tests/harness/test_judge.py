@@ -23,7 +23,7 @@ from streamconform.judge.needed_claims import list_needed_capabilities
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import CallCase, Counts, Partial
 from streamconform.model.result import Raised
-from streamconform.model.trial import Call, ProxyView
+from streamconform.model.trial import Call, Delivered, ProxyView
 from streamconform.model.verdict import Check
 from streamconform.suite import request_expectation
 
@@ -564,12 +564,12 @@ def test_a_stream_in_which_a_delta_may_be_late_is_not_checked_for_it(excluded):
     trial = builders.trial(chunks=CHUNKS)
     partial = replace(trial.expect, partial=Partial(0))
     held = replace(trial, through=ProxyView("anthropic-messages", held=True))
-    trial = replace(trial, derived=partial) if excluded == "broken" else held
+    trial = replace(trial, plan=Delivered(trial.chunks, partial)) if excluded == "broken" else held
     seen = Observation(OUTCOME, EVENTS, (3,) * 5)
     assert "invariant.streaming" not in {
         check.path for check in judged(seen, trial=trial, first_delta=5).checks
     }
-    not_held = replace(trial, through=ProxyView("anthropic-messages"), derived=None)
+    not_held = replace(trial, through=ProxyView("anthropic-messages"), plan=Delivered(trial.chunks))
     assert judged(seen, trial=not_held, first_delta=5).verdict == "fail"
 
 

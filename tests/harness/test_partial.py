@@ -11,7 +11,7 @@ from streamconform.judge.partial import compare_partial
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Expectation, Partial
 from streamconform.model.leaf import Literally
-from streamconform.model.trial import Trial
+from streamconform.model.trial import Delivered, Trial
 from streamconform.model.verdict import Check
 from streamconform.suite import expectation
 
@@ -63,7 +63,7 @@ UNTRUE = {
 
 def judged(content, **more):
     case = builders.case()
-    trial = Trial(case, "cut-after-frame.3", "must", (case.cassette.body[:200],), BROKEN)
+    trial = Trial(case, "cut-after-frame.3", "must", Delivered((case.cassette.body[:200],), BROKEN))
     answer = Observation({"status": "incomplete", "content": content} | more)
     return judge(trial, answer, CAPABILITIES - {"events"}, lambda _: None)
 

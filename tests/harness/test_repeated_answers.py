@@ -10,7 +10,7 @@ from streamconform.adapters.interface import Observation
 from streamconform.judge.judge import check_answer
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import Raised
-from streamconform.model.trial import ProxyView
+from streamconform.model.trial import Delivered, ProxyView
 from streamconform.run import repeated_answers
 from streamconform.run.repeated_answers import MAX_ANSWERS, MAX_CASES, RepeatedAnswers
 
@@ -18,7 +18,10 @@ from . import builders
 
 ALL = CAPABILITIES
 CASE = builders.case()
-WHOLE, IN_PIECES = builders.trial(CASE), replace(builders.trial(CASE), delivery="random", chunks=(b"a", b"b"))
+WHOLE, IN_PIECES = (
+    builders.trial(CASE),
+    replace(builders.trial(CASE), delivery="random", plan=Delivered((b"a", b"b"))),
+)
 OUTCOME, EVENTS = builders.TEXT_OUTCOME, list(builders.TEXT_EVENTS)
 GOOD = Observation(OUTCOME, EVENTS, taken=(1,) * len(EVENTS))
 
@@ -49,7 +52,11 @@ DIFFERENT = {
         builders.trial(builders.case(builders.TEXT_EXPECT | {"stop": "length"})),
         ALL,
     ),
-    "broken-stream": (GOOD, replace(WHOLE, derived=replace(CASE.expect, fields={})), ALL),
+    "broken-stream": (
+        GOOD,
+        replace(WHOLE, plan=Delivered(WHOLE.chunks, replace(CASE.expect, fields={}))),
+        ALL,
+    ),
     "proxy": (GOOD, replace(WHOLE, through=ProxyView("openai-chat")), ALL),
 }
 

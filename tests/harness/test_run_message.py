@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from streamconform.adapters import protocol
+from streamconform.model.trial import Delivered
 from streamconform.schemas import find_problems
 
 from .builders import case, cassette, trial
@@ -25,7 +26,7 @@ CHUNKS = [
 
 @pytest.mark.parametrize("chunks", CHUNKS, ids=len)
 def test_a_program_gets_the_chunks_as_they_are_cut(chunks):
-    line = protocol.encode_run("7", replace(trial(), chunks=chunks), events=True)
+    line = protocol.encode_run("7", replace(trial(), plan=Delivered(chunks)), events=True)
     message = json.loads(line)
     assert [base64.b64decode(chunk, validate=True) for chunk in message["input"]["chunks"]] == list(chunks)
     assert line.count(b"\n") == 1

@@ -8,10 +8,19 @@ from dataclasses import replace
 import pytest
 
 from streamconform.apis import APIS
-from streamconform.delivery.faults import derive_faults
+from streamconform.delivery.faults import break_stream, list_faults
+from streamconform.delivery.stream import Stream
 from streamconform.errors import SelectionError
 from streamconform.model.case import LEVELS, Skip
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, FAULTS, OF_ROUND_TRIPS, SAMPLE_TAG, Trial
+from streamconform.model.trial import (
+    DELIVERIES,
+    DELIVERY_SETS,
+    FAULTS,
+    OF_ROUND_TRIPS,
+    SAMPLE_TAG,
+    Delivered,
+    Trial,
+)
 from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand, find_delivery_level, make_round_trip, make_trial
 from streamconform.suite.load import Sources, load
@@ -23,7 +32,6 @@ from streamconform.suite.select import (
     parse_shard,
     select_apis,
     select_ids,
-    select_names,
     select_trials,
     split_pattern,
     suggest_cases,
@@ -56,45 +64,6 @@ PATTERNS = [
     ("Parallel", False),
     ("anthropic.messages/**", False),
 ]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "needed"),
-    [
-        ("**/parallel-calls", None),
-        ("parallel", None),
-        ("**@**", None),
-        ("**@bytewise", {"bytewise"}),
-        ("**@recorded", {"as-is"}),
-        ("*/*/*@un*", {"unknown-event", "unknown-field"}),
-        ("**@un*", {"unknown-event", "unknown-field"}),
-        ("anthropic-messages/text/one@cr", {"cr"}),
-        ("**@**1", None),
-        ("**@cut-after-frame.1*", {"cut-after-frame"}),
-        ("calls@cut-", {"cut-after-frame", "cut-inside-json", "cut-inside-utf8"}),
-        ("**@reset:usage.input", {"reset"}),
-        ("**@nothing", set()),
-    ],
-)
-def test_only_the_deliveries_that_a_pattern_may_match_are_needed(pattern, needed):
-    names = (*DELIVERIES, *FAULTS)
-    assert set(select_names(names, (pattern,))) == (set(names) if needed is None else needed)
-    assert set(select_names(names, (pattern, "**@whole"))) == (
-        set(names) if needed is None else needed | {"whole"}
-    )
-
-
-@pytest.mark.parametrize(
-    "pattern", ["**@bytewise", "**@whole", "**@crlf", "**@cut-after-frame.*", "as-is", "@un"]
-)
-def test_what_is_not_needed_does_not_change_the_selection(pattern):
-    one_frame = builders.case(body=b'data: {"type":"ping"}\n\n')
-    cases = (one_frame, *load(SOURCES, [SOURCES.specs / "openai-chat" / "tool-calls.yaml"]))
-    whole, some = (
-        expand(cases, DELIVERIES, "http", 0, "all", (), needed)
-        for needed in ((*DELIVERIES, *FAULTS), select_names((*DELIVERIES, *FAULTS), (pattern,)))
-    )
-    assert select_trials(some, (pattern,)) == select_trials(whole, (pattern,))
 
 
 @pytest.mark.parametrize(("pattern", "hit"), PATTERNS)
@@ -294,12 +263,6 @@ def test_trials_come_in_the_order_of_cases_and_of_the_table():
     assert names == list(DELIVERY_SETS["standard"])
 
 
-@pytest.mark.parametrize("faults", ["none", "one", "all"])
-def test_changed_bytes_and_faults_are_expanded_only_if_needed(faults):
-    made = expand([builders.case()], ("whole", "bytewise", "crlf", "cr"), "http", 0, faults, needed=("cr",))
-    assert [trial.delivery for trial in made] == ["whole", "bytewise", "cr"]
-
-
 def test_sampled_deliveries_apply_only_to_cases_with_the_tag():
     sample = replace(builders.case(id="anthropic-messages/text/sample"), tags=frozenset({SAMPLE_TAG}))
     cases = (builders.case(), sample)
@@ -442,7 +405,9 @@ def test_a_round_trip_is_found_by_a_delivery_of_today_or_its_old_name():
 
 def test_a_case_without_its_recording_is_one_trial_without_bytes():
     case = replace(builders.case(level="should"), unavailable="not pulled")
-    assert list(expand([case], DELIVERIES, "http", 0, "all")) == [Trial(case, "as-is", "should", ())]
+    assert list(expand([case], DELIVERIES, "http", 0, "all")) == [
+        Trial(case, "as-is", "should", Delivered(()))
+    ]
 
 
 def test_what_comes_after_a_case_with_one_trial_is_expanded_too():
@@ -462,10 +427,10 @@ def test_faults_come_after_the_deliveries_at_the_looser_level(case, every, http)
     mode, faults = ("http" if http else "bytes"), ("all" if every else "one")
     whole, *broken = expand([case], ["whole"], mode, 0, faults)
     assert whole.delivery == "whole"
-    framed = APIS[case.api].detect_framing(200, case.cassette.body)
-    made = list(derive_faults(case, framed, every=every, http=http))
+    stream = Stream(case)
+    names = list(list_faults(stream, every=every, http=http))
     assert [(trial.delivery, trial.chunks, trial.derived) for trial in broken] == [
-        (fault.name, fault.chunks, fault.expect) for fault in made
+        (name, made.chunks, made.derived) for name in names for made in [break_stream(stream, name)]
     ]
     kinds = {trial.delivery.partition(".")[0]: trial.level for trial in broken}
     assert {"reset", "stall"} & kinds.keys() == ({"reset", "stall"} if http else set())

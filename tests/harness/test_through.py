@@ -10,7 +10,7 @@ import pytest
 from streamconform.judge.proxy_expectation import adapt_to_proxy, check_rules
 from streamconform.model.case import Expectation, ExpectedBlock, Partial
 from streamconform.model.leaf import AnyOf, Literally
-from streamconform.model.trial import ProxyView, Trial
+from streamconform.model.trial import Delivered, ProxyView, Trial
 
 from . import builders
 
@@ -27,7 +27,7 @@ def seen_as(
     expect: Expectation, *, api: str = "anthropic-messages", derived: Expectation | None = None
 ) -> Trial:
     trial = builders.trial(replace(builders.case(), expect=expect))
-    return adapt_to_proxy(replace(trial, derived=derived), ProxyView(api, RULES))
+    return adapt_to_proxy(replace(trial, plan=Delivered(trial.chunks, derived)), ProxyView(api, RULES))
 
 
 def expectation(fields: dict[str, Any], *blocks: ExpectedBlock, **more: Any) -> Expectation:

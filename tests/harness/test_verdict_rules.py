@@ -11,6 +11,7 @@ from streamconform.judge.judge import judge
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import Partial
 from streamconform.model.result import Raised
+from streamconform.model.trial import Delivered
 
 from .. import bundled_suite
 from . import builders
@@ -66,10 +67,10 @@ def judge_checks(
     case = builders.case({"status": "complete", "stop": "tool_use", "content": expected})
     trial = builders.trial(case)
     if body is not None:
-        trial = replace(trial, chunks=(body,))
+        trial = replace(trial, plan=Delivered((body,)))
     if partial is not None:
         derived = replace(case.expect, fields={}, partial=partial)
-        trial = replace(trial, derived=derived)
+        trial = replace(trial, plan=Delivered(trial.chunks, derived))
     stop = {"reason": "tool_use" if status == "complete" else None}
     answer = Observation({"status": status, "stop": stop, "content": got}, raised=raised, **more)
     return judge(trial, answer, claims, lambda _: None).checks

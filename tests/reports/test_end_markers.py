@@ -6,11 +6,11 @@ import pytest
 
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
-from streamconform.delivery.faults import derive_faults
 from streamconform.judge.compare import check_leaf
 from streamconform.model.leaf import AnyOf
 from streamconform.model.result import TrialResult
 from streamconform.reports.causes import group_by_cause
+from streamconform.suite.expand import expand
 from streamconform.wire.framings import split
 
 from ..bundled_suite import streams
@@ -75,8 +75,10 @@ def test_a_cut_stream_that_a_client_may_refuse_is_still_named_by_its_break():
         case for case in streams() if case.id == "anthropic-messages/tool-use/malformed-unquoted-value"
     )
     assert name_status_cause(case, case.expect, "error") == "Reports an answer that it may refuse as an error"
-    faults = {fault.name: fault for fault in derive_faults(case, "sse", every=True)}
-    titles = {name: name_status_cause(case, fault.expect, "complete", name) for name, fault in faults.items()}
+    faults = expand((case,), (), "bytes", 0, "all")
+    titles = {
+        each.delivery: name_status_cause(case, each.expect, "complete", each.delivery) for each in faults
+    }
     assert set(titles.values()) == {
         "Does not notice that the end marker is missing",
         "Reports a cut stream as complete",

@@ -22,7 +22,7 @@ from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.capability import CAPABILITIES, Capability
 from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Call, Delivered, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import ExplainedTrial, explain, explain_verdict
 from streamconform.reports.style import StyledLine, print_lines, render_lines
@@ -163,7 +163,8 @@ def _split_by_frame(trial: AnyTrial) -> AnyTrial:
     if not isinstance(trial, Trial):
         return trial
     frames = split(APIS[trial.case.api].frame_case(trial.case, trial.body), trial.body)
-    return replace(trial, chunks=cut(trial.body, (frame.end for frame in frames)))
+    chunks = cut(trial.body, (frame.end for frame in frames))
+    return replace(trial, plan=Delivered(chunks, trial.derived))
 
 
 async def _run_trial(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -239,8 +238,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     connections = add_proxy_headers(options.find_connections(settings, given), chosen.headers, chosen.key_env)
     check_update_options(arguments, settings.known_failures)
     fetch_recordings(settings.selection, agreed=chosen.pull)
-    with _collector_disabled(), _loading_message():
-        selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
+    selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
     if note:
         click.echo(note, err=True)
     files = read_known_failures(
@@ -398,37 +396,6 @@ def _write_report(
         return
     page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
     reports.write_report(kind, target, results, page_context, baseline)
-
-
-@contextmanager
-def _loading_message() -> Iterator[None]:
-    """Show a status message on a terminal: loading the whole suite takes more than a second."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    sys.stderr.write("loading the suite …")
-    sys.stderr.flush()
-    try:
-        yield
-    finally:
-        sys.stderr.write("\r\033[K")
-        sys.stderr.flush()
-
-
-@contextmanager
-def _collector_disabled() -> Iterator[None]:
-    """Disable the garbage collector, and exempt the objects created here from later collections.
-
-    Tens of thousands of trials are created and kept until the end of the run.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if enabled:
-            gc.enable()
 
 
 def _make_run_settings(

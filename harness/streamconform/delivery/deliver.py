@@ -1,4 +1,4 @@
-"""Turn a cassette and the name of a delivery into chunks. Pure."""
+"""Turn a stream and the name of a delivery into chunks. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from streamconform.delivery.mangle import MANGLERS
-from streamconform.model.cassette import Cassette
-from streamconform.model.trial import Framing
+from streamconform.delivery.mangle import MANGLERS, mangle
+from streamconform.delivery.stream import Stream
 from streamconform.wire.framings import split
 
 MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
@@ -18,38 +17,60 @@ CHUNK_SIZES = (1, 2, 3, 5, 17, 64, 200, 1000)
 """Chunk sizes for the delivery `random`: less than a token, less than a line, and several frames."""
 
 
-def deliver(cassette: Cassette, framing: Framing, name: str, seed: str) -> tuple[bytes, ...]:
+def deliver(stream: Stream, name: str, seed: str) -> tuple[bytes, ...]:
     """Return the chunks of the delivery `name`; joined, they are the delivered body.
 
     The same arguments always produce the same chunks.
     """
-    mangler = MANGLERS.get(name)
-    body = cassette.body if mangler is None else mangler(cassette.body, cassette.api)
+    body = mangle(stream.body, stream.case.api, name)
+    if name == "bytewise":
+        return tuple(map(BYTES.__getitem__, body))
+    return cut(body, find_cuts(stream, name, seed, body))
+
+
+def identify(stream: Stream, name: str, seed: str) -> object:
+    """Return a value that two deliveries have in common only if they have the same chunks."""
+    if name == "bytewise":
+        return name
+    edits = MANGLERS[name](stream.body, stream.case.api) if name in MANGLERS else iter(())
+    if next(edits, None) is not None:
+        return name
+    size = len(stream.body)
+    cuts = _sort_cuts(find_cuts(stream, name, seed, stream.body), size)
+    return cuts if len(cuts) < size - 1 else "bytewise"  # a cut at every byte
+
+
+def find_cuts(stream: Stream, name: str, seed: str, body: bytes) -> Iterable[int]:
+    """Return the offsets before which the delivery `name` cuts `body`, the bytes that it delivers."""
     match name:
-        case "as-is" if cassette.marks:
-            return cut(body, (mark.offset for mark in cassette.marks))
+        case "as-is" if stream.case.cassette.marks:
+            return (mark.offset for mark in stream.case.cassette.marks)
         case "whole":
-            return cut(body, ())
+            return ()
         case "bytewise":
-            return tuple(map(BYTES.__getitem__, body))
+            return range(len(body))
         case "utf8-split":
-            return cut(body, _find_character_cuts(body))
+            return _find_character_cuts(body)
         case "random":
-            return cut(body, _draw_cuts(len(body), seed))
+            return _draw_cuts(len(body), seed)
         case "crlf":
             # Cut between CR and LF: a parser that ends a line at CR must not read the LF in the next chunk as
             # a blank line, which would end the event early.
-            return cut(body, (match.start() + 1 for match in re.finditer(rb"\r\n", body)))
+            return (match.start() + 1 for match in re.finditer(rb"\r\n", body))
         # Also used for `as-is` without marks, because a server usually writes one frame at a time.
         case _:
-            return cut(body, (frame.start for frame in split(framing, body)))
+            return (frame.start for frame in split(stream.framing, body))
 
 
 def cut(body: bytes, offsets: Iterable[int]) -> tuple[bytes, ...]:
     """Split `body` before each of `offsets`; no chunk is empty."""
-    inner = sorted({offset for offset in offsets if 0 < offset < len(body)})
-    edges = [0, *inner, len(body)]
+    edges = [0, *_sort_cuts(offsets, len(body)), len(body)]
     return tuple(body[start:end] for start, end in pairwise(edges) if start < end)
+
+
+def _sort_cuts(offsets: Iterable[int], size: int) -> tuple[int, ...]:
+    """Return those of `offsets` that are inside a body of `size` bytes, each once and in order."""
+    return tuple(sorted({offset for offset in offsets if 0 < offset < size}))
 
 
 def _find_character_cuts(body: bytes) -> Iterable[int]:

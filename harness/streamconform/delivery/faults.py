@@ -1,5 +1,7 @@
 """Break streams: choose where to break them, build the broken streams, and derive their expectations. Pure.
 
+A fault is named by its kind and the number of a frame, so that listing faults needs only the frames' types.
+
 The expectation is neither written by hand nor taken from a parser: it is derived from the case's expectation,
 the position of the break, and the way the API ends streams (`Api.ending`). The reference agrees with all
 these expectations; because the two are independent, this is evidence for both.
@@ -7,22 +9,18 @@ these expectations; because the two are independent, this is evidence for both.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from streamconform.apis import APIS
 from streamconform.apis.api import Ending
-from streamconform.apis.payloads import Payload, read_payload
 from streamconform.delivery.deliver import MULTIBYTE, cut
+from streamconform.delivery.stream import Stream
 from streamconform.model.case import Case, Expectation, Partial
 from streamconform.model.leaf import AnyOf, Leaf, Literally, list_preferred, list_values
 from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, REASONS
-from streamconform.model.trial import Framing
-from streamconform.wire.frames import Frame
-from streamconform.wire.framings import split
+from streamconform.model.trial import Delivered
 
 MAX_FAULTS: Final[Mapping[str, int]] = {
     "cut-after-frame": 14,
@@ -35,84 +33,53 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
 """The maximum numbers for faults that need a connection; stalls are few, because each one takes time."""
 
+CUT_DOCUMENT: Final = "cut-inside-json"
+"""The only fault of a non-streaming answer."""
+
 _BROKEN: Final[dict[str, Leaf]] = {
     "status": AnyOf(BROKEN_STATUSES),
     "stop.reason": AnyOf(FAILED_REASONS),
 }
 """The expected leaves for an answer that broke off."""
 
-# A text search, since each API puts usage in a different place. Earlier chunks may have null or `{}` there.
-_USAGE_REPORT: Final = re.compile(rb'"[A-Za-z_]*[uU]sage[A-Za-z_]*"\s*:\s*\{\s*"')
-# In openai-chat, four levels reach the members of `choices[0].delta`, which distinguish its chunks.
-TYPE_DEPTH: Final = 4
-"""The number of levels in a payload that determine the type of its frame."""
 
-
-@dataclass(frozen=True, slots=True)
-class BrokenDelivery:
-    """A broken stream: its name after the `@`, the chunks that arrive, and the expectation for them."""
-
-    name: str
-    chunks: tuple[bytes, ...]
-    expect: Expectation
-
-
-@dataclass(frozen=True, slots=True)
-class _ParsedStream:
-    """A body split into frames, with their payloads and types."""
-
-    case: Case
-    framed: Framing
-    ending: Ending
-    frames: tuple[Frame, ...]
-    payloads: tuple[Payload, ...]
-    types: tuple[object, ...]
-    terminal: int
-    """Index of the terminal frame, or the number of frames if there is none."""
-    settled: int
-    """Index of the last frame that may change the content."""
-    carriers: frozenset[int]
-    """Indexes of the frames that contain part of the content."""
-    texts: tuple[tuple[str, ...], ...]
-    """The strings in each frame that may be parts of the text."""
-    first_usage: int
-    """Index of the first frame with a usage report, or the number of frames if there is none."""
-
-
-def derive_faults(
-    case: Case, framed: Framing, *, every: bool, http: bool = False
-) -> Iterator[BrokenDelivery]:
-    """Yield the faults of `case` in the order of `MAX_FAULTS`: one of each kind, or all if `every` is set.
+def list_faults(stream: Stream, *, every: bool, http: bool = False) -> Iterator[str]:
+    """Yield the names of a stream's faults in the order of `MAX_FAULTS`: one of each kind, or `every` one.
 
     Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
     no faults, except that a non-streaming answer is truncated once. The stream is broken once for each pair
     of adjacent frame types, so that every transition in the protocol is covered.
     """
-    if not case.stream:
-        yield from _cut_document(case)
-        return
-    if framed == "document":
-        return
-    stream = _parse_stream(case, framed)
+    case = stream.case
     skipped = case.skip.faults if case.skip else frozenset[str]()
+    if not case.stream:
+        if (
+            CUT_DOCUMENT not in skipped
+            and case.cassette.body.lstrip().startswith(b"{")
+            and _is_complete(case)
+        ):
+            yield f"{CUT_DOCUMENT}.0"
+        return
     for kind, limit in {**MAX_FAULTS, **(MAX_FAULTS_OVER_HTTP if http else {})}.items():
         if kind not in skipped:
             places = _spread_evenly(PLACES[kind](stream), limit)
-            chosen = places if every else _choose_one(places, stream)
             # The name contains the frame's number, not a counter, so that an id keeps its meaning if other
             # places are chosen.
-            yield from (MAKE[kind](stream, f"{kind}.{number}", number) for number in chosen)
+            yield from (f"{kind}.{number}" for number in (places if every else _choose_one(places, stream)))
 
 
-def _cut_document(case: Case) -> Iterator[BrokenDelivery]:
-    """Yield a non-streaming answer truncated in the middle; yield nothing if it is not complete JSON."""
-    kind, body = "cut-inside-json", case.cassette.body.strip()
-    is_skipped = case.skip is not None and kind in case.skip.faults
-    if is_skipped or not body.startswith(b"{") or not _is_complete(case):
-        return
+def break_stream(stream: Stream, name: str) -> Delivered:
+    """Return what arrives of `stream` with the fault `name`, and the expectation for it."""
+    kind, _, number = name.partition(".")
+    return MAKE[kind](stream, int(number)) if stream.case.stream else _cut_document(stream.case)
+
+
+def _cut_document(case: Case) -> Delivered:
+    """Return a non-streaming answer truncated in the middle."""
+    body = case.cassette.body.strip()
     fields = _BROKEN | _expect_usage(case, has_usage=False) | _expect_names(case)
     expect = Expectation(case.expect.content, fields, Partial(calls_ended=0))
-    yield BrokenDelivery(f"{kind}.0", (body[: len(body) // 2],), expect)
+    return Delivered((body[: len(body) // 2],), expect)
 
 
 def _is_complete(case: Case) -> bool:
@@ -125,34 +92,7 @@ def _is_refusable(case: Case) -> bool:
     return "error" in (list_values(case.expect.fields.get("status")) or ())
 
 
-def _parse_stream(case: Case, framed: Framing) -> _ParsedStream:
-    frames = split(framed, case.cassette.body)
-    payloads = tuple(read_payload(frame.payload) for frame in frames)
-    ending = APIS[case.api].ending
-    ends = [number for number, payload in enumerate(payloads) if ending.is_terminal(payload)]
-    terminal = ends[0] if ends else len(frames)
-    later = [
-        n
-        for n in range(terminal, len(frames))
-        if ending.is_terminal(payloads[n]) or any(payloads[n].get(name) for name in ending.content)
-    ]
-    types = tuple(
-        _describe_type(payload, frame.event) for frame, payload in zip(frames, payloads, strict=True)
-    )
-    settled = later[-1] if later else terminal
-    keys = frozenset((*ending.text_keys, *ending.delta_keys))
-    # Computed once per stream, not once per kind of fault: this and a faster parser halved the time needed to
-    # expand the suite.
-    carriers = frozenset(n for n, payload in enumerate(payloads) if any(_list_texts(payload, keys)))
-    texts = tuple(_list_text_pieces(payload, ending) for payload in payloads)
-    reports = (n for n, frame in enumerate(frames) if _USAGE_REPORT.search(frame.payload))
-    first_usage = next(reports, len(frames))
-    return _ParsedStream(
-        case, framed, ending, frames, payloads, types, terminal, settled, carriers, texts, first_usage
-    )
-
-
-def _find_transitions(stream: _ParsedStream) -> list[int]:
+def _find_transitions(stream: Stream) -> list[int]:
     """Return the frames after which a transition between two types occurs for the first time."""
     # Some vendors send content after the terminal event. The stream is not broken between the two, because
     # only the case's own expectation can define what is correct there. Nor is it broken after the last frame,
@@ -165,16 +105,16 @@ def _find_transitions(stream: _ParsedStream) -> list[int]:
     ]
 
 
-def _find_cuttable(stream: _ParsedStream) -> list[int]:
+def _find_cuttable(stream: Stream) -> list[int]:
     return _keep_first_per_transition(stream, _list_cuttable(stream))
 
 
-def _find_multibyte(stream: _ParsedStream) -> list[int]:
-    numbers = (n for n in _list_cuttable(stream) if MULTIBYTE.search(_read_raw_payload(stream, n)))
+def _find_multibyte(stream: Stream) -> list[int]:
+    numbers = (n for n in _list_cuttable(stream) if MULTIBYTE.search(stream.read_raw_payload(n)))
     return _keep_first_per_transition(stream, numbers)
 
 
-def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
+def _list_cuttable(stream: Stream) -> Iterator[int]:
     """Yield the frames whose payload is an object or an array, so that no prefix of it is valid JSON."""
     for number, frame in enumerate(stream.frames):
         # As in `_find_transitions`, not between the terminal event and later content.
@@ -183,7 +123,7 @@ def _list_cuttable(stream: _ParsedStream) -> Iterator[int]:
             yield number
 
 
-def _keep_first_per_transition(stream: _ParsedStream, numbers: Iterable[int]) -> list[int]:
+def _keep_first_per_transition(stream: Stream, numbers: Iterable[int]) -> list[int]:
     """Return the first of `numbers` for each pair of a frame's type and the next frame's type."""
     first: dict[object, int] = {}
     for number in numbers:
@@ -191,13 +131,13 @@ def _keep_first_per_transition(stream: _ParsedStream, numbers: Iterable[int]) ->
     return list(first.values())
 
 
-def _find_before_terminal(stream: _ParsedStream) -> list[int]:
+def _find_before_terminal(stream: Stream) -> list[int]:
     return [n for n in _find_transitions(stream) if n < stream.terminal]
 
 
-def _find_error_places(stream: _ParsedStream) -> list[int]:
+def _find_error_places(stream: Stream) -> list[int]:
     """Return the positions for an error frame: before the end of an otherwise complete stream."""
-    known = stream.framed in stream.ending.error_frame
+    known = stream.framing in stream.ending.error_frame
     if not known or not _is_complete(stream.case):
         return []
     places = _find_before_terminal(stream)
@@ -209,44 +149,39 @@ def _find_error_places(stream: _ParsedStream) -> list[int]:
     return [n for n in places if n < end]
 
 
-def _cut_after_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
-    return _cut_at(stream, name, stream.frames[number].end, number + 1)
+def _cut_after_frame(stream: Stream, number: int) -> Delivered:
+    return _cut_at(stream, stream.frames[number].end, number + 1)
 
 
-def _disconnect(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
+def _disconnect(stream: Stream, number: int) -> Delivered:
     """Return the stream up to the frame after which the connection fails."""
-    chunks = cut(stream.case.cassette.body[: stream.frames[number].end], (f.start for f in stream.frames))
-    return BrokenDelivery(name, chunks, _expect_break(stream, number + 1))
+    chunks = cut(stream.body[: stream.frames[number].end], (f.start for f in stream.frames))
+    return Delivered(chunks, _expect_break(stream, number + 1))
 
 
-def _cut_inside_json(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
+def _cut_inside_json(stream: Stream, number: int) -> Delivered:
     start, stop = stream.frames[number].value or (0, 0)
     # The opening bracket always arrives, so that the cut is inside the payload even if it is `{}`.
-    return _cut_at(stream, name, (start + 1 + stop) // 2, number)
+    return _cut_at(stream, (start + 1 + stop) // 2, number)
 
 
-def _cut_inside_utf8(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
+def _cut_inside_utf8(stream: Stream, number: int) -> Delivered:
     start, _ = stream.frames[number].value or (0, 0)
-    match = MULTIBYTE.search(_read_raw_payload(stream, number))
+    match = MULTIBYTE.search(stream.read_raw_payload(number))
     assert match is not None, "only frames with such a character are chosen"
-    return _cut_at(stream, name, start + match.start() + 1, number)
+    return _cut_at(stream, start + match.start() + 1, number)
 
 
-def _read_raw_payload(stream: _ParsedStream, number: int) -> bytes:
-    """Return the payload of a cuttable frame as it appears in the body, where it may be base64-encoded."""
-    return stream.case.cassette.body[slice(*(stream.frames[number].value or (0, 0)))]
-
-
-def _append_error_frame(stream: _ParsedStream, name: str, number: int) -> BrokenDelivery:
+def _append_error_frame(stream: Stream, number: int) -> Delivered:
     ending = stream.ending
     fields: dict[str, Leaf] = {"status": Literally("error"), "stop.reason": AnyOf(FAILED_REASONS)}
     # A client that may refuse the answer may have raised its own error before this one arrives.
     if not _is_refusable(stream.case):
         fields["error.type"] = _expect_error_type(ending)
         fields["error.message"] = Literally(ending.error_message)
-    body = stream.case.cassette.body[: stream.frames[number].end]
-    chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framed])
-    return BrokenDelivery(name, chunks, _expect_partial(stream, number + 1, fields))
+    body = stream.body[: stream.frames[number].end]
+    chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framing])
+    return Delivered(chunks, _expect_partial(stream, number + 1, fields))
 
 
 def _expect_error_type(ending: Ending) -> Leaf:
@@ -256,17 +191,17 @@ def _expect_error_type(ending: Ending) -> Leaf:
     return AnyOf(accepted, "the provider's name for the error, or an accepted alternative")
 
 
-def _cut_at(stream: _ParsedStream, name: str, offset: int, whole: int) -> BrokenDelivery:
+def _cut_at(stream: Stream, offset: int, whole: int) -> Delivered:
     """Return the stream up to byte `offset`; this part contains `whole` complete frames."""
-    chunks = cut(stream.case.cassette.body[:offset], (frame.start for frame in stream.frames))
+    chunks = cut(stream.body[:offset], (frame.start for frame in stream.frames))
     if whole > stream.terminal:
         is_inside_frame = offset != stream.frames[whole - 1].end
         expect = _expect_after_terminal(stream, whole, is_inside_frame=is_inside_frame)
-        return BrokenDelivery(name, chunks, expect)
-    return BrokenDelivery(name, chunks, _expect_break(stream, whole))
+        return Delivered(chunks, expect)
+    return Delivered(chunks, _expect_break(stream, whole))
 
 
-def _expect_break(stream: _ParsedStream, whole: int) -> Expectation:
+def _expect_break(stream: Stream, whole: int) -> Expectation:
     """Return the expectation if only `whole` frames of the stream arrived, no matter how the rest was lost.
 
     `incomplete` and a client's own error are both correct: no provider documents how a client should report a
@@ -286,7 +221,7 @@ def _add_failed_reasons(expect: Expectation) -> Leaf:
     return AnyOf(tuple(dict.fromkeys((*values, *FAILED_REASONS))))
 
 
-def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf]) -> Expectation:
+def _expect_partial(stream: Stream, whole: int, status: Mapping[str, Leaf]) -> Expectation:
     """Return the expectation for a stream broken before its end: prefixes, and no unfinished tool call."""
     case, arrived = stream.case, stream.payloads[:whole]
     fields = dict(status) | _expect_usage(case, has_usage=stream.first_usage < whole) | _expect_names(case)
@@ -294,7 +229,7 @@ def _expect_partial(stream: _ParsedStream, whole: int, status: Mapping[str, Leaf
     return Expectation(case.expect.content, fields, partial)
 
 
-def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
+def _count_arrived_text(stream: Stream, whole: int) -> int:
     """Return the minimum number of characters of the expected text that the first `whole` frames contain.
 
     This does not parse the format: a string under one of the API's text keys is a delta if the expected text
@@ -311,29 +246,7 @@ def _count_arrived_text(stream: _ParsedStream, whole: int) -> int:
     return count
 
 
-def _list_text_pieces(payload: Payload, ending: Ending) -> tuple[str, ...]:
-    """Return the strings in `payload` under any of the API's text keys."""
-    if ending.text_types and payload.get("type") not in ending.text_types:
-        return ()
-    return tuple(_list_texts(payload, frozenset(ending.text_keys)))
-
-
-def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str]:
-    """Yield the strings in `value`, at any depth, whose key is one of `keys`."""
-    # Exact types are compared for speed: payloads are JSON, and the suite has 90,000 of them.
-    kind = type(value)
-    if kind is str:
-        if value and key in keys:
-            yield value
-    elif kind is dict:
-        for name, item in value.items():
-            yield from _list_texts(item, keys, name)
-    elif kind is list:
-        for item in value:
-            yield from _list_texts(item, keys, key)
-
-
-def _expect_after_terminal(stream: _ParsedStream, whole: int, *, is_inside_frame: bool) -> Expectation:
+def _expect_after_terminal(stream: Stream, whole: int, *, is_inside_frame: bool) -> Expectation:
     """Return the case's own expectation; if a frame with usage was lost, usage and cost may differ.
 
     If such a frame or the final `[DONE]` was lost, the stream may also be reported as broken.
@@ -395,38 +308,12 @@ def _expect_names(case: Case) -> dict[str, Leaf]:
     }
 
 
-def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:
-    """Return a value that is equal for payloads of the same type: the non-empty members, and type names.
-
-    There is no fixed list of types, so faults also break streams at event types that a provider adds later.
-    """
-    match value:
-        case dict():
-            members = (
-                (
-                    key,
-                    item
-                    if key in ("type", "object") and isinstance(item, str)
-                    else _describe_type(item, None, depth - 1),
-                )
-                for key, item in value.items()
-                # openai-chat's chunks have null or empty members; only members with a value determine the
-                # type.
-                if item not in (None, "", [], {}) and depth
-            )
-            return name, frozenset(members)
-        case list():
-            return "list", frozenset(_describe_type(item, None, depth - 1) for item in value if depth)
-        case _:
-            return "value"
-
-
 def _spread_evenly(places: Sequence[int], limit: int) -> list[int]:
     last = len(places) - 1
     return list(places) if last < limit else [places[i * last // (limit - 1)] for i in range(limit)]
 
 
-def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
+def _choose_one(places: Sequence[int], stream: Stream) -> list[int]:
     """Return the position most likely to reveal bugs: the last one between two content frames.
 
     At that point, a text or a call is incomplete, so a client can get it wrong. Between the last two frames,
@@ -442,7 +329,7 @@ def _choose_one(places: Sequence[int], stream: _ParsedStream) -> list[int]:
     return next((chosen for chosen in candidates if chosen), [])[-1:]
 
 
-PLACES: Final[Mapping[str, Callable[[_ParsedStream], list[int]]]] = {
+PLACES: Final[Mapping[str, Callable[[Stream], list[int]]]] = {
     "cut-after-frame": _find_transitions,
     "cut-inside-json": _find_cuttable,
     "cut-inside-utf8": _find_multibyte,
@@ -452,7 +339,7 @@ PLACES: Final[Mapping[str, Callable[[_ParsedStream], list[int]]]] = {
 }
 """For each kind of fault, the function that returns the frames at which it is possible."""
 
-MAKE: Final[Mapping[str, Callable[[_ParsedStream, str, int], BrokenDelivery]]] = {
+MAKE: Final[Mapping[str, Callable[[Stream, int], Delivered]]] = {
     "cut-after-frame": _cut_after_frame,
     "cut-inside-json": _cut_inside_json,
     "cut-inside-utf8": _cut_inside_utf8,

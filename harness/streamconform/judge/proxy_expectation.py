@@ -25,7 +25,7 @@ from streamconform.apis.api import ProxyLimits
 from streamconform.judge.compare import check_rule
 from streamconform.model.case import Expectation, ExpectedBlock
 from streamconform.model.leaf import AnyOf, Leaf, Literally, list_values
-from streamconform.model.trial import ProxyView, Trial, lower_level
+from streamconform.model.trial import Delivered, ProxyView, Trial, lower_level
 from streamconform.model.verdict import Check
 
 _CACHE_BUCKETS: Final = frozenset({"cache_read", "cache_write"})
@@ -51,7 +51,7 @@ def adapt_to_proxy(trial: Trial, through: ProxyView) -> Trial:
     if _has_malformed_arguments(trial.expect):
         rules = {name: level for name, level in through.rules.items() if name != _PARSE_RULE}
         through = replace(through, rules=rules, held=True)
-    return replace(trial, case=case, derived=derived, through=through)
+    return replace(trial, case=case, plan=Delivered(trial.chunks, derived), through=through)
 
 
 def check_rules(trial: Trial, broken: tuple[tuple[str, str], ...]) -> Iterator[Check]:

@@ -19,7 +19,7 @@ from streamconform.known_failures.model import Entry, KnownCause, KnownFailure, 
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import AnyCase
 from streamconform.model.request import RequestExpectation
-from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, Delivered, RoundTrip, Trial
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.pulled import is_recorded
@@ -78,7 +78,8 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
     certain = _get_paths(trial, claims)
     # A broken stream may end with any prefix of the complete content, so all paths in that content are
     # possible.
-    whole = certain if trial.derived is None else _get_paths(replace(trial, derived=None), claims)
+    complete = replace(trial, plan=Delivered(trial.chunks))
+    whole = certain if trial.derived is None else _get_paths(complete, claims)
     return CheckedPaths(certain, certain | whole)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
@@ -109,24 +109,55 @@ class ProxyView:
     """Whether the proxy may hold content back until it is complete."""
 
 
+class Plan(Protocol):
+    """How the bytes of a trial are made, as plain data: only the process that runs it needs the bytes."""
+
+    def make(self, case: Case, delivery: str) -> Delivered:
+        """Return what the trial of `case` with this delivery or fault delivers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What a trial delivers. It is also the plan of a trial whose bytes are given."""
+
+    chunks: tuple[bytes, ...] = field(repr=False)
+    """Joined, they are the delivered body."""
+    derived: Expectation | None = field(default=None, repr=False)
+    """The expectation for a broken stream, if the case's own expectation does not apply."""
+
+    def make(self, case: Case, delivery: str) -> Delivered:
+        """Return these bytes."""
+        del case, delivery
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case and the chunks to deliver; joined, they are the delivered body."""
+    """A case, the name of a delivery or fault, and how to make the bytes."""
 
     case: Case
     delivery: str
     """A name in `DELIVERIES`, or one in `FAULTS` with a frame number: `cut-after-frame.12`."""
     level: Level
-    chunks: tuple[bytes, ...] = field(repr=False)
-    derived: Expectation | None = field(default=None, repr=False)
-    """The expectation for a broken stream, if the case's own expectation does not apply."""
+    plan: Plan
     through: ProxyView | None = field(default=None, repr=False)
     """Set if the stream is translated into a different API before it is judged."""
 
     @property
+    def chunks(self) -> tuple[bytes, ...]:
+        """Return the chunks to deliver."""
+        return self.plan.make(self.case, self.delivery).chunks
+
+    @property
+    def derived(self) -> Expectation | None:
+        """Return the expectation for a broken stream, if the case's own expectation does not apply."""
+        return self.plan.make(self.case, self.delivery).derived
+
+    @property
     def expect(self) -> Expectation:
         """Return the expectation for these bytes."""
-        return self.case.expect if self.derived is None else self.derived
+        derived = self.derived
+        return self.case.expect if derived is None else derived
 
     @property
     def id(self) -> str:

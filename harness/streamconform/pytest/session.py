@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -105,8 +103,7 @@ class TrialSession:
         """Return the selected trials, or only the requested ones if every requested node id is a trial."""
         ids = frozenset(path.rpartition("::")[2] for path in self.node_paths)
         are_trials = bool(ids) and all("@" in id_ for id_ in ids)
-        with _collector_disabled():
-            return select(self.settings.selection, ids if are_trials else None)
+        return select(self.settings.selection, ids if are_trials else None)
 
     def includes(self, path: str) -> bool:
         """Return whether `path` (without `conform::`) is a requested id, contains one, or is inside one."""
@@ -183,15 +180,3 @@ def _list_impls(node_paths: tuple[str, ...]) -> tuple[str, ...]:
 def _is_within(path: str, prefix: str) -> bool:
     """Return whether the id `path` is equal to `prefix` or below it: `a::b` is below `a`, but `ab` is not."""
     return path.startswith(prefix) and (not prefix or path[len(prefix) :][:1] in ("", ":", "/", "@"))
-
-
-@contextmanager
-def _collector_disabled() -> Iterator[None]:
-    """Disable the garbage collector while tens of thousands of trials are created, all of which are kept."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

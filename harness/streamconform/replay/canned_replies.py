@@ -7,7 +7,7 @@ import json
 from streamconform.apis import APIS
 from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.model.cassette import Authored, Cassette, Request
-from streamconform.model.trial import AS_IS, Trial
+from streamconform.model.trial import AS_IS, Delivered, Trial
 from streamconform.replay.endpoints import read_target
 
 
@@ -28,4 +28,4 @@ def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
         twin=json.dumps(reply.document(model)).encode(),
     )
     case = Case(id=id_, api=api, title="the shortest answer", cassette=cassette, expect=NOTHING_EXPECTED)
-    return Trial(case, AS_IS, "must", (body,))
+    return Trial(case, AS_IS, "must", Delivered((body,)))

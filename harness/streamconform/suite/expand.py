@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from streamconform.apis import APIS
-from streamconform.delivery.deliver import deliver
-from streamconform.delivery.faults import derive_faults
-from streamconform.delivery.mangle import MANGLERS
+from streamconform.delivery.deliver import identify
+from streamconform.delivery.faults import list_faults
+from streamconform.delivery.plan import Recipe
+from streamconform.delivery.stream import read_stream
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.cassette import Pulled
 from streamconform.model.trial import (
+    ANY,
     AS_IS,
     DELIVERIES,
     FAULTS,
@@ -23,8 +25,8 @@ from streamconform.model.trial import (
     SAMPLE_TAG,
     AnyTrial,
     Call,
+    Delivered,
     FaultSet,
-    Framing,
     Input,
     RoundTrip,
     Trial,
@@ -41,21 +43,15 @@ def expand(
     seed: int,
     faults: FaultSet = "none",
     sampled: Collection[str] = (),
-    needed: Collection[str] = (*DELIVERIES, *FAULTS),
 ) -> Iterator[AnyTrial]:
     """Yield the trials of each case: first its deliveries, in the order of `DELIVERIES`, then its faults.
 
     Only cases with the tag `SAMPLE_TAG` get the deliveries in `sampled`. A case without bytes is a single
-    trial, regardless of `deliveries` and `faults`. Deliveries and faults that are not in `needed` may be left
-    out, because generating their bytes takes time.
+    trial, regardless of `deliveries` and `faults`. The process that runs a trial makes its bytes.
     """
     requested = set(deliveries)
     # Use the table's order rather than the options', because results and reports list trials in that order.
-    # Deliveries that only cut the body are never left out: without them, a later one with the same chunks
-    # would become a trial.
-    names = [name for name in DELIVERIES if name in requested and (name in needed or name not in MANGLERS)]
-    if not any(name in needed for name in FAULTS):
-        faults = "none"
+    names = [name for name in DELIVERIES if name in requested]
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
@@ -65,63 +61,61 @@ def expand(
             continue
         if case.unavailable is not None:
             # One trial without bytes, so that the results list the case as skipped.
-            yield Trial(case, AS_IS, case.level, ())
+            yield Trial(case, AS_IS, case.level, Delivered(()))
             continue
-        framed = APIS[case.api].frame_case(case, case.cassette.body)
         excluded = () if SAMPLE_TAG in case.tags else sampled
         applicable = [
             name for name in names if name not in excluded and (case.stream or name in OF_DOCUMENTS)
         ]
-        yield from _expand_deliveries(case, framed, applicable, input_mode, seed)
+        # With the case's id, so that a case is cut in the same places regardless of the selection.
+        recipe = Recipe(f"{seed}:{case.id}")
+        yield from _expand_deliveries(case, applicable, input_mode, recipe)
         # A broken stream may end with any prefix of its texts, but a pulled recording has only digests.
         if faults != "none" and not isinstance(case.cassette.provenance, Pulled):
-            yield from _expand_faults(case, framed, every=faults == "all", http=input_mode == "http")
+            for name in list_faults(read_stream(case), every=faults == "all", http=input_mode == "http"):
+                level = lower_level(case.level, FAULTS[name.partition(".")[0]])
+                yield Trial(case, name, level, recipe)
 
 
 def _expand_deliveries(
-    case: Case, framed: Framing, names: Iterable[str], input_mode: Input, seed: int
+    case: Case, names: Iterable[str], input_mode: Input, recipe: Recipe
 ) -> Iterator[Trial]:
     skipped = case.skip.deliveries if case.skip else frozenset[str]()
-    seen: set[tuple[bool, tuple[bytes, ...]]] = set()
+    stream = read_stream(case)
+    seen: set[tuple[bool, object]] = set()
     for name in names:
         delivery = DELIVERIES[name]
-        if name in skipped or framed not in delivery.framings or input_mode not in delivery.inputs:
+        if name in skipped or input_mode not in delivery.inputs:
             continue
-        # The seed includes the case's id, so that a case is cut in the same places regardless of the
-        # selection.
-        chunks = deliver(case.cassette, framed, name, f"{seed}:{case.id}")
+        # The body is split into frames only if a delivery depends on them.
+        if delivery.framings != ANY and stream.framing not in delivery.framings:
+            continue
         # A delivery with the same chunks as an earlier one would be the same trial; gzip differs only in
         # transit.
-        key = name == "gzip", chunks
+        key = name == "gzip", identify(stream, name, recipe.seed)
         if key not in seen:
             seen.add(key)
-            yield Trial(case, name, lower_level(case.level, find_delivery_level(case.api, name)), chunks)
+            yield _make_trial(case, name, recipe)
 
 
 def _expand_round_trip(case: RoundTripCase, names: Iterable[str], seed: int) -> Iterator[RoundTrip]:
     """Yield the round trips of a case, skipping those with the same chunks as an earlier one."""
-    seen: set[tuple[tuple[bytes, ...], ...]] = set()
+    answers = case.first, case.second
+    # With the cassette's name, because both answers have the same id but should be cut in different places.
+    recipes = [Recipe(f"{seed}:{answer.id}:{answer.cassette.name}") for answer in answers]
+    seen: set[tuple[object, ...]] = set()
     for name in names:
         if name not in OF_ROUND_TRIPS:
             continue
-        first, second = (_deliver_answer(answer, name, seed) for answer in (case.first, case.second))
-        if (first.chunks, second.chunks) not in seen:
-            seen.add((first.chunks, second.chunks))
-            yield RoundTrip(case, first, second)
+        pairs = tuple(zip(answers, recipes, strict=True))
+        key = tuple(identify(read_stream(answer), name, recipe.seed) for answer, recipe in pairs)
+        if key not in seen:
+            seen.add(key)
+            yield RoundTrip(case, *(_make_trial(answer, name, recipe) for answer, recipe in pairs))
 
 
-def _deliver_answer(answer: Case, name: str, seed: int) -> Trial:
-    """Return the trial for one answer of a round trip."""
-    framed = APIS[answer.api].detect_framing(answer.cassette.status, answer.cassette.body)
-    # With the cassette's name, because both answers have the same id but should be cut in different places.
-    chunks = deliver(answer.cassette, framed, name, f"{seed}:{answer.id}:{answer.cassette.name}")
-    return Trial(answer, name, lower_level(answer.level, find_delivery_level(answer.api, name)), chunks)
-
-
-def _expand_faults(case: Case, framed: Framing, *, every: bool, http: bool) -> Iterator[Trial]:
-    for fault in derive_faults(case, framed, every=every, http=http):
-        level = lower_level(case.level, FAULTS[fault.name.partition(".")[0]])
-        yield Trial(case, fault.name, level, fault.chunks, fault.expect)
+def _make_trial(case: Case, name: str, recipe: Recipe) -> Trial:
+    return Trial(case, name, lower_level(case.level, find_delivery_level(case.api, name)), recipe)
 
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:

@@ -95,27 +95,6 @@ def may_match_file(pattern: str, prefix: str) -> bool:
     return literal.startswith(f"{prefix}/") or f"{prefix}/".startswith(literal)
 
 
-def select_names(names: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
-    """Return the deliveries, and the faults without frame numbers, whose trials may match a pattern."""
-    return tuple(
-        name
-        for name in names
-        if not patterns or any(_may_match_delivery(pattern, name) for pattern in patterns)
-    )
-
-
-def _may_match_delivery(pattern: str, name: str) -> bool:
-    pattern = update_id(pattern)
-    delivery = pattern.partition("@")[2].partition(":")[0]
-    stem = delivery.partition(".")[0]
-    if not delivery or "**" in delivery:
-        return True
-    if "*" in pattern or "/" in pattern:
-        return compile_glob(stem).match(name) is not None
-    # Without wildcards, the end may be missing: `@byte` occurs in `…@bytewise`.
-    return name.startswith(stem)
-
-
 def _may_match(pattern: str, case_id: str, deliveries: Sequence[str]) -> bool:
     pattern = update_id(pattern)
     subject, at, _ = pattern.partition("@")

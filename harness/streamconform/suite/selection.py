@@ -7,7 +7,7 @@ from what it is given.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,6 @@ from streamconform.suite.select import (
     parse_shard,
     select_apis,
     select_ids,
-    select_names,
     select_trials,
 )
 from streamconform.user_cache import CORPUS, find_user_cache
@@ -139,39 +138,49 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     Raises `SourceError`, and `SelectionError` if nothing is selected, unless a shard or `ids` is given.
     """
     sources = find_sources(settings)
-    if ids is not None and any(map(is_recorded, ids)):
-        sources = replace(sources, corpus=find_corpus())
+    if ids is not None:
+        ids = frozenset(map(update_id, ids))
+        if any(map(is_recorded, ids)):
+            sources = replace(sources, corpus=find_corpus())
     catalog = read_catalog(sources)
     profile = _find_profile(settings, catalog)
     deliveries, faults = _select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
     sampled = SAMPLED if deliveries == DELIVERY_SETS["standard"] else ()
-    level, input_mode = settings.least_level, settings.input
-    # Reading and expanding cases is expensive, so those that cannot match are dropped before it.
     names = (*deliveries, *(FAULTS if faults != "none" else ()))
     case_ids = _select_case_ids(settings, catalog, profile, names)
     if ids is not None:
-        ids = frozenset(map(update_id, ids))
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    # If the whole suite is read, a file without cases is also an error.
-    is_whole = not (settings.api or settings.select) and case_ids == catalog.ids
-    candidates = [
-        case for case in catalog.load(None if is_whole else case_ids) if is_at_least(case.level, level)
-    ]
+    cases = _load_cases(settings, catalog, case_ids)
     # Input mode http has all the trials of bytes, and more. An implementation's input mode is known only
     # after it has started, so a run expands the trials for http and then drops those that the implementation
     # cannot run.
-    needed = select_names((*DELIVERIES, *FAULTS), settings.select)
-    expanded = expand(candidates, deliveries, "http", settings.seed, faults, sampled, needed)
-    feedable = (trial for trial in expanded if input_mode is None or input_mode in supported_inputs(trial))
+    expanded = expand(cases, deliveries, "http", settings.seed, faults, sampled)
     may_be_empty = settings.shard is not None or ids is not None
-    matching = select_trials(feedable, settings.select, lenient=may_be_empty)
+    matching = select_trials(
+        (trial for trial in expanded if settings.input in (None, *supported_inputs(trial))),
+        settings.select,
+        lenient=may_be_empty,
+    )
     selected = tuple(
-        trial for trial in matching if is_at_least(trial.level, level) and (ids is None or trial.id in ids)
+        trial
+        for trial in matching
+        if is_at_least(trial.level, settings.least_level) and (ids is None or trial.id in ids)
     )
     if not (selected or may_be_empty):
         raise SelectionError("--api, --profile, --level and --deliver leave no trials; relax one of them")
     return Selection(catalog, selected, profile)
+
+
+def _load_cases(
+    settings: SelectionSettings, catalog: Catalog, case_ids: tuple[str, ...]
+) -> Iterator[AnyCase]:
+    """Yield the cases with these ids whose level is selected."""
+    # If the whole suite is read, a file without cases is also an error.
+    is_whole = not (settings.api or settings.select) and case_ids == catalog.ids
+    for case in catalog.load(None if is_whole else case_ids):
+        if is_at_least(case.level, settings.least_level):
+            yield case
 
 
 def select_heads(settings: SelectionSettings) -> tuple[CaseHead, ...]:

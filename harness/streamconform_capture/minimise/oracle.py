@@ -12,7 +12,7 @@ from streamconform.adapters.program import Collateral, Program
 from streamconform.apis import APIS
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.cassette import Cassette
-from streamconform.model.trial import Trial
+from streamconform.model.trial import Delivered, Trial
 from streamconform.model.verdict import Check
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame, load_snapshots
@@ -53,7 +53,7 @@ class Candidate:
 
     def split_framewise(self) -> tuple[bytes, ...]:
         """Return one chunk per frame, as for a cassette without chunk marks."""
-        return make_chunks(self.trial.case.cassette, self.stream.framing, "as-is", self.stream)
+        return make_chunks(self.trial.case, "as-is", self.stream)
 
 
 @dataclass(slots=True)
@@ -156,8 +156,8 @@ class Oracle:
         smaller = replace(case, cassette=cassette, expect=expectation.parse(expected), skip=None)
         # Deliveries that change bytes have already changed the body; gzip is applied when it is sent.
         name = self.original.delivery if self.original.delivery == "gzip" else "as-is"
-        chunks = make_chunks(cassette, stream.framing, self.cuts, stream)
-        trial = replace(self.original, case=smaller, delivery=name, chunks=chunks, derived=None)
+        chunks = make_chunks(smaller, self.cuts, stream)
+        trial = replace(self.original, case=smaller, delivery=name, plan=Delivered(chunks))
         return Candidate(stream, trial, expected, reading)
 
     def find_broken_rules(self, stream: SplitStream) -> frozenset[str]:

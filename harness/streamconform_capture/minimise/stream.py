@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from streamconform.delivery.deliver import cut, deliver
-from streamconform.model.cassette import Cassette
+from streamconform.delivery.stream import Stream
+from streamconform.model.case import Case
 from streamconform.model.trial import Framing
 from streamconform.wire import json_array, json_text
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
@@ -147,13 +148,11 @@ def split_stream(framing: Framing, body: bytes, chunks: Sequence[bytes]) -> Spli
     return SplitStream(framing, tuple(pieces), opening)
 
 
-def make_chunks(
-    cassette: Cassette, framing: Framing, cuts: CutPolicy, stream: SplitStream
-) -> tuple[bytes, ...]:
-    """Return the chunks of `cassette`, which has the body of `stream` and no chunk marks."""
+def make_chunks(case: Case, cuts: CutPolicy, stream: SplitStream) -> tuple[bytes, ...]:
+    """Return the chunks of `case`, which has the body of `stream` and no chunk marks."""
     if cuts == "kept":
-        return cut(cassette.body, stream.list_chunk_offsets())
-    return deliver(cassette, framing, cuts, "")
+        return cut(case.cassette.body, stream.list_chunk_offsets())
+    return deliver(Stream(case), cuts, "")
 
 
 def _shift_piece(piece: Piece, start: int, end: int, starts: Sequence[int]) -> Piece:

@@ -20,7 +20,7 @@ from streamconform.adapters.interface import Observation
 from streamconform.adapters.program import Program
 from streamconform.apis import APIS
 from streamconform.model.case import NOTHING_EXPECTED, Case
-from streamconform.model.trial import AS_IS, Trial
+from streamconform.model.trial import AS_IS, Delivered, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.resources import find_bundled
 from streamconform.suite.cassettes import load
@@ -113,4 +113,4 @@ def _make_trial(api: str, frames: list[bytes]) -> Trial:
     case = Case(
         id=f"{api}/bench/{len(body)}", api=api, title="bench", cassette=cassette, expect=NOTHING_EXPECTED
     )
-    return Trial(case, AS_IS, "must", (body,))
+    return Trial(case, AS_IS, "must", Delivered((body,)))

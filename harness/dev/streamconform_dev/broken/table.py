@@ -23,7 +23,7 @@ from streamconform.errors import ImplementationError
 from streamconform.model.case import Case
 from streamconform.model.cassette import Authored, Cassette, Request
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import Trial
+from streamconform.model.trial import Delivered, Trial
 from streamconform.model.verdict import Check
 from streamconform.reports.terminal import Terminal
 from streamconform.run.answers import read_answers
@@ -191,7 +191,7 @@ def _trial(number: str, broken: Broken) -> Trial:
     case = Case(
         id=f"{API}/broken/{number}", api=API, title="A small case", cassette=cassette, expect=expected
     )
-    return Trial(case, "whole", case.level, tuple(chunks))
+    return Trial(case, "whole", case.level, Delivered(tuple(chunks)))
 
 
 def _timeout(broken: Broken) -> float:

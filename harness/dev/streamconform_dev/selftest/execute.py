@@ -6,7 +6,6 @@ answers to the same trial get equal verdicts. An answer is the line that a progr
 
 from __future__ import annotations
 
-import gc
 import json
 import multiprocessing
 import signal
@@ -73,17 +72,10 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
     """
     tasks = [(index, trials) for index, group in enumerate(groups) for trials in divide(group.plan.trials)]
     results: list[list[TrialResult]] = [[] for _ in groups]
-    gc.collect()
-    gc.freeze()  # keeps the garbage collector of the workers from scanning the inherited trials
-    try:
-        with ProcessPoolExecutor(
-            workers, multiprocessing.get_context("fork"), _start_worker, (groups,)
-        ) as pool:
-            run = partial(_run_task, seconds=seconds)
-            for (index, _), found in zip(tasks, pool.map(run, tasks), strict=True):
-                results[index] += found
-    finally:
-        gc.unfreeze()
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _start_worker, (groups,)) as pool:
+        run = partial(_run_task, seconds=seconds)
+        for (index, _), found in zip(tasks, pool.map(run, tasks), strict=True):
+            results[index] += found
     return results
 
 

@@ -7,7 +7,6 @@ deliveries of a stream get the same answer.
 
 from __future__ import annotations
 
-import gc
 import json
 import multiprocessing
 import signal
@@ -107,8 +106,6 @@ def run_innocents(
     )
     _STATE.update(suspects=suspects, trials=streams, reference=reference)
     totals = {suspect.innocent.name: InnocentResult() for suspect in suspects}
-    gc.collect()
-    gc.freeze()  # keeps the garbage collector of the workers from scanning the inherited trials
     try:
         with ProcessPoolExecutor(
             workers, multiprocessing.get_context("fork"), signal.signal, (signal.SIGALRM, raise_timed_out)
@@ -117,7 +114,6 @@ def run_innocents(
                 for name, result in results.items():
                     totals[name].add(result)
     finally:
-        gc.unfreeze()
         _STATE.clear()
     return totals
 
