@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 from streamconform.errors import SourceError
-from streamconform.suite import cassettes, compiled
+from streamconform.model.case import CallCase
+from streamconform.model.trial import AS_IS, DELIVERY_SETS, SAMPLED
+from streamconform.suite import cassettes, compiled, expand, selection
+from streamconform.suite import load as load_module
 from streamconform.suite.load import Sources, list_spec_files, load, load_heads
+from streamconform.suite.selection import SelectionSettings, select
 from streamconform.yaml_text import reader
 from tests.bundled_suite import SOURCES, cases
 from tests.harness import builders
@@ -26,6 +30,8 @@ cases:
       stop: stop
       content: [{{text: hello}}]
 """
+CASES = [case for case in cases() if case.api in (None, "cohere-chat")]
+SETTINGS = SelectionSettings()
 TOPICS = tuple(f"t{number}" for number in range(compiled.MIN_FILES))
 
 
@@ -45,7 +51,8 @@ def sources(tmp_path, cache, monkeypatch):
     cassettes.save(made.cassettes, builders.cassette())
     for topic in TOPICS:
         write(made, topic)
-    monkeypatch.setattr(compiled, "find_bundled", lambda _: made.specs)
+    for module in (compiled, selection):
+        monkeypatch.setattr(module, "find_bundled", lambda kind: tmp_path / kind)
     return made
 
 
@@ -69,9 +76,9 @@ def write(sources, topic, text=SPEC):
     return path
 
 
-def keep(sources, parsed):
-    """Load the suite for the first time, and return the file that was kept."""
-    load(sources)
+def keep(parsed):
+    """Select from the suite for the first time, and return the file that was kept."""
+    select(SETTINGS)
     parsed.clear()
     (path,) = (compiled.find_user_cache(None) / compiled.FOLDER).iterdir()
     return path
@@ -87,7 +94,7 @@ def test_a_suite_is_parsed_once(sources, parsed):
 
 
 def test_a_changed_spec_is_seen_and_only_it_is_parsed(sources, parsed):
-    keep(sources, parsed)
+    keep(parsed)
     write(sources, "t3", SPEC.replace("A small", "Another"))
     assert [case.title for case in load(sources)].count("Another answer") == 1
     assert parsed == ["t3.yaml"]
@@ -97,7 +104,7 @@ def test_a_changed_spec_is_seen_and_only_it_is_parsed(sources, parsed):
 
 
 def test_a_changed_cassette_and_a_changed_body_are_seen(sources, parsed):
-    keep(sources, parsed)
+    keep(parsed)
     path = cassettes.save(sources.cassettes, builders.cassette(b"data: {}\n\n"))
     parsed.clear()
     assert {case.cassette.body for case in load(sources)} == {b"data: {}\n\n"}
@@ -108,7 +115,7 @@ def test_a_changed_cassette_and_a_changed_body_are_seen(sources, parsed):
 
 
 def test_an_added_and_a_removed_spec_are_seen(sources, parsed):
-    keep(sources, parsed)
+    keep(parsed)
     write(sources, "added")
     (sources.specs / builders.ANTHROPIC / "t0.yaml").unlink()
     topics = [case.id.split("/")[1] for case in load(sources)]
@@ -116,15 +123,16 @@ def test_an_added_and_a_removed_spec_are_seen(sources, parsed):
 
 
 def test_what_a_whole_suite_no_longer_uses_is_dropped(sources, parsed):
-    path = keep(sources, parsed)
+    path = keep(parsed)
     size = path.stat().st_size
-    write(sources, "t3", SPEC.replace("A small", "Another"))
-    load(sources)
-    assert abs(path.stat().st_size - size) < 100
+    for number in range(5):
+        write(sources, "t3", SPEC.replace("A small", f"A{number:06}"))
+        select(SETTINGS)
+        assert path.stat().st_size == size
 
 
 def test_a_part_of_a_suite_keeps_the_rest(sources, parsed):
-    keep(sources, parsed)
+    keep(parsed)
     write(sources, "added")
     files = [path for path in list_spec_files(sources.specs) if path.stem not in TOPICS[:1]]
     load(sources, files)
@@ -149,17 +157,20 @@ def flip(data, place):
     ],
     ids=["empty", "cut", "longer", "digest", "value", "end"],
 )
-def test_a_damaged_file_is_written_again(sources, parsed, damage):
-    path = keep(sources, parsed)
+@pytest.mark.usefixtures("sources")
+def test_a_damaged_file_is_written_again(parsed, damage):
+    path = keep(parsed)
     data = path.read_bytes()
     path.write_bytes(damage(data))
-    assert [case.title for case in load(sources)] == ["A small answer"] * len(TOPICS)
+    assert [trial.case.title for trial in select(SETTINGS).trials if trial.delivery == AS_IS] == [
+        "A small answer"
+    ] * len(TOPICS)
     assert len(parsed) == len(TOPICS) + 1
     assert path.read_bytes() == data
 
 
 def test_after_a_change_of_the_code_everything_is_parsed_again(sources, parsed, monkeypatch):
-    keep(sources, parsed)
+    keep(parsed)
     monkeypatch.setattr(compiled, "_compute_code_digest", lambda: b"other")
     load(sources)
     assert len(parsed) == len(TOPICS) + 1
@@ -187,7 +198,7 @@ def test_nothing_is_kept_of_a_few_files_or_of_another_suite(sources, cache, monk
 
 
 def test_problems_found_in_a_kept_spec_have_their_lines(sources, parsed):
-    keep(sources, parsed)
+    keep(parsed)
     (sources.cassettes / builders.ANTHROPIC / "small.yaml").unlink()
     with pytest.raises(SourceError) as caught:
         load(sources)
@@ -198,7 +209,7 @@ def test_problems_found_in_a_kept_spec_have_their_lines(sources, parsed):
 
 
 def test_a_file_next_to_the_specs_is_used_and_the_users_cache_is_not(sources, cache, parsed):
-    kept = keep(sources, parsed)
+    kept = keep(parsed)
     kept.rename(sources.specs.parent / compiled.NAME)
     cache.rmdir()
     load(sources)
@@ -206,12 +217,36 @@ def test_a_file_next_to_the_specs_is_used_and_the_users_cache_is_not(sources, ca
     assert not cache.exists()
 
 
+@pytest.fixture
+def listed(monkeypatch):
+    """The ids of the cases whose trials are listed."""
+    ids = []
+    list_names = expand.list_trial_names
+    monkeypatch.setattr(load_module, "list_trial_names", lambda case: ids.append(case.id) or list_names(case))
+    return ids
+
+
+def test_trials_are_listed_once_and_again_for_a_changed_spec(sources, listed):
+    first = select(SETTINGS)
+    assert len(listed) == len(TOPICS)
+    listed.clear()
+    assert [trial.id for trial in select(SETTINGS).trials] == [trial.id for trial in first.trials]
+    assert listed == []
+    write(sources, "t3", SPEC.replace("status:", "status: "))
+    select(SETTINGS)
+    assert listed == [f"{builders.ANTHROPIC}/t3/small"]
+    listed.clear()
+    cassettes.save(sources.cassettes, builders.cassette(builders.sse_body([{"type": "ping"}])))
+    select(SETTINGS)
+    assert len(listed) == len(TOPICS)
+
+
 def test_integers_of_any_size_are_kept(sources, parsed):
     cassette, number = builders.cassette(), 10**30
     cassettes.save(
         sources.cassettes, replace(cassette, request=replace(cassette.request, body={"seed": number}))
     )
-    keep(sources, parsed)
+    keep(parsed)
     assert {case.cassette.request.body["seed"] for case in load(sources)} == {number}
     assert parsed == []
 
@@ -224,3 +259,14 @@ def test_the_bundled_suite_is_the_same_parsed_and_kept(cache, parsed):
     parsed.clear()
     assert load(SOURCES) == first
     assert parsed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", DELIVERY_SETS)
+def test_kept_names_give_the_trials_that_are_listed_anew(which):
+    sampled = SAMPLED if which == "standard" else ()
+    names = {case.id: expand.list_trial_names(case) for case in CASES if not isinstance(case, CallCase)}
+    for mode, faults in (("bytes", "one"), ("push", "all"), ("http", "all"), ("http", "one")):
+        how = CASES, DELIVERY_SETS[which], mode, expand.DEFAULT_SEED, faults, sampled
+        kept = expand.expand(*how, lambda case: names[case.id])
+        assert [*kept] == [*expand.expand(*how)]

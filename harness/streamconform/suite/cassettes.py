@@ -32,16 +32,26 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MODELINE = "# yaml-language-server: $schema=../../harness/streamconform/schemas/cassette.v1.json\n"
 
 
-def load(folder: Path, api: str, name: str, read: ReadChecked = read_checked) -> Cassette:
+def load(folder: Path, api: str, name: str) -> Cassette:
     """Return the cassette `name` of `api` under `folder`, after verifying the digests of its files.
 
     Raises a `SourceError` that lists every problem: missing files, invalid fields, wrong digests, or chunk
     marks that do not match the body.
     """
-    path = folder / api / f"{name}.yaml"
+    return build(read_metadata(folder, api, name))
+
+
+def read_metadata(folder: Path, api: str, name: str, read: ReadChecked = read_checked) -> CheckedDocument:
+    """Return the YAML file of a cassette. Raises a `SourceError` with everything wrong with it."""
+    path = folder.joinpath(api, f"{name}.yaml")
     if not path.exists():
         raise SourceError((Problem(str(path), None, "no such cassette"),))
-    document = read(path, "cassette.v1")
+    return read(path, "cassette.v1")
+
+
+def build(document: CheckedDocument) -> Cassette:
+    """Return the cassette that `document` describes. Raises `SourceError` like `load`."""
+    path = Path(document.path)
     metadata = document.value
     response = metadata["response"]
     file_problems: list[Problem] = []
@@ -53,8 +63,8 @@ def load(folder: Path, api: str, name: str, read: ReadChecked = read_checked) ->
     if file_problems or body is None:
         raise SourceError(tuple(file_problems))
     return Cassette(
-        api=api,
-        name=name,
+        api=path.parent.name,
+        name=path.stem,
         request=Request(
             method=metadata["request"]["method"],
             path=metadata["request"]["path"],
@@ -102,10 +112,9 @@ def save(folder: Path, cassette: Cassette) -> Path:
 def _read_sidecar(path: Path, document: CheckedDocument, key: str, problems: list[Problem]) -> bytes | None:
     """Return the bytes of the file that `key` names, or None after adding the error to `problems`."""
     entry: dict[str, str] = document.value[key]
-    sidecar = path.parent / entry["body"]
-    stem = sidecar.name.partition(".")[0]
+    sidecar = path.with_name(entry["body"])
     # `conform lint` finds files that belong to no cassette by this part of their names.
-    if stem != path.stem:
+    if entry["body"].partition(".")[0] != path.stem:
         problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
         return None
     try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -40,6 +40,8 @@ class CheckedDocument(msgspec.Struct, frozen=True):
 
     path: str
     data: bytes
+    key: str
+    """A digest of the schema's name and of `data`."""
     value: Any
     case_lines: tuple[int, ...] = ()
     """The line of each case in a spec."""
@@ -62,7 +64,8 @@ class _Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 Entries = dict[str, msgspec.Raw]
-"""By the digest of the schema's name and the file's bytes."""
+"""Documents and names of trials, by a digest of all that determines them."""
+T = TypeVar("T")
 
 
 ReadChecked = Callable[[Path, str], CheckedDocument]
@@ -80,29 +83,44 @@ class Compiled:
     def read(self, path: Path, schema: str) -> CheckedDocument:
         """Return the document in `path`. Raises a `SourceError` with everything wrong with it."""
         data = reader.read_bytes(path, str(path))
-        key = hashlib.sha256(schema.encode() + b"\0" + data).hexdigest()
-        raw = self._used.get(key) or self._kept.get(key)
-        if raw is not None:
-            self._used[key] = raw
-            entry = msgspec.json.decode(raw, type=_Entry)
-            return CheckedDocument(str(path), data, entry.value, entry.case_lines)
+        key = _compute_key(data, schema)
+        entry = self._find(key, _Entry)
+        if entry is not None:
+            return CheckedDocument(str(path), data, key, entry.value, entry.case_lines)
         document = check(data, str(path), schema)
-        self._used[key] = msgspec.Raw(msgspec.json.encode(_Entry(document.value, document.case_lines)))
+        self._add(key, _Entry(document.value, document.case_lines))
         return document
 
-    def keep(self, *, is_whole: bool) -> None:
-        """Keep what this process parsed, if anything; of a whole suite, what it did not use is dropped."""
+    def remember(self, key: str, type_: type[T], make: Callable[[], T]) -> T:
+        """Return what `make` returns, or returned in an earlier process for the same key."""
+        value = self._find(key, type_)
+        if value is None:
+            value = make()
+            self._add(key, value)
+        return value
+
+    def _find(self, key: str, type_: type[T]) -> T | None:
+        raw = self._used.get(key) or self._kept.get(key)
+        if raw is None:
+            return None
+        self._used[key] = raw
+        return msgspec.json.decode(raw, type=type_)
+
+    def _add(self, key: str, entry: object) -> None:
+        self._used[key] = msgspec.Raw(msgspec.json.encode(entry))
+
+    def keep(self, *, only_used: bool = False) -> None:
+        """Keep what this process made, if anything, and unless `only_used`, everything that was kept."""
         if self._used.keys() <= self._kept.keys():
             return
-        if not is_whole:
-            self._used = self._kept | self._used
+        self._kept = dict(self._used) if only_used else self._kept | self._used
         with suppress(OSError):  # without it, the next run parses again
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self.write()
 
     def write(self) -> None:
-        """Write everything that was used. Raises `OSError`."""
-        content = msgspec.json.encode(self._used, order="sorted")
+        """Write everything that is kept. Raises `OSError`."""
+        content = msgspec.json.encode(self._kept, order="sorted")
         write_atomically(self._path, _compute_digest(content) + content)
 
 
@@ -130,7 +148,11 @@ def check(data: bytes, path: str, schema: str) -> CheckedDocument:
         raise SourceError(problems)
     cases = document.value.get("cases", ())
     lines = tuple(document.line(("cases", i)) or 0 for i in range(len(cases)))
-    return CheckedDocument(path, data, document.value, lines)
+    return CheckedDocument(path, data, _compute_key(data, schema), document.value, lines)
+
+
+def _compute_key(data: bytes, schema: str) -> str:
+    return hashlib.sha256(schema.encode() + b"\0" + data).hexdigest()
 
 
 def _read(path: Path) -> Entries | None:

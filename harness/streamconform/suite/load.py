@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,14 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.model.trial import get_current_name
 from streamconform.suite import cassettes, documents, expectation, pulled, request_expectation
-from streamconform.suite.compiled import CheckedDocument, Compiled, ReadChecked, open_compiled, read_checked
+from streamconform.suite.compiled import (
+    CheckedDocument,
+    Compiled,
+    ReadChecked,
+    open_compiled,
+    read_checked,
+)
+from streamconform.suite.expand import TrialNames, list_trial_names
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
@@ -41,6 +49,29 @@ class LoadResult:
     problems: list[Problem] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
     """The (API, cassette name) pair of every cassette that a case names."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """By case id, a digest of the files that a case is made from; cases without bytes have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSuite:
+    """Cases, and what is kept of their trials."""
+
+    cases: tuple[AnyCase, ...]
+    keys: Mapping[str, str]
+    compiled: Compiled | None
+
+    def find_names(self, case: Case | RoundTripCase) -> TrialNames | None:
+        """Return the names of a case's trials, or None if they are not kept."""
+        key = self.keys.get(case.id)
+        if self.compiled is None or key is None:
+            return None
+        return self.compiled.remember(key, TrialNames, lambda: list_trial_names(case))
+
+    def keep(self, *, is_whole: bool) -> None:
+        """Keep what was made; if this `is_whole` of the suite, what was not used is dropped."""
+        if self.compiled is not None:
+            self.compiled.keep(only_used=is_whole)
 
 
 def load(
@@ -50,28 +81,39 @@ def load(
 
     Raises a `SourceError` that lists every problem in the files, and in the cassettes that these cases name.
     """
-    is_whole = files is None
+    return load_suite(sources, files, ids).cases
+
+
+def load_suite(
+    sources: Sources, files: Sequence[Path] | None = None, ids: Collection[str] | None = None
+) -> LoadedSuite:
+    """Return the cases that `load` returns, and what is kept of their trials. Raises `SourceError`."""
     if files is None:
         files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
     compiled = open_compiled(sources.specs, files)
     result = _load_files(sources, files, ids, read_checked if compiled is None else compiled.read).result
     if result.problems:
         raise SourceError(tuple(result.problems))
-    if compiled is not None:
-        compiled.keep(is_whole=is_whole and ids is None)
-    return tuple(result.cases)
+    suite = LoadedSuite(tuple(result.cases), result.keys, compiled)
+    suite.keep(is_whole=False)
+    return suite
 
 
 def compile_suite(sources: Sources, path: Path) -> None:
     """Write to `path` what is kept of a suite, including the specs about pulled recordings.
 
-    Raises a `SourceError` that lists every problem in the files, and `OSError`.
+    Raises a `SourceError` that lists every problem in the files.
     """
     compiled = Compiled({}, path)
     files = list_spec_files(sources.specs, recorded=True)
-    if problems := _load_files(sources, files, None, compiled.read).result.problems:
-        raise SourceError(tuple(problems))
-    compiled.write()
+    result = _load_files(sources, files, None, compiled.read).result
+    if result.problems:
+        raise SourceError(tuple(result.problems))
+    suite = LoadedSuite(tuple(result.cases), result.keys, compiled)
+    for case in suite.cases:
+        if not isinstance(case, CallCase):
+            suite.find_names(case)
+    compiled.keep()
 
 
 def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) -> tuple[CaseHead, ...]:
@@ -85,7 +127,7 @@ def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) ->
     if loader.result.problems:
         raise SourceError(tuple(loader.result.problems))
     if compiled is not None:
-        compiled.keep(is_whole=False)
+        compiled.keep()
     return tuple(heads)
 
 
@@ -129,6 +171,7 @@ class _Loader:
         self.result = LoadResult()
         self._sources, self._ids, self._read = sources, ids, read
         self._cassettes: dict[tuple[str, str], Cassette | None] = {}
+        self._cassette_keys: dict[tuple[str, str], str] = {}
 
     def load_file(self, path: Path) -> None:
         """Load the cases of a file."""
@@ -183,6 +226,7 @@ class _Loader:
             if cassette is not None:
                 case = _build_stream_case(entry, cassette, _read_head(document, i))
                 self.result.cases.append(case if stream else replace(case, stream=False))
+                self._add_key(case.id, document, i, (entry["cassette"],))
 
     def _load_pulled_case(self, document: CheckedDocument, i: int, entry: Mapping[str, Any]) -> None:
         """Load a case based on a pulled recording, with a reason to skip it if its source was not pulled."""
@@ -226,6 +270,7 @@ class _Loader:
             if first is not None and second is not None:
                 head = _read_head(document, i)
                 self.result.cases.append(_build_round_trip(entry, first, second, head))
+                self._add_key(head["id"], document, i, entry["cassettes"])
 
     def _load_call_cases(self, document: CheckedDocument) -> None:
         spec = document.value
@@ -251,11 +296,20 @@ class _Loader:
         if key not in self._cassettes:
             self._cassettes[key] = None
             try:
-                self._cassettes[key] = cassettes.load(self._sources.cassettes, *key, self._read)
+                metadata = cassettes.read_metadata(self._sources.cassettes, *key, self._read)
+                self._cassette_keys[key] = metadata.key
+                self._cassettes[key] = cassettes.build(metadata)
             except SourceError as error:
                 problem = document.problem(value_path, f"cassette `{name}` cannot be used")
                 self.result.problems += [problem, *error.problems]
         return self._cassettes[key]
+
+    def _add_key(self, case_id: str, document: CheckedDocument, i: int, names: Iterable[str]) -> None:
+        """Add a case's key: that of its spec, its index there, and the keys of its cassettes."""
+        # A cassette's file has the digests of its bodies, which were compared with them.
+        keys = (self._cassette_keys[document.value["api"], name] for name in names)
+        text = "/".join((document.key, str(i), *keys))
+        self.result.keys[case_id] = hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_names(path: Path, document: CheckedDocument) -> Iterator[Problem]:
