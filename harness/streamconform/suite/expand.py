@@ -6,6 +6,7 @@ A trial's level is the lower of the case's level and the delivery's or fault's.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -211,6 +212,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
     raise SelectionError(f"`{case.id}` has no fault `{name}`; available: {available}")
 
 
+@cache
 def find_delivery_level(api: str, name: str) -> Level:
     """Return a delivery's level: the API's own for unknown events and fields, otherwise from `DELIVERIES`."""
     extensions = APIS[api].extensions

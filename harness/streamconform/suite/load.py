@@ -298,7 +298,7 @@ class _Loader:
             try:
                 metadata = cassettes.read_metadata(self._sources.cassettes, *key, self._read)
                 self._cassette_keys[key] = metadata.key
-                self._cassettes[key] = cassettes.build(metadata)
+                self._cassettes[key] = cassettes.build(*key, metadata)
             except SourceError as error:
                 problem = document.problem(value_path, f"cassette `{name}` cannot be used")
                 self.result.problems += [problem, *error.problems]
