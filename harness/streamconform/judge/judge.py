@@ -84,6 +84,13 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why a case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, Case) and case.unavailable is not None:
         return case.unavailable
+    needed = find_needed_capabilities(case)
+    missing = next((capability for capability in needed if capability not in claims), None)
+    return None if missing is None else f"{missing} is not claimed"
+
+
+def find_needed_capabilities(case: AnyCase) -> tuple[Capability, ...]:
+    """Return the capabilities without which a case is skipped."""
     needed: tuple[Capability, ...]
     calls = 0
     if isinstance(case, CallCase):
@@ -102,10 +109,7 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         if APIS[case.api].thoughts_on_request and _has_thoughts(case):
             needed = (*needed, "thinking")
         calls = count_client_calls(case.expect)
-    if calls > 1:
-        needed = (*needed, "parallel_tool_calls")
-    missing = next((capability for capability in needed if capability not in claims), None)
-    return None if missing is None else f"{missing} is not claimed"
+    return (*needed, "parallel_tool_calls") if calls > 1 else needed
 
 
 def _has_thoughts(case: Case) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, Literal, Protocol
 
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
@@ -248,6 +249,7 @@ def update_id(id_or_pattern: str) -> str:
     return _OLD_ID.sub(lambda match: f"@{get_current_name(match[1])}", get_current_name(id_or_pattern))
 
 
+@cache
 def lower_level(one: Level, other: Level) -> Level:
     """Return the lower of two levels."""
     return max(one, other, key=LEVELS.index)
