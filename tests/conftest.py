@@ -20,6 +20,7 @@ from streamconform_dev.type_generators import install
 from streamconform_peers import environments
 from streamconform_peers.table import PEERS
 
+from . import cpu_times
 from .optional_tools import TOOLS, describe_problem
 
 # The speed of generating and judging examples depends on the machine, not on the code.
@@ -49,6 +50,15 @@ CHECKS: dict[str, Callable[[], str | None]] = {
 def is_installed(peer: str) -> bool:
     """Return whether `conform peers install` has installed `peer`."""
     return environments.read_environment(environments.get_environments_folder(), PEERS[peer]) is not None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-report", metavar="FILE", help="write the CPU seconds of each test to FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.cpu_report:
+        config.pluginmanager.register(cpu_times)
 
 
 @cache
