@@ -214,14 +214,6 @@ def test_every_exception_of_the_documentation_has_its_status(kind: str) -> None:
     assert decode(BEGUN + exception(kind)).outcome["error"]["status"] == EXCEPTIONS[kind]
 
 
-def test_a_cut_before_the_stop_is_not_complete() -> None:
-    body = answer(*whole_text("Hi"))
-    for length in range(0, len(body), 3):
-        found = decode(body[:length])
-        assert found.outcome["status"] != "complete"
-        assert_event_rules(found)
-
-
 DOCUMENT = {
     "id": "msg_1",
     "type": "message",

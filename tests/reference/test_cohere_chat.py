@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import (
@@ -20,10 +18,8 @@ from streamconform_dev.fuzz.exchange import (
     text_block,
 )
 from streamconform_dev.fuzz.exchange import decode as decode_any
-from streamconform_reference.apis.cohere_chat import v1, v2
 from streamconform_reference.apis.cohere_chat.terminal import STOP_REASONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_text.codec import dumps
 
 from .cohere_chat_streams import (
     CITATION,
@@ -515,16 +511,6 @@ def test_every_reason_of_the_documentation_is_known(raw: str) -> None:
         assert at(decode(body).outcome, "stop") == {"reason": STOP_REASONS[raw], "raw": raw}
 
 
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_a_cut_before_the_end_is_not_complete(name: str) -> None:
-    body = STREAMS[name]
-    ended = [place for mark in (b'"message-end"', b'"stream-end"') if (place := body.find(mark)) > 0]
-    for length in range(0, min(ended, default=len(body)), 7):
-        found = decode(body[:length])
-        assert found.outcome["status"] != "complete"
-        assert_event_rules(found)
-
-
 def test_the_answer_without_streaming_equals_its_stream() -> None:
     document = {
         "id": "reply-1",
@@ -564,57 +550,3 @@ def test_the_answer_of_v1_without_streaming_equals_its_stream() -> None:
 
 def test_done_may_be_missing() -> None:
     assert decode(STREAMS["text"].removesuffix(DONE)).outcome == decode(STREAMS["text"]).outcome
-
-
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x"))
-KEYS = st.sampled_from(
-    [
-        *("index", "delta", "message", "content", "type", "text", "thinking", "tool_plan", "tool_calls"),
-        *(
-            "function",
-            "arguments",
-            "id",
-            "name",
-            "citations",
-            "usage",
-            "billed_units",
-            "input_tokens",
-            "error",
-        ),
-        *("finish_reason", "response", "tool_call_delta", "parameters", "meta", "generation_id"),
-    ]
-)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=8,
-)
-TYPES = st.one_of(
-    st.sampled_from(sorted(v2.HANDLERS)).map(lambda kind: {"type": kind}),
-    st.sampled_from(sorted(v1.HANDLERS)).map(lambda kind: {"event_type": kind}),
-    st.just({"type": "future"}),
-)
-PAYLOADS = st.builds(lambda kind, rest: {**rest, **kind}, TYPES, st.dictionaries(KEYS, VALUES, max_size=4))
-
-
-@settings(max_examples=50)
-@given(payloads=st.lists(PAYLOADS, max_size=8))
-def test_no_payload_raises(payloads: list[Payload]) -> None:
-    body = b"".join(b"data: %s\n\n" % json.dumps(payload).encode() for payload in payloads)
-    found = decode(body)
-    assert_event_rules(found)
-    dumps(found.outcome)
-
-
-@settings(max_examples=40)
-@given(
-    name=st.sampled_from(sorted(STREAMS)),
-    position=st.integers(0, 1500),
-    damage=st.binary(min_size=1, max_size=4),
-)
-def test_no_damage_raises(name: str, position: int, damage: bytes) -> None:
-    body = STREAMS[name]
-    broken = body[:position] + damage + body[position + len(damage) :]
-    found = decode(broken)
-    assert_event_rules(found)
-    assert decode(chunkings.bytewise(broken)).outcome == found.outcome

@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at, without_empty_fields
 from streamconform_dev.fuzz.exchange import decode as decode_any
-from streamconform_reference.apis.google_generate.decode import METADATA, PARTS
-from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_text.codec import dumps
 
 from .google_generate_streams import (
     BARE_ERROR,
@@ -593,89 +588,6 @@ def test_a_call_starts_when_it_opens_and_ends_when_it_closes() -> None:
 def test_a_call_that_is_whole_ends_before_the_next_chunk() -> None:
     answer = decode(sse(chunk(call("f", {"x": 1}))))
     assert answer.types() == ["toolcall_start", "toolcall_end", "error"]
-
-
-# Regardless of how the bytes are cut
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_a_stream_cut_before_its_reason_is_never_complete(name: str) -> None:
-    body = STREAMS[name]
-    ends_at = [found for key in (b'"finishReason"', b'"blockReason"') if (found := body.find(key)) > 0]
-    whole = "".join(block.get("text", "") for block in decode(body).content)
-    for cut in range(1, min(ends_at, default=len(body)), 7):
-        answer = decode(body[:cut])
-        assert answer.outcome["status"] != "complete"
-        assert answer.outcome["stop"]["reason"] in (None, "error")
-        assert whole.startswith("".join(block.get("text", "") for block in answer.content))
-        assert_event_rules(answer)
-
-
-# No bytes raise.
-
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x"))
-WORDS = st.sampled_from([*STOP_REASONS, "$.a", "$.a[0]", "$.b[1].c", "$", "", "f"])
-KEYS = st.sampled_from(
-    [
-        *("candidates", "content", "parts", "text", "thought", "thoughtSignature", "finishReason", "index"),
-        *("name", "args", "id", "partialArgs", "willContinue", "jsonPath", "stringValue", "numberValue"),
-        *("nullValue", "usageMetadata", "promptTokenCount", "promptFeedback", "blockReason", "error"),
-        *PARTS,
-        *METADATA,
-    ]
-)
-VALUES = st.recursive(
-    SCALARS | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=8,
-)
-ENTRIES = st.fixed_dictionaries(
-    {}, optional={"jsonPath": WORDS, "stringValue": SCALARS, "numberValue": SCALARS, "willContinue": SCALARS}
-)
-CALLS = st.fixed_dictionaries(
-    {},
-    optional={
-        "name": st.sampled_from(["f", "g", ""]),
-        "args": VALUES,
-        "id": st.sampled_from(["a", "", None]),
-        "partialArgs": st.lists(ENTRIES, max_size=3),
-        "willContinue": st.booleans(),
-    },
-)
-PARTS_OF = st.fixed_dictionaries(
-    {},
-    optional={
-        "text": st.text(max_size=3) | SCALARS,
-        "thought": SCALARS,
-        "thoughtSignature": SCALARS,
-        "functionCall": CALLS | VALUES,
-        "toolCall": VALUES,
-    },
-)
-CANDIDATES = st.fixed_dictionaries(
-    {},
-    optional={
-        "content": st.builds(lambda parts: {"parts": parts}, st.lists(PARTS_OF, max_size=3)) | VALUES,
-        "finishReason": WORDS | VALUES,
-        "index": SCALARS,
-    },
-)
-PAYLOADS = st.builds(
-    lambda candidates, rest: {**rest, "candidates": candidates},
-    st.lists(CANDIDATES, max_size=2),
-    st.dictionaries(KEYS, VALUES, max_size=2),
-)
-
-
-@settings(max_examples=50)
-@given(payloads=st.lists(PAYLOADS | VALUES, max_size=6), as_array=st.booleans())
-def test_any_payloads(payloads: list[Any], as_array: bool) -> None:  # noqa: FBT001 - drawn
-    lines = [json.dumps(payload).encode() for payload in payloads]
-    body = b"[%s]" % b",".join(lines) if as_array else b"".join(b"data: %s\n\n" % line for line in lines)
-    answer = decode(body)
-    assert_event_rules(answer)
-    assert decode(chunkings.bytewise(body)).outcome == answer.outcome
-    dumps(answer.outcome)
 
 
 def test_a_short_path_does_not_make_a_long_array() -> None:

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
 from streamconform_dev.fuzz.exchange import decode as decode_any
-from streamconform_reference.apis.ollama_chat.decode import FIELDS, STOP_REASONS
 from streamconform_reference.document import decode_document
-from streamconform_reference.json_text.codec import dumps
 
 from .ollama_chat_streams import ERROR, HEAD, STREAMS, Payload, call, calls, ends, lines, record, thinks
 
@@ -313,58 +309,3 @@ def test_long_thinking_is_emitted_delta_by_delta() -> None:
 def test_a_huge_last_record_is_read() -> None:
     body = lines(record("a"), {**ends(), "context": list(range(100_000))})
     assert decode(chunkings.at(body, list(range(0, len(body), 4096)))).outcome["status"] == "complete"
-
-
-# However the bytes are cut.
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_a_stream_cut_before_done_is_never_complete(name: str) -> None:
-    body = STREAMS[name]
-    done = body.find(b'"done": true')
-    for cut in range(1, done if done > 0 else len(body), 7):
-        answer = decode(body[:cut])
-        assert answer.outcome["status"] != "complete"
-        assert answer.outcome["stop"]["reason"] in (None, "error")
-        assert_event_rules(answer)
-
-
-# No bytes raise.
-
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(2**70), st.floats(), st.just("x"))
-KEYS = st.sampled_from(
-    [
-        *("message", "done", "done_reason", "error", "error parsing", "model", "eval_count"),
-        *("prompt_eval_count", "function", "name", "arguments", "id", "index", "role"),
-        *FIELDS,
-    ]
-)
-VALUES = st.recursive(
-    SCALARS | st.sampled_from([*STOP_REASONS, "", '{"x": 1}', '{"x"']),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=8,
-)
-CALLS = st.fixed_dictionaries(
-    {}, optional={"id": SCALARS, "function": st.dictionaries(KEYS, VALUES, max_size=3) | VALUES}
-)
-MESSAGES = st.fixed_dictionaries(
-    {},
-    optional={
-        "content": st.text(max_size=3) | VALUES,
-        "thinking": st.text(max_size=3) | VALUES,
-        "tool_calls": st.lists(CALLS, max_size=3) | VALUES,
-    },
-)
-PAYLOADS = st.builds(
-    lambda message, rest: {**rest, "message": message}, MESSAGES, st.dictionaries(KEYS, VALUES, max_size=3)
-)
-
-
-@settings(max_examples=50)
-@given(payloads=st.lists(PAYLOADS | VALUES, max_size=6))
-def test_any_payloads(payloads: list[Any]) -> None:
-    body = b"".join(json.dumps(payload).encode() + b"\n" for payload in payloads)
-    answer = decode(body)
-    assert_event_rules(answer)
-    assert decode(chunkings.bytewise(body)).outcome == answer.outcome
-    dumps(answer.outcome)

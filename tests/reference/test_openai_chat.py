@@ -491,20 +491,5 @@ def test_id_and_model_are_the_first_that_are_not_empty() -> None:
     assert (outcome["response_id"], outcome["model"]) == ("chatcmpl-1", "gpt-x")
 
 
-# However the bytes are cut.
-
-
-@pytest.mark.parametrize("name", sorted(STREAMS))
-def test_a_stream_cut_before_its_reason_is_never_complete(name: str) -> None:
-    body = STREAMS[name]
-    reason = b'"finish_reason": "'
-    end = body.index(reason) if reason in body else len(body)
-    for cut in range(1, end, 7):
-        answer = decode(body[:cut])
-        assert answer.outcome["status"] != "complete"
-        assert not any(block.get("complete") for block in answer.content)
-        assert_event_rules(answer)
-
-
 def test_a_role_without_content_emits_no_events() -> None:
     assert decode(frames(ROLE)).content == []
