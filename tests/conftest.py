@@ -23,10 +23,13 @@ from streamconform_peers.table import PEERS
 from . import cpu_times
 from .optional_tools import TOOLS, describe_problem
 
-# The speed of generating and judging examples depends on the machine, not on the code.
+# The speed of generating and judging examples depends on the machine, not on the code. `make test` runs the
+# same few examples each time; `make test-examples`, each night, runs many others.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
-settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
-settings.load_profile("any-machine")
+ANY_MACHINE = settings(deadline=None, suppress_health_check=SLOW)
+settings.register_profile("few", ANY_MACHINE, max_examples=30, derandomize=True)
+settings.register_profile("many", ANY_MACHINE, max_examples=300)
+settings.load_profile("few")
 
 # Some Python images set it, which would make hundreds of processes compile the same modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -54,4 +54,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         if report.when == "teardown"
     }
     lines = [f"{times[test]:8.2f} {test}\n" for test in sorted(times, key=times.__getitem__, reverse=True)]
-    Path(config.option.cpu_report).write_text(f"{sum(times.values()):8.2f} total\n" + "".join(lines))
+    path = Path(config.option.cpu_report)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{sum(times.values()):8.2f} total\n" + "".join(lines))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamconform.wire import sse
@@ -42,9 +42,6 @@ pieces = st.lists(
 ).map(b"".join)
 
 
-@settings(
-    max_examples=600, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
 @given(pieces | st.binary(max_size=60))
 @example(b'data: "\xff"')
 @example(b"data: \xef\xbb\xbf1")
@@ -82,7 +79,6 @@ def test_splitting_takes_linear_time():
     assert len(sse.split(b":" * 1_000_000 + b"\n" + b"data: x\n\n")) == 1
 
 
-@settings(max_examples=600, derandomize=True, deadline=None, database=None)
 @given(pieces)
 @example(b"event: x\ndata: a\n\ndata: b\n\nid: 1\ndata: c\n\n")
 def test_events_that_are_read_in_one_step_are_those_that_are_read_line_by_line(body):

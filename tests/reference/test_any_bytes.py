@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
@@ -25,21 +25,18 @@ def assert_readable(api: str, body: bytes, status: int = 200) -> None:
 
 
 @pytest.mark.parametrize("api", SAMPLES)
-@settings(max_examples=50)
 @given(body=st.binary(max_size=120), status=st.sampled_from([200, 204, 400, 500]))
 def test_any_bytes(api: str, body: bytes, status: int) -> None:
     assert_readable(api, body, status)
 
 
 @pytest.mark.parametrize("form", BODIES)
-@settings(max_examples=50)
 @given(drawn=st.data())
 def test_any_payloads(form: str, drawn: st.DataObject) -> None:
     assert_readable(form.partition(",")[0], drawn.draw(BODIES[form]))
 
 
 @pytest.mark.parametrize("api", SAMPLES)
-@settings(max_examples=50)
 @given(drawn=st.data(), position=st.integers(0, 3000), damage=st.binary(min_size=1, max_size=4))
 def test_any_damage_to_a_good_stream(api: str, drawn: st.DataObject, position: int, damage: bytes) -> None:
     body = SAMPLES[api][drawn.draw(st.sampled_from(sorted(SAMPLES[api])))]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_dev.fuzz.exchange import (
@@ -422,7 +422,6 @@ def test_cited_text_of_a_document_is_text_with_citations() -> None:
     assert at(found, "content") == [cited_block("a", title="t", data={"title": "t"})]
 
 
-@settings(max_examples=40)
 @given(
     name=st.sampled_from(sorted(STREAMS)),
     position=st.integers(0, 900),

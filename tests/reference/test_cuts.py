@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
@@ -46,7 +46,6 @@ def test_the_answer_does_not_depend_on_the_cuts(api: str, name: str) -> None:
         assert joined_deltas(answer.events) == joined_deltas(expected.events)
 
 
-@settings(max_examples=40)
 @given(key=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 4000), max_size=12))
 def test_the_answer_is_the_same_for_any_cuts(key: tuple[str, str], cuts: list[int]) -> None:
     answer = decode(chunkings.at(STREAMS[key], cuts), api=key[0])
@@ -55,7 +54,6 @@ def test_the_answer_is_the_same_for_any_cuts(key: tuple[str, str], cuts: list[in
     assert_event_rules(answer)
 
 
-@settings(max_examples=60)
 @given(
     name=st.sampled_from(sorted(SAMPLES["anthropic-messages"])),
     cuts=st.lists(st.integers(0, 2500), max_size=8),

@@ -74,7 +74,7 @@ CONFIG = """
 source_paths = ["src"]
 only_mutate = [{paths}]
 pytest_add_cli_args_test_selection = [{tests}]
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "{plugin}", {deselected}]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "{plugin}", "--hypothesis-profile=many", {deselected}]
 max_stack_depth = -1
 track_dependencies = false
 use_git_change_detection = false
