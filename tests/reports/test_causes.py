@@ -617,7 +617,7 @@ def raising(case: str, **raised: Any) -> TrialResult:
     return one("status", "complete", "error", case=f"openai-chat/text/{case}", observation=observation)
 
 
-def test_an_error_of_javascript_itself_in_a_bundle_is_told_apart_by_its_message():
+def test_an_error_of_javascript_itself_in_a_bundle_is_distinguished_by_its_message():
     ids = []
     for type_, message in (("TypeError", "no 'x' at 12"), ("TypeError", "null"), ("ax.Refusal", "unsafe")):
         trial = raising("one", type=type_, where="at lib/index.mjs:47:40", message=message)

@@ -57,7 +57,7 @@ def test_durations_lists_the_slowest_trials_before_the_headline(durations, lines
 
 
 @pytest.mark.parametrize("options", [{}, {"durations": 1, "quiet": 1}])
-def test_no_durations_are_listed_unless_asked_for(options):
+def test_no_durations_are_listed_unless_requested(options):
     assert not [line for line in print_run(*THREE, **options) if "Slowest" in line]
 
 
