@@ -772,6 +772,7 @@ KINDS = sorted({kind for row in ROWS for kind in row.kinds.split()} | {"differen
 DIFFERENCES = [Difference(path, kind) for path in PATHS for kind in KINDS]
 
 
+@pytest.mark.nightly
 def test_every_set_of_three_differences_has_a_root():
     # These kinds are enough to tell the rows of consequences apart.
     some = [Difference(path, kind) for path in PATHS for kind in ("different", "missing", "complete-for-cut")]
