@@ -11,6 +11,7 @@ import pytest
 from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, UncomparedClaim
 from streamconform.model.verdict import Check
 from streamconform.reports import badge, github, html, junit, markdown
+from streamconform.reports.causes import list_causes
 from streamconform.reports.describe import ADAPTER_WARNINGS_TITLE, CLAIMS_TITLE, WARNINGS_TITLE
 from streamconform.reports.html.data import results_to_json
 from streamconform.reports.html.source import Suite
@@ -126,7 +127,10 @@ def test_a_mistake_of_the_adapter_is_not_among_what_the_documentation_does_not_s
         library, adapter = text[text.index(WARNINGS_TITLE) :].split(ADAPTER_WARNINGS_TITLE)
         assert "Truncates text" in library
         assert title in adapter
-    assert [(cause["kind"], cause["what"]) for cause in results_to_json(run, Suite({}))["causes"]] == [
+    assert [
+        (cause["kind"], cause["what"])
+        for cause in results_to_json(run, Suite({}), list_causes(run))["causes"]
+    ] == [
         ("warn", "Truncates text"),
         ("adapter", title),
     ]

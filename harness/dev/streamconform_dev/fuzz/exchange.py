@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,31 +148,14 @@ def assert_event_rules(answer: Answer) -> None:
     """Assert that deltas add up to their block, inside it, and that only the last event is terminal."""
     terminal = [kind for kind in answer.types() if kind in ("done", "error")]
     assert terminal == answer.types()[-1:], answer.types()
-    begun: set[int] = set()
-    ended: set[int] = set()
-    deltas: dict[int, str] = {}
+    content = answer.content
+    events: dict[int, list[dict[str, Any]]] = {index: [] for index in range(len(content))}
     for event in answer.events:
-        if "content_index" not in event:
-            continue
-        index = event["content_index"]
-        assert 0 <= index < len(answer.content)
-        if event["type"].endswith("_start"):
-            assert index not in begun
-            begun.add(index)
-            continue
-        assert index in begun
-        assert index not in ended
-        if "delta" in event:
-            deltas[index] = deltas.get(index, "") + event["delta"]
-        else:
-            ended.add(index)
-        if event["type"] == "toolcall_end":
-            assert without_empty_fields(event["tool_call"]) == answer.content[index]
-    for index, block in enumerate(answer.content):
-        if block["type"] != "other":
-            text = block["arguments_text"] if block["type"] == "tool_call" else block["text"]
-            assert deltas.get(index, "") == (text or "")
-    ids = [block["id"] for block in answer.content if block["type"] == "tool_call"]
+        if "content_index" in event:
+            events[event["content_index"]].append(event)
+    for index, block in enumerate(content):
+        _assert_block_rules(block, events[index])
+    ids = [block["id"] for block in content if block["type"] == "tool_call"]
     assert len(ids) == len(set(ids))
     assert all(ids)
 
@@ -185,3 +169,17 @@ def assert_outcome(case: Case, api: str) -> None:
         again = decode(chunks, api=api, **case.fields)
         assert again.outcome == answer.outcome
         assert joined_deltas(again.events) == joined_deltas(answer.events)
+
+
+def _assert_block_rules(block: dict[str, Any], events: list[dict[str, Any]]) -> None:
+    kinds = [
+        "start" if event["type"].endswith("_start") else "delta" if "delta" in event else "end"
+        for event in events
+    ]
+    assert re.fullmatch("(start(delta)*(end)?)?", "".join(kinds)), kinds
+    for event in events:
+        if event["type"] == "toolcall_end":
+            assert without_empty_fields(event["tool_call"]) == block
+    if block["type"] != "other":
+        text = block["arguments_text"] if block["type"] == "tool_call" else block["text"]
+        assert "".join(event.get("delta", "") for event in events) == (text or "")
