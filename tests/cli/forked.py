@@ -81,6 +81,10 @@ HOSTS = ("streamconform.adapters.host", "streamconform_capture.probe.proxy_progr
 """The modules that commands start with `python -m`."""
 
 
+NEW_PROGRAMS = "STREAMCONFORM_NEW_PROGRAMS"
+"""An environment variable for commands that notice adapters with the reference, which every fork has."""
+
+
 class Server:
     """The tests' interface to the process that forks."""
 
@@ -363,7 +367,8 @@ def _become(module: str, connection: socket.socket) -> NoReturn:
     random.seed()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     os.cpu_count = lambda: 1  # each worker starts a program
-    subprocess.Popen = _ForkingPopen
+    if NEW_PROGRAMS not in order["env"]:
+        subprocess.Popen = _ForkingPopen
     sys.path[0] = order["cwd"]
     sys.argv[1:] = order["words"]
     code: object = 0

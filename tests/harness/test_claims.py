@@ -23,16 +23,12 @@ from streamconform.judge.unknown_keys import (
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import (
     Footer,
-    Header,
-    ImplementationInfo,
     Raised,
-    TrialResult,
     UncomparedClaim,
 )
 from streamconform.model.verdict import Check
 from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.merge import merge
-from streamconform.run.results import Results
 from streamconform.suite.expectation import parse
 
 from . import builders
@@ -141,19 +137,8 @@ def test_only_a_case_that_expects_a_value_counts():
     assert judged(outcome, expect).claims.uncompared == ()
 
 
-def result(*, compared=(), uncompared=(), verdict="pass", number=0, implementation=0):
-    return TrialResult(
-        implementation=implementation,
-        id=f"a/b/c{number}@as-is",
-        case=f"a/b/c{number}",
-        delivery="as-is",
-        level="must",
-        verdict=verdict,
-        culprit=None,
-        ms=0.0,
-        compared=compared,
-        uncompared=uncompared,
-    )
+def result(number=0, **fields):
+    return builders.result(case=f"a/b/c{number}", **fields)
 
 
 LEFT_OUT, COMPARED = result(uncompared=("usage",)), result(compared=("usage",), number=1)
@@ -180,14 +165,10 @@ def test_a_claim_fails_a_run_if_a_value_was_expected_but_none_compared(trials, c
 
 
 def shard(trial, code):
-    info = ImplementationInfo(
-        name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes"
-    )
-    header = Header(version="0", cases=1, trials=1, implementations=(info,), selection={}, seed=0)
     footer = Footer(
         counts={trial.verdict: 1}, exit=code, complete=True, claims=find_uncompared_claims([trial])
     )
-    return Results(header, (trial,), footer)
+    return builders.results(trial, footer=footer)
 
 
 @pytest.mark.parametrize(

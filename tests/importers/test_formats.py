@@ -174,7 +174,7 @@ def list_streams():
             yield cassette
 
 
-def test_the_frames_of_a_stream_tell_its_api_and_no_other():
+def test_the_frames_of_a_stream_determine_its_api_and_no_other():
     """Broken streams and those with only errors may not identify the API, but never look like another."""
     unknown = []
     for cassette in list_streams():

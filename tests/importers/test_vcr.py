@@ -233,7 +233,7 @@ def test_aliases_that_would_blow_up_are_never_walked(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.yaml", "a.json"])
-def test_what_is_not_utf8_is_told_with_its_place(tmp_path, name):
+def test_what_is_not_utf8_is_reported_with_its_place(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b'{"interactions": \n\xff')
     with pytest.raises(SourceError, match="not UTF-8 at byte"):
@@ -306,7 +306,7 @@ def test_a_whole_answer_of_an_api_that_streams_json_lines_is_no_stream_of_one_li
 @pytest.mark.parametrize(
     "path", ["/v1beta/models/g:generateContent", "/model/a.b-v1%3A0/converse", "/model/a.b-v1%3A0/invoke"]
 )
-def test_a_path_that_asks_for_an_answer_at_once_is_said_to_be_none_of_a_stream(tmp_path, path):
+def test_a_path_that_asks_for_an_answer_at_once_is_reported_as_none_of_a_stream(tmp_path, path):
     response = {"status": {"code": 200}, "headers": {}, "body": {"string": b"{}"}}
     found = taken(written(tmp_path, response, uri=f"https://example.org{path}"))
     assert [each.why for each in found.skipped] == [f"not a stream: non-streaming path `{path}`"]

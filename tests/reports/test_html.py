@@ -132,7 +132,7 @@ def test_every_trial_is_in_the_grid(suite):
     assert json.loads(json.dumps(value)) == unpack(pack(value))
 
 
-def test_what_is_missing_is_said(tmp_path):
+def test_what_is_missing_is_reported(tmp_path):
     killed = read(write_cut_results(tmp_path))
     assert "These results are incomplete: the run was killed" in html.render(killed)
     gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})

@@ -155,7 +155,7 @@ def test_every_recording_that_cannot_be_used_is_reported(tmp_path, corpus):
     ]
 
 
-def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
+def test_without_being_requested_nothing_of_these_specs_is_read(tmp_path):
     path = write(tmp_path, "not a spec at all: [")
     specs = tmp_path / "specs"
     assert list_spec_files(specs) == []

@@ -16,6 +16,8 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import asdict
+
 from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.judge.judge import find_needed_capabilities
@@ -158,8 +160,7 @@ def _export_head(case: AnyCase) -> Json:
 def _export_stream(case: Case) -> Json:
     """Return the recorded exchange of a case."""
     cassette = case.cassette
-    origin = cassette.provenance
-    provenance = {name: getattr(origin, name) for name in origin.__slots__}
+    provenance = asdict(cassette.provenance)
     return {
         "name": cassette.name,
         "framing": _detect_framing(case, cassette),

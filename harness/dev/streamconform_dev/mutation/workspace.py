@@ -67,7 +67,7 @@ DESELECTED = (
     "tests/harness/test_calls.py::test_an_adapter_without_capabilities_and_functions_claims_all_of_streams",
     "tests/harness/test_calls.py::test_an_output_that_json_does_not_have_is_the_failure_of_the_library",
     "tests/harness/test_cassettes.py::test_any_json_in_a_request_survives_a_round_trip",
-    "tests/harness/test_documents.py::test_a_program_is_told_that_the_answer_does_not_stream",
+    "tests/harness/test_documents.py::test_a_program_is_informed_that_the_answer_does_not_stream",
     "tests/harness/test_select_expand.py::test_one_case_of_each_api_with_server_sent_events_is_a_sample",
     "tests/suite/test_catalog.py::test_the_catalog_of_the_bundled_suite_has_the_ids_of_its_cases_in_their_order",
     "tests/suite/test_old_names.py::test_a_run_and_a_known_failures_file_may_have_the_old_name",
@@ -81,7 +81,7 @@ CONFIG = """
 source_paths = ["src"]
 only_mutate = [{paths}]
 pytest_add_cli_args_test_selection = [{tests}]
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "{plugin}", {deselected}]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "{plugin}", "--hypothesis-profile=many", {deselected}]
 max_stack_depth = -1
 track_dependencies = false
 use_git_change_detection = false
