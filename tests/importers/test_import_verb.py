@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 
+from streamconform.run.exits import Exit
+from streamconform_capture import importers
+from streamconform_capture.cli.import_ import command
+
 from ..cli.project import Project
 from ..harness.builders import TEXT_FRAMES, sse_body
+from .test_formats import flow
 
 BODY = sse_body(TEXT_FRAMES).decode()
 API = ("--api", "anthropic-messages")
@@ -167,3 +175,22 @@ def test_help_imports_no_http_library():
     )
     done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_exchange_that_is_neither_imported_nor_skipped_is_a_bug(project, monkeypatch, capsys):
+    (project.folder / "three.flow").write_bytes(flow(BODY.encode()) * 3)
+    monkeypatch.chdir(project.folder)
+    whole = importers.import_file(
+        Path("three.flow"), (project.folder / "three.flow").read_bytes(), None, None
+    )
+    lossy = replace(whole, cassettes=whole.cassettes[:2])
+    monkeypatch.setattr(importers, "import_file", lambda *_: lossy)
+    assert command.main(["three.flow"], standalone_mode=False) == Exit.BUG
+    assert "3 exchanges were read, but 2 imported and 0 not imported" in capsys.readouterr().err
+
+
+def test_what_is_missing_from_a_recording_is_said(project):
+    (project.folder / "cut.flow").write_bytes(flow(gzip.compress(BODY.encode())[:-20], b"gzip"))
+    made = project.run("import", "cut.flow")
+    assert made.code == 0
+    assert "check cut: The gzip data is truncated: the recording was cut short." in made.err
