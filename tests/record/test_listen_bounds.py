@@ -321,7 +321,7 @@ def test_ctrl_c_does_not_wait_for_a_write_that_takes_too_long_and_names_it(tmp_p
     for number in (1, 2):
         line = f"not saved: POST request {number}: {len(BODY):,} bytes were still being written"
         assert line in err
-    assert command.PATIENCE == 2
+    assert command.PATIENCE <= 2
 
 
 def test_ctrl_c_waits_as_long_as_exchanges_are_written(tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ from streamconform.secrets.scan import redact
 from streamconform.suite import cassettes
 from streamconform.wire.framings import split
 from streamconform_capture import importers
+from streamconform_capture.importers.exchange import SkippedExchange
 from streamconform_capture.record import draft, save
 from streamconform_capture.record.scanned import Scanned, Unscanned, scan_for_writing
 
@@ -85,9 +86,17 @@ def command(
     specs = Path(settings.selection.specs or "specs")
     store = Path(settings.selection.cassettes or "cassettes")
     imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
-    imported = [cassette for result in imports for cassette in result.cassettes]
+    skipped = [item for result in imports for item in result.skipped]
+    imported, drafts = [], []
+    for cassette in (cassette for result in imports for cassette in result.cassettes):
+        try:
+            drafts.append(draft.format_case(cassette, _make_title(cassette)))
+            imported.append(cassette)
+        except (SourceError, RecursionError):
+            why = "no case can be written for it: its text cannot be represented in YAML"
+            skipped.append(SkippedExchange(_get_origin(cassette), why))
     # Everything is checked before anything is written.
-    drafts = _check_names(imported, specs, store, topic)
+    _check_names(imported, drafts, specs, store, topic)
     secrets = tuple(secret for result in imports for secret in result.secrets)
     scans = _check_secrets(imported, drafts, secrets, settings.allow)
     written = 0
@@ -95,16 +104,16 @@ def command(
         click.echo(_write_cassette(scanned, specs, store, topic))
         written += 1
     for result in imports:
-        for cassette, damage in result.damage.items():
+        for damaged, damage in result.damage.items():
             click.echo(
-                f"check {cassette}: {escape_line(_remove_secrets(damage, secrets), MAX_REASON)}", err=True
+                f"check {damaged}: {escape_line(_remove_secrets(damage, secrets), MAX_REASON)}", err=True
             )
-        for left in result.skipped:
-            why = escape_line(redact(_remove_secrets(left.why, secrets)), MAX_REASON)
-            click.echo(f"not imported: {left.origin}: {why}", err=True)
-    count, skipped = sum(result.count for result in imports), sum(len(result.skipped) for result in imports)
-    if written + skipped != count:
-        message = f"{count} exchanges were read, but {written} imported and {skipped} not imported"
+    for left in skipped:
+        why = escape_line(redact(_remove_secrets(left.why, secrets)), MAX_REASON)
+        click.echo(f"not imported: {left.origin}: {why}", err=True)
+    count = sum(result.count for result in imports)
+    if written + len(skipped) != count:
+        message = f"{count} exchanges were read, but {written} imported and {len(skipped)} not imported"
         click.echo(f"{message}; this is a bug of streamconform", err=True)
         ctx.exit(Exit.BUG)
     if not imported:
@@ -131,20 +140,17 @@ def _read_file(path: Path) -> bytes:
         raise SourceError((Problem(str(path), None, f"cannot be read: {error.strerror}"),)) from error
 
 
-def _check_names(imported: list[Cassette], specs: Path, store: Path, topic: str) -> list[str]:
-    """Return the draft cases; raise if a cassette or case with the same name exists."""
+def _check_names(imported: list[Cassette], drafts: list[str], specs: Path, store: Path, topic: str) -> None:
+    """Raise if a cassette or case with the same name exists."""
     seen: set[tuple[str, str]] = set()
-    drafts = []
-    for cassette in imported:
+    for cassette, text in zip(imported, drafts, strict=True):
         path = store / cassette.api / f"{cassette.name}.yaml"
         if path.exists() or (cassette.api, cassette.name) in seen:
             raise UsageError(f"`{path}` exists, or two imports have the same name; use `--name`")
         seen.add((cassette.api, cassette.name))
-        drafts.append(draft.format_case(cassette, _make_title(cassette)))
         # Only for its errors: the text is computed again when it is written, because each case extends its
         # spec.
-        draft.add_case(specs, cassette, topic, drafts[-1])
-    return drafts
+        draft.add_case(specs, cassette, topic, text)
 
 
 def _check_secrets(

@@ -10,6 +10,7 @@ from typing import Final
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette
+from streamconform.suite.cassettes import format_metadata
 from streamconform_capture.importers import har, httprr, langchain, litellm, mitmproxy, raw, vcr
 from streamconform_capture.importers.detect import detect_apis, explain_wrong_api
 from streamconform_capture.importers.exchange import (
@@ -81,11 +82,21 @@ def _convert(entry: Entry, api: str | None) -> ConvertedExchange | SkippedExchan
         exchange = entry.read()
         detected = _detect_api(exchange, api)
         cassette, damage = to_cassette(exchange, detected)
+        _check_savable(cassette)
         return ConvertedExchange(cassette, find_secrets(exchange), damage)
     except NotImportable as error:
         return SkippedExchange(entry.origin, str(error))
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+    except RecursionError:
+        return SkippedExchange(entry.origin, "it is nested too deeply")
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
         return SkippedExchange(entry.origin, "it does not have the form of a recorded exchange")
+
+
+def _check_savable(cassette: Cassette) -> None:
+    try:
+        format_metadata(cassette)
+    except SourceError as error:
+        raise NotImportable(f"it cannot be saved: {error.problems[0].message}") from error
 
 
 def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:

@@ -192,7 +192,7 @@ def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | N
         body = replace_payloads(framed, eventstream.update_checksums(coding.body, body), clean)
     cassette = Cassette(
         api=api,
-        name="",
+        name="imported",
         request=_build_request(exchange, api, clean),
         status=exchange.status,
         headers={"content-type": MEDIA_TYPES[framed]} | clean.clean_headers(headers),

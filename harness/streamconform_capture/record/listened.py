@@ -98,6 +98,8 @@ def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Stream
     except ConformError as error:
         why = scrub.blank(str(error).encode(), secrets).decode("utf-8", "replace")
         return NotKept(request, why, is_lost=True)
+    except RecursionError:
+        return NotKept(request, "its request or answer is nested too deeply", is_lost=True)
 
 
 def _write(

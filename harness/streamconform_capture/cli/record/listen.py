@@ -38,7 +38,7 @@ from streamconform_capture.record.sign import sign_again
 
 MAX_LINE: Final = 600
 """The maximum number of characters to print about one exchange."""
-PATIENCE: Final = 2.0
+PATIENCE: Final = 1.5
 """The maximum time after Ctrl-C in which no exchange has been written."""
 
 
