@@ -21,7 +21,9 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
+from streamconform.schemas import check_document
 from streamconform.suite.compiled import CheckedDocument, ReadChecked, read_checked
+from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
 MAX_BODY = 16 * 1024 * 1024
@@ -107,8 +109,17 @@ def save(folder: Path, cassette: Cassette) -> Path:
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
     modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema next to it
-    write_atomically(path, (modeline + dump(_build_metadata(cassette), "request")).encode())
+    write_atomically(path, (modeline + format_metadata(cassette)).encode())
     return path
+
+
+def format_metadata(cassette: Cassette) -> str:
+    """Return the text of the YAML file. Raises `SourceError` if it would not be valid."""
+    text = dump(_build_metadata(cassette), "request")
+    problems = check_document("cassette.v1", reader.parse(text.encode(), cassette.name))
+    if problems:
+        raise SourceError(problems)
+    return text
 
 
 def _read_sidecar(name: str, document: CheckedDocument, key: str, problems: list[Problem]) -> bytes | None:
