@@ -69,3 +69,16 @@ def test_everything_public_is_there_and_importing_the_package_imports_none_of_it
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['streamconform._version', 'streamconform']"
+
+
+def test_a_passing_run_into_a_pipe_imports_neither_rich_nor_the_metadata_of_packages(tmp_path):
+    words = ["run", "-q", "-k", "ollama-chat/text/plain-text@whole"]
+    code = (
+        f"import sys; from streamconform.cli import conform; conform.main({words}, standalone_mode=False);"
+        " print([name for name in ('rich', 'importlib.metadata') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code), cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "1 passed" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import replace
 
 import pytest
@@ -147,6 +148,13 @@ def test_without_a_teller_checks_have_no_frames():
     check = Check(path="usage.input", level="must", verdict="fail")
     assert Blame(None).add_frames(builders.trial(), [check], CAPABILITIES) == (check,)
     assert Blame(None).find_first_delta(builders.trial()) is None
+
+
+def test_without_an_entry_point_checks_have_no_frames(monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    blame_module._find_snapshots.cache_clear()
+    assert frames_of("usage.input", None) == ()
+    blame_module._find_snapshots.cache_clear()
 
 
 def test_calls_that_are_called_complete_belong_to_the_frames_that_ended_them():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shlex
 
 import pytest
@@ -91,3 +92,16 @@ def test_a_file_gets_each_line_as_it_is():
     text = io.StringIO()
     make_console(text).print(make_text(StyledLine("word " * 100)))
     assert text.getvalue() == "word " * 100 + "\n"
+
+
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_a_file_gets_the_text_that_a_colored_one_gets(monkeypatch, variable):
+    lines = [make_text(StyledLine("1. ", "bold"), StyledLine(WORDS * 9)), make_text(StyledLine("")), "head"]
+    plain, colored = io.StringIO(), io.StringIO()
+    make_console(plain).print(*lines)
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for line in lines:
+        make_console(colored).print(line)
+    assert "\x1b[" in colored.getvalue()
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored.getvalue()) == plain.getvalue()

@@ -21,6 +21,8 @@ A Python adapter never runs in the harness process: this program speaks protocol
 other language does. Hangs, `sys.exit`, crashes and `print` are therefore handled in one place, and our own
 runs always exercise the protocol.
 """
+BUNDLED: Final = {"reference": "streamconform_reference:adapter"}
+"""The callables of names that no entry point has: to find one takes longer than a trial."""
 PROXY_PROGRAM: Final = "streamconform_capture.probe.proxy_program"
 """The program that acts as the client and the upstream of a proxy under test."""
 _PROXY: Final = (sys.executable, "-m", PROXY_PROGRAM)
@@ -42,7 +44,7 @@ def connect(impl: str) -> Connection:
     """Return the connection for an `--impl` value. Raises `UsageError` for an unknown form."""
     kind, colon, rest = impl.partition(":")
     if not colon:
-        return Connection(impl, _host_argv(impl))
+        return Connection(impl, _host_argv(BUNDLED.get(impl, impl)))
     form = FORMS.get(kind) or _find_form(kind)
     if form is None:
         known = ", ".join(f"`{name}:`" for name in list_words())

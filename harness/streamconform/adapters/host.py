@@ -7,6 +7,7 @@ name in the group `streamconform`, or else `package.conform:adapter`.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -180,6 +181,7 @@ def main(target: str) -> None:
         traceback.print_exc()
         sys.exit(UNUSABLE)
     serve(adapter, target, messages, out)
+    gc.freeze()  # Python would search everything that the adapter imported for garbage when it exits
 
 
 def take_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -20,7 +20,6 @@ from streamconform.adapters import host
 from streamconform.adapters.connect import Connection, connect, connect_command, get_python_target
 from streamconform.errors import ImplementationError
 
-REFERENCE: Final = "reference"
 PATH_CHANGES: Final = (b"__path__", b"sys.modules", b"meta_path")
 """A package whose code mentions one of these may make modules importable that have no file."""
 
@@ -31,7 +30,7 @@ def make_connections(impls: Sequence[str], program: tuple[str, ...] = ()) -> tup
     Raises `UsageError`, and `ImplementationError` if one certainly cannot be started.
     """
     if not program:
-        return tuple(map(connect_startable, impls or (REFERENCE,)))
+        return tuple(map(connect_startable, impls or ("reference",)))
     connection = connect_command(program)
     check_startable(connection)
     return (*map(connect_startable, impls), connection)
@@ -40,8 +39,7 @@ def make_connections(impls: Sequence[str], program: tuple[str, ...] = ()) -> tup
 def connect_startable(impl: str) -> Connection:
     """Return the connection for an `--impl` value. Raises the exceptions of `make_connections`."""
     connection = connect(impl)
-    if impl != REFERENCE:  # the bundled parser, whose entry point takes longer to find than a trial to run
-        check_startable(connection)
+    check_startable(connection)
     return connection
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import os
 import sys
@@ -56,7 +57,11 @@ class Verbs(Group):
         verb = find_verb(cmd_name)
         if verb is None:
             return None
-        command: click.Command = importlib.import_module(verb.module).command
+        gc.disable()  # an import makes thousands of objects, and no garbage
+        try:
+            command: click.Command = importlib.import_module(verb.module).command
+        finally:
+            gc.enable()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,6 +104,8 @@ def main() -> None:
         _discard_stdout()  # the reader has gone, such as `head`
     except OSError as error:
         code = _report_os_error(error)
+    # Otherwise Python would search everything for garbage when it exits, which takes longer than one trial.
+    gc.freeze()
     sys.exit(code)
 
 
