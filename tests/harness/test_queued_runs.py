@@ -222,10 +222,11 @@ def test_a_run_has_the_same_results_however_many_runs_are_in_flight(tmp_path, mo
     assert tuple((tmp_path / "order").read_text().split()) == NAMES
 
 
-def test_a_run_that_stops_at_a_failure_has_no_results_of_the_runs_after_it(tmp_path, monkeypatch):
+def test_no_run_waits_in_a_program_if_a_verdict_may_stop_the_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run_all(tmp_path, make_trials(("good", "raises", "good", "good", "good")), maxfail=1)
     assert [verdict for _, verdict, _ in found] == ["pass", "faulted"]
+    assert (tmp_path / "order").read_text().split() == ["good", "raises"]
 
 
 def test_the_calls_of_one_trial_are_answered_before_the_trials_after_it(tmp_path, monkeypatch):

@@ -214,15 +214,17 @@ class Program:
 
     def _receive_line(self, line: bytes | None) -> None:
         """Handle a line of stdout, or its end."""
+        if self.dead:
+            return
         if line is None:
             message = f"a line exceeds {protocol.MAX_LINE} bytes; each answer must be one line of JSON"
             self._end(ProtocolFault("line-too-long", message))
             return
-        fault = self._handle_line(line) if line and not (self.dead or self._unreported) else None
+        fault = self._handle_line(line) if line and self._unreported is None else None
         # An incomplete line is a symptom of the exit, so the exit is reported.
         if not line or (fault is not None and not line.endswith(b"\n")):
             self.dead = True
-            self._exit = self._exit or asyncio.create_task(self._report_exit(line))
+            self._exit = asyncio.create_task(self._report_exit(line))
         elif fault is not None:
             self._end(fault)
 

@@ -265,7 +265,12 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
     answered = 0.0
     try:
         while True:
-            while dispatcher.can_begin(program, len(flights)) and queue.may_start(context):
+            # With `--maxfail`, the verdict decides whether there is a next trial.
+            while (
+                not (flights and settings.maxfail)
+                and dispatcher.can_begin(program, len(flights))
+                and queue.may_start(context)
+            ):
                 trial = queue.pending.take()
                 future = dispatcher.begin(program, trial, settings.timeout)
                 flights.append(_Flight(trial, time.perf_counter(), future))
@@ -289,7 +294,6 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
                 tally.imported_reference[plan.index] = 1
             ms = (answered - began) * 1000
             unjudged.append(partial(_judge_answer, plan, flight.trial, answer, server, ms, context))
-            # With `--maxfail`, the verdict decides whether there is a next trial.
             if settings.maxfail or _is_time_to_judge(dispatcher, unjudged):
                 await dispatcher.turns.wait_to_judge()
                 _call_each(unjudged)
