@@ -6,15 +6,16 @@ import json
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 
 import pytest
 
 from streamconform.apis import APIS
-from streamconform.delivery.deliver import cut, deliver
+from streamconform.delivery.deliver import WINDOW, cut, deliver
 from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER, mangle
 from streamconform.delivery.stream import Stream
 from streamconform.model.cassette import Cassette
-from streamconform.model.trial import DELIVERIES
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, WINDOWS
 from streamconform.wire import eventstream, invoke_stream, sse
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
@@ -178,6 +179,31 @@ def test_random_follows_the_seed():
     made = builders.cassette()
     assert delivered(made, "random", "a") == delivered(made, "random", "a")
     assert delivered(made, "random", "a") != delivered(made, "random", "b")
+
+
+PLACES = (b"}\n\n", b"\r\n", b"\ndata:", b"},\n{", b"\0\0\0", rb"\ud83d\ude00", rb"\"", "é".encode())
+
+
+@pytest.mark.parametrize("place", PLACES, ids=repr)
+def test_windows_are_single_bytes_at_both_ends_a_random_place_and_where_parsers_go_wrong(place):
+    body = b"x" * 500 + place + b"x" * 500
+    chunks = delivered(builders.cassette(body=body), "windows")
+    assert b"".join(chunks) == body
+    cuts = set(accumulate(map(len, chunks)))
+    assert cuts >= {*range(1, WINDOW), *range(len(body) - WINDOW // 2, len(body))}
+    assert cuts >= set(range(501, 500 + len(place))), "the place is cut at every byte"
+    assert len(chunks) < 6 * WINDOW, "most of the body is uncut"
+
+
+def test_windows_follow_the_seed():
+    made = builders.cassette(body=b"x" * 1000)
+    assert (
+        delivered(made, "windows", "a") == delivered(made, "windows", "a") != delivered(made, "windows", "b")
+    )
+
+
+def test_only_comparisons_deliver_windows():
+    assert not any(WINDOWS in names for names in DELIVERY_SETS.values())
 
 
 MANGLED = [

@@ -195,7 +195,7 @@ class Process:
 
 
 class _Pipes(asyncio.SubprocessProtocol):
-    """What a process writes: its stdout as lines, and the tail of its stderr. Both are always read."""
+    """What a process writes: its stdout as lines, and the tail of its stderr."""
 
     def __init__(self, max_line: int) -> None:
         self.stderr = _LineTail()

@@ -137,7 +137,7 @@ class Program:
     def submit(
         self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
     ) -> asyncio.Future[Answer | Collateral]:
-        """Send `trial` and return its future answer; a `Hang`, `ProtocolFault` or `Collateral` is the last.
+        """Send `trial` and return its future answer. After a fault, `Hang` or `Collateral`, call `stop`.
 
         In the mode `push`, only the first line is sent; `run` also sends the chunks.
         """

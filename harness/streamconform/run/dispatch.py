@@ -53,7 +53,7 @@ class Dispatcher:
         return not program.dead if not running else not self.is_timed and program.can_queue()
 
     def begin(self, program: Program, trial: AnyTrial, seconds: float) -> Dispatched:
-        """Send `trial` and return its future answer; without awaiting it, `can_begin` may allow another."""
+        """Send `trial` and return its future answer; after a fault, the caller stops `program`."""
         calls = _split_counts(trial)
         if self.is_timed or (calls is not None and not program.answers_in_order):
             return asyncio.create_task(self.dispatch(program, trial, seconds))

@@ -265,12 +265,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
     answered = 0.0
     try:
         while True:
-            # With `--maxfail`, the verdict decides whether there is a next trial.
-            while (
-                not (flights and settings.maxfail)
-                and dispatcher.can_begin(program, len(flights))
-                and queue.may_start(context)
-            ):
+            while _may_send(program, len(flights), queue, context):
                 trial = queue.pending.take()
                 future = dispatcher.begin(program, trial, settings.timeout)
                 flights.append(_Flight(trial, time.perf_counter(), future))
@@ -304,6 +299,14 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
         queue.pending.put_back([flight.trial for flight in flights])
         # Also if the run is interrupted, so that no answer is lost.
         _call_each(unjudged)
+
+
+def _may_send(program: Program, running: int, queue: WorkQueue, context: WorkerContext) -> bool:
+    """Return whether `program`, which has `running` trials, gets another one now."""
+    # With `--maxfail`, the verdict decides whether there is a next trial.
+    if running and context.settings.maxfail:
+        return False
+    return queue.dispatcher.can_begin(program, running) and queue.may_start(context)
 
 
 async def _give_up(queue: WorkQueue, context: WorkerContext) -> None:

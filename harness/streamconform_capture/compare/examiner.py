@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from types import TracebackType
 from typing import Self
@@ -124,56 +124,22 @@ class Examiner:
     ) -> Part:
         job = self.job
         names = [each.plan.connection.impl for each in self._running]
-        read: Counter[str] = Counter()
-        skipped: Counter[tuple[int, str]] = Counter()
-        endings: Counter[tuple[str, str, str, int]] = Counter()
-        attempted: Counter[int] = Counter()
-        answered: Counter[int] = Counter()
-        unread: dict[tuple[str, str], list[str]] = {}
-        found: list[Finding] = []
-        trials = differing = 0
+        total = _Sum()
         for recording in recordings:
             if job.apis and recording.api not in job.apis:
                 continue
             if isinstance(recording, UnreadRecording):
-                unread.setdefault((recording.api, recording.reason), []).append(recording.file)
+                total.unread.setdefault((recording.api, recording.reason), []).append(recording.file)
                 continue
             if before is not None:
                 before(recording.id)
-            read[recording.api] += 1
             expanded = tuple(map(_make_bytes, expand((recording,), job.deliveries, "bytes", job.seed)))
             answers = [await self._answer(i, recording, expanded) for i in range(len(self._running))]
-            for index, each in enumerate(answers):
-                reasons = each.skipped + Counter(
-                    result.reason or "" for result in each.results if result.verdict == "skipped"
-                )
-                trials += len(each.results) + each.skipped.total()
-                attempted[index] += len(each.results) + each.skipped.total() - reasons.total()
-                answered[index] += each.answered
-                for reason, count in reasons.items():
-                    skipped[index, reason] += count
-                if each.first is not None:
-                    endings[recording.api, *get_ending(each.first[1]), index] += 1
             findings = tuple(find_findings(recording, answers, names))
-            if findings:
-                differing += 1
-                found.extend(findings)
-                if keep is not None:
-                    keep(findings)
-        return Part(
-            read=dict(read),
-            trials=trials,
-            skipped=dict(skipped),
-            endings=dict(endings),
-            attempted=dict(attempted),
-            answered=dict(answered),
-            unread=tuple(
-                Unread(api, reason, len(files), tuple(sorted(files)[:MAX_UNREAD]))
-                for (api, reason), files in unread.items()
-            ),
-            causes=group_findings(found, job.examples),
-            differing=differing,
-        )
+            total.add(recording.api, answers, findings)
+            if findings and keep is not None:
+                keep(findings)
+        return total.make_part(job.examples)
 
     async def _answer(self, index: int, case: Case, trials: Sequence[AnyTrial]) -> Answers:
         """Return one implementation's answers to the trials of a recording."""
@@ -232,6 +198,56 @@ def _make_bytes(trial: AnyTrial) -> Trial:
 
 BLAME = Blame(None)
 """The reference is not needed, because differences between implementations are shown without frames."""
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The results so far; `Part` describes them."""
+
+    read: Counter[str] = field(default_factory=Counter)
+    trials: int = 0
+    skipped: Counter[tuple[int, str]] = field(default_factory=Counter)
+    endings: Counter[tuple[str, str, str, int]] = field(default_factory=Counter)
+    attempted: Counter[int] = field(default_factory=Counter)
+    answered: Counter[int] = field(default_factory=Counter)
+    unread: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    differing: int = 0
+
+    def add(self, api: str, answers: Iterable[Answers], findings: Sequence[Finding]) -> None:
+        """Add the results of one recording."""
+        self.read[api] += 1
+        self.differing += bool(findings)
+        self.findings.extend(findings)
+        for index, each in enumerate(answers):
+            reasons = each.skipped + Counter(
+                result.reason or "" for result in each.results if result.verdict == "skipped"
+            )
+            planned = len(each.results) + each.skipped.total()
+            self.trials += planned
+            self.attempted[index] += planned - reasons.total()
+            self.answered[index] += each.answered
+            for reason, count in reasons.items():
+                self.skipped[index, reason] += count
+            if each.first is not None:
+                self.endings[api, *get_ending(each.first[1]), index] += 1
+
+    def make_part(self, examples: int) -> Part:
+        """Return the part, with at most `examples` examples per cause."""
+        return Part(
+            read=dict(self.read),
+            trials=self.trials,
+            skipped=dict(self.skipped),
+            endings=dict(self.endings),
+            attempted=dict(self.attempted),
+            answered=dict(self.answered),
+            unread=tuple(
+                Unread(api, reason, len(files), tuple(sorted(files)[:MAX_UNREAD]))
+                for (api, reason), files in self.unread.items()
+            ),
+            causes=group_findings(self.findings, examples),
+            differing=self.differing,
+        )
 
 
 @dataclass(slots=True)
