@@ -486,6 +486,37 @@ def test_a_key_is_hidden_if_no_thought_shows_it(received, hidden):
     assert align.find_hidden(received) == hidden
 
 
+@pytest.mark.parametrize(
+    ("entry", "hidden", "is_kept"),
+    [
+        ({"thinking": {"text": "", "signature": "s"}}, {"signature"}, False),
+        ({"thinking": {"text": None, "signature": "s"}}, {"signature"}, False),
+        ({"thinking": {"signature": "s"}}, {"signature"}, False),
+        ({"thinking": {"text": "a", "signature": "s"}}, {"signature"}, True),
+        ({"thinking": {"text": "", "signature": "s"}}, {"redacted"}, True),
+        ({"thinking": {"text": "", "redacted": True}}, {"signature"}, True),
+        ({"thinking": {"text": "", "redacted": True}}, {"signature", "redacted"}, False),
+        ({"text": {"text": "", "signature": "s"}}, {"signature"}, True),
+        ({"tool_call": {"name": "f", "signature": "s"}}, {"signature"}, True),
+    ],
+    ids=[
+        "empty",
+        "null",
+        "no-text",
+        "text",
+        "shown",
+        "redacted",
+        "hidden-redacted",
+        "of-a-text",
+        "of-a-call",
+    ],
+)
+def test_a_thought_of_which_nothing_is_shown_is_not_expected(entry, hidden, is_kept):
+    block = parse_block(entry)
+    found = align.normalize_expected([block], ALL, separators=BOTH, hidden=frozenset(hidden))
+    assert found == ([block] if is_kept else [])
+
+
 MOVED = Thinking("", "sig")
 SIGNED_CALL = parse_block({"tool_call": {"name": "f", "signature": "sig"}})
 
