@@ -486,6 +486,37 @@ def test_a_key_is_hidden_if_no_thought_shows_it(received, hidden):
     assert align.find_hidden(received) == hidden
 
 
+@pytest.mark.parametrize(
+    ("entry", "hidden", "is_kept"),
+    [
+        ({"thinking": {"text": "", "signature": "s"}}, {"signature"}, False),
+        ({"thinking": {"text": None, "signature": "s"}}, {"signature"}, False),
+        ({"thinking": {"signature": "s"}}, {"signature"}, False),
+        ({"thinking": {"text": "a", "signature": "s"}}, {"signature"}, True),
+        ({"thinking": {"text": "", "signature": "s"}}, {"redacted"}, True),
+        ({"thinking": {"text": "", "redacted": True}}, {"signature"}, True),
+        ({"thinking": {"text": "", "redacted": True}}, {"signature", "redacted"}, False),
+        ({"text": {"text": "", "signature": "s"}}, {"signature"}, True),
+        ({"tool_call": {"name": "f", "signature": "s"}}, {"signature"}, True),
+    ],
+    ids=[
+        "empty",
+        "null",
+        "no-text",
+        "text",
+        "shown",
+        "redacted",
+        "hidden-redacted",
+        "of-a-text",
+        "of-a-call",
+    ],
+)
+def test_a_thought_of_which_nothing_is_shown_is_not_expected(entry, hidden, is_kept):
+    block = parse_block(entry)
+    found = align.normalize_expected([block], ALL, separators=BOTH, hidden=frozenset(hidden))
+    assert found == ([block] if is_kept else [])
+
+
 MOVED = Thinking("", "sig")
 SIGNED_CALL = parse_block({"tool_call": {"name": "f", "signature": "sig"}})
 
@@ -530,3 +561,34 @@ def test_a_block_that_gets_its_signature_back_has_one():
     text = Text("x", absent=frozenset({"signature", "phase"}))
     (found,), _ = align.return_signatures([X[0]], [MOVED, text], {"sig": 3}.get)
     assert found.absent == {"phase"}
+
+
+RUN, RUN_1 = ({"tool_call": {"name": "g", "executor": "provider"} | id_} for id_ in ({}, {"id": "s1"}))
+OWN, OWN_1 = ({"tool_call": {"name": "g"} | id_} for id_ in ({}, {"id": "c1"}))
+
+
+@pytest.mark.parametrize(
+    ("named", "expected", "call", "is_mislabeled"),
+    [
+        ([RUN], [], {"name": "g"}, True),
+        ([RUN], [RUN], {"name": "g"}, True),
+        ([{"text": "x"}, RUN], [{"text": "x"}], {"name": "g"}, True),
+        ([RUN], [], {"name": "h"}, False),
+        ([RUN], [], {"name": "g", "executor": "provider"}, False),
+        ([OWN], [OWN], {"name": "g"}, False),
+        ([RUN, OWN], [OWN], {"name": "g"}, False),
+        ([RUN, OWN], [RUN, OWN], {"name": "g"}, False),
+        ([RUN_1, OWN_1], [OWN_1], {"name": "g", "id": "s1"}, True),
+        ([RUN_1, OWN_1], [OWN_1], {"name": "g", "id": "c1"}, False),
+        ([RUN_1, OWN], [OWN], {"name": "g", "id": "c1"}, False),
+        ([RUN_1, {"tool_call": {"name": "h", "id": "c1"}}], [OWN], {"name": "g", "id": "s1"}, False),
+    ],
+    ids=range(12),
+)
+def test_a_call_is_mislabeled_if_only_the_provider_s_calls_are_meant_by_it(
+    named, expected, call, is_mislabeled
+):
+    block = ToolCall(**call)
+    named, expected = ([*map(parse_block, entries)] for entries in (named, expected))
+    found = [*align.find_mislabeled_calls(named, expected, [PROVIDED, Text("x"), block])]
+    assert found == ([block] if is_mislabeled else [])

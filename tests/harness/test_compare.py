@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from streamconform.judge import decode
-from streamconform.judge.compare import compare_outcome, format_call, list_unexposed, sum_cache_usage
+from streamconform.judge.compare import (
+    MISLABELED,
+    add_mislabeled_calls,
+    compare_outcome,
+    format_call,
+    list_unexposed,
+    sum_cache_usage,
+)
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import NOTHING_EXPECTED
 from streamconform.model.outcome import ToolCall
@@ -344,3 +351,18 @@ for _ in range(100_000):
 )
 def test_a_call_in_a_message_is_short(call, shown):
     assert format_call(ToolCall(**call)) == shown
+
+
+def test_twelve_mislabeled_calls_are_named():
+    message = add_mislabeled_calls("expected 0 blocks", iter([ToolCall(name="f")] * 13))
+    assert message == f"expected 0 blocks{MISLABELED}{', '.join(['f(null)'] * 12)}"
+    assert add_mislabeled_calls(None, iter([ToolCall(name="f")])) is None
+    assert add_mislabeled_calls("expected 0 blocks", iter(())) == "expected 0 blocks"
+
+
+def test_texts_that_a_signature_separates_are_compared_one_by_one():
+    expect = EXPECT | {"content": [{"text": {"text": "a", "signature": "s"}}, {"text": "b"}]}
+    got = [{"type": "text", "text": "a", "signature": "s"}, {"type": "text", "text": "b", "signature": None}]
+    found = checks(expect, got_with(content=got))
+    assert {"content.0.text", "content.0.text.signature", "content.1.text"} <= found.keys()
+    assert all(check.verdict == "pass" for check in found.values())
