@@ -42,7 +42,7 @@ class Stream:
         """Return the recorded bytes."""
         return self.case.cassette.body
 
-    @property
+    @cached_property
     def ending(self) -> Ending:
         """Return how the API ends streams."""
         return APIS[self.case.api].ending
