@@ -17,8 +17,14 @@ COMMENT: Final = b": keep-alive\n\n"
 
 
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
-# If there are two spaces, keep both: the parser would drop the second one as the optional space.
-_FIELD_SPACE: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))(?:data|event):( )(?! )")
+_FIELD_STARTS: Final = tuple(
+    start + name for start in (rb"\A", rb"\A\xef\xbb\xbf", rb"[\r\n]") for name in (b"data", b"event")
+)
+# It begins with the colon and looks back from there, because that takes a tenth of the time. If there are two
+# spaces, keep both: the parser would drop the second one as the optional space.
+_FIELD_SPACE: Final = re.compile(
+    rb":( )(?! )(?:%s)" % b"|".join(rb"(?<=%s: )" % start for start in _FIELD_STARTS)
+)
 
 
 class Edit(NamedTuple):

@@ -47,7 +47,7 @@ class Stream:
         """Return the cuts of the body that are known so far, by delivery and seed."""
         return {}
 
-    @property
+    @cached_property
     def ending(self) -> Ending:
         """Return how the API ends streams."""
         return APIS[self.case.api].ending
