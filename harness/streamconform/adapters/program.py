@@ -231,11 +231,7 @@ class Program:
     async def _report_exit(self, last: bytes) -> None:
         """Fail the pending runs; `last` is the incomplete line in which stdout ended, if any."""
         await self._process.wait_for_exit()
-        fault = self._exit_fault()
-        if last:
-            message = f"{fault.message}, in the middle of {protocol.quote_line(last)}"
-            fault = replace(fault, message=message)
-        self._end(fault)
+        self._end(self._exit_fault(f", in the middle of {protocol.quote_line(last)}" if last else ""))
 
     def _handle_line(self, line: bytes) -> ProtocolFault | None:
         """Pass the message in `line` to its pending run; return a fault if the message is invalid."""
@@ -318,8 +314,9 @@ class Program:
         for run in runs:
             run.future.set_result(Collateral())
 
-    def _exit_fault(self) -> ProtocolFault:
-        return ProtocolFault("exited", self._process.describe_exit(), self._process.last_stderr_lines())
+    def _exit_fault(self, place: str = "") -> ProtocolFault:
+        message = self._process.describe_exit() + place
+        return ProtocolFault("exited", message, self._process.last_stderr_lines())
 
     def _unusable(self, why: str, exit_code: int | None = None) -> ImplementationError:
         stderr = self._process.stderr_tail()
