@@ -87,14 +87,7 @@ def command(
     store = Path(settings.selection.cassettes or "cassettes")
     imports = [importers.import_file(path, _read_file(path), api, name) for path in files]
     skipped = [item for result in imports for item in result.skipped]
-    imported, drafts = [], []
-    for cassette in (cassette for result in imports for cassette in result.cassettes):
-        try:
-            drafts.append(draft.format_case(cassette, _make_title(cassette)))
-            imported.append(cassette)
-        except (SourceError, RecursionError):
-            why = "no case can be written for it: its text cannot be represented in YAML"
-            skipped.append(SkippedExchange(_get_origin(cassette), why))
+    imported, drafts = _format_drafts(imports, skipped)
     # Everything is checked before anything is written.
     _check_names(imported, drafts, specs, store, topic)
     secrets = tuple(secret for result in imports for secret in result.secrets)
@@ -103,14 +96,7 @@ def command(
     for scanned in scans:
         click.echo(_write_cassette(scanned, specs, store, topic))
         written += 1
-    for result in imports:
-        for damaged, damage in result.damage.items():
-            click.echo(
-                f"check {damaged}: {escape_line(_remove_secrets(damage, secrets), MAX_REASON)}", err=True
-            )
-    for left in skipped:
-        why = escape_line(redact(_remove_secrets(left.why, secrets)), MAX_REASON)
-        click.echo(f"not imported: {left.origin}: {why}", err=True)
+    _print_notes(imports, skipped, secrets)
     count = sum(result.count for result in imports)
     if written + len(skipped) != count:
         message = f"{count} exchanges were read, but {written} imported and {len(skipped)} not imported"
@@ -123,6 +109,35 @@ def command(
         f"{format_count(len(imported), 'draft')}: review them, then `conform run --specs {specs}`",
         err=True,
     )
+
+
+def _format_drafts(
+    imports: list[importers.ImportedFile], skipped: list[SkippedExchange]
+) -> tuple[list[Cassette], list[str]]:
+    """Return the cassettes with their draft cases; add those without a case to `skipped`."""
+    imported, drafts = [], []
+    for cassette in (cassette for result in imports for cassette in result.cassettes):
+        try:
+            drafts.append(draft.format_case(cassette, _make_title(cassette)))
+            imported.append(cassette)
+        except (SourceError, RecursionError):
+            why = "no case can be written for it: its text cannot be represented in YAML"
+            skipped.append(SkippedExchange(_get_origin(cassette), why))
+    return imported, drafts
+
+
+def _print_notes(
+    imports: list[importers.ImportedFile], skipped: list[SkippedExchange], secrets: tuple[bytes, ...]
+) -> None:
+    """Print what is missing from recordings, and what is not imported."""
+    for result in imports:
+        for damaged, damage in result.damage.items():
+            click.echo(
+                f"check {damaged}: {escape_line(_remove_secrets(damage, secrets), MAX_REASON)}", err=True
+            )
+    for left in skipped:
+        why = escape_line(redact(_remove_secrets(left.why, secrets)), MAX_REASON)
+        click.echo(f"not imported: {left.origin}: {why}", err=True)
 
 
 def _remove_secrets(text: str, secrets: tuple[bytes, ...]) -> str:

@@ -35,7 +35,8 @@ def find_damage(framed: Framing, media: str, body: bytes) -> str | None:
 def note_damage(framed: Framing, body: bytes) -> str | None:
     """Return what may be missing from a body that can still be used."""
     if framed in MESSAGE_REWRITERS:
-        return "The recording ends inside a message." if split(framed, body)[-1].end < len(body) else None
+        left = len(body) - split(framed, body)[-1].end
+        return f"The last {left} bytes are not a complete message." if left else None
     count = body.count(REPLACED)
     if not count:
         return None
@@ -52,9 +53,12 @@ def _find_corrupt_message(framed: Framing, body: bytes) -> str | None:
     if left < eventstream.PRELUDE.size:
         return None
     total, _, checksum = eventstream.PRELUDE.unpack_from(body, start)
-    if total > left and checksum == zlib.crc32(body[start : start + 8]):
-        return None  # it ends inside a message
-    return f"message {len(frames) + 1}, at byte {start}, has a wrong checksum{_explain_decoding(body)}"
+    if checksum == zlib.crc32(body[start : start + 8]):
+        end = start + total
+        if end > len(body) or int.from_bytes(body[end - 4 : end]) == zlib.crc32(body[start : end - 4]):
+            return None  # it ends inside a message, or has a header of a new type
+    where = f"message {len(frames) + 1}, at byte {start},"
+    return f"{where} has a wrong length or checksum{_explain_decoding(body)}"
 
 
 def _explain_decoding(body: bytes) -> str:

@@ -172,14 +172,7 @@ def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | N
         raise NotImportable(str(error)) from error
     framed = APIS[api].detect_framing(exchange.status, coding.body)
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not coding.body:
-        raise NotImportable(f"it has no body (HTTP status {exchange.status})")
-    # Where a stream consists of JSON lines, a non-streaming answer looks like a stream of one line.
-    whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
-    if whole and exchange.status < 400 and media in ("application/json", ""):
-        raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media or 'a document'}")
-    if exchange.status < 400 and (why := find_damage(framed, media, coding.body)) is not None:
-        raise NotImportable(why)
+    _reject_unusable(exchange.status, framed, media, coding.body)
     headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
     damage = [note for note in (exchange.note, coding.note, note_damage(framed, coding.body)) if note]
     missing = _explain_missing_request(exchange)
@@ -206,6 +199,18 @@ def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | N
         ),
     )
     return cassette, " ".join(damage) or None
+
+
+def _reject_unusable(status: int, framed: Framing, media: str, body: bytes) -> None:
+    """Raise `NotImportable` for a body that is neither a stream nor an error document, or is damaged."""
+    if not body:
+        raise NotImportable(f"it has no body (HTTP status {status})")
+    # Where a stream consists of JSON lines, a non-streaming answer looks like a stream of one line.
+    whole = framed == "document" or (framed == "ndjson" and len(split(framed, body)) == 1)
+    if whole and status < 400 and media in ("application/json", ""):
+        raise NotImportable(f"not a stream: HTTP status {status}, {media or 'a document'}")
+    if status < 400 and (why := find_damage(framed, media, body)) is not None:
+        raise NotImportable(why)
 
 
 def make_slug(text: str) -> str:
