@@ -246,7 +246,8 @@ def test_selftest_lists_a_mutant_a_line_with_bug_and_issues(project):
     lines = project.run("dev", "selftest", "--list").out.splitlines()
     assert len(lines) >= 6
     assert all(": " in line for line in lines)
-    assert sum("#" in line for line in lines) >= 0.9 * len(lines)  # few bugs have not been reported
+    # Few bugs have not been reported; some borders at which a chunk may end have no report of their own.
+    assert sum("#" in line for line in lines) >= 0.85 * len(lines)
 
 
 def test_selftest_catches_a_mutant_and_says_by_how_many_cases(project):

@@ -33,7 +33,7 @@ def test_the_rest_is_handed_on(name):
 
 HOST = (sys.executable, "-m", "streamconform.adapters.host")
 FORMS = [
-    ("reference", (*HOST, "reference")),
+    ("reference", (*HOST, "streamconform_reference:adapter")),
     ("mypkg", (*HOST, "mypkg")),
     ("python:mypkg.mod:name", (*HOST, "mypkg.mod:name")),
     ("cmd:./parser --flag 'a b'", ("./parser", "--flag", "a b")),
