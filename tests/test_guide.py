@@ -7,6 +7,8 @@ import pytest
 from streamconform_dev.docs.blocks import describe_outdated
 from streamconform_dev.docs.guide import EXIT_CODES, STEP, follow, hide_details, read_sections
 
+from .cli import forked
+
 SECTIONS = read_sections()
 MARKS = {"In any language": (pytest.mark.node,)}
 
@@ -15,8 +17,12 @@ MARKS = {"In any language": (pytest.mark.node,)}
 @pytest.mark.parametrize(
     "title", [pytest.param(title, id=title, marks=MARKS.get(title, ())) for title in SECTIONS]
 )
-def test_a_section_of_the_guide_does_what_it_says(title, tmp_path):
-    for ran in follow(SECTIONS[title], tmp_path):
+def test_a_section_of_the_guide_does_what_it_says(title, tmp_path, monkeypatch):
+    monkeypatch.setenv(forked.NEW_PROGRAMS, "1")
+    forked.write_command(tmp_path / "conform")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for ran in follow(SECTIONS[title], folder, (str(tmp_path / "conform"),)):
         assert ran.code in EXIT_CODES, (ran.command, ran.error)
         assert "Traceback" not in ran.error
         if ran.documented is not None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from streamconform.suite import compiled
+
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "streamconform/_bundled/"
 PACKAGES = (
@@ -61,7 +63,7 @@ def test_the_wheel_holds_exactly_the_bundled_folders_of_the_checkout(wheel):
         packed = {
             name.removeprefix(PREFIX): hashlib.sha256(archive.read(name)).hexdigest()
             for name in archive.namelist()
-            if name.startswith(PREFIX)
+            if name.startswith(PREFIX) and name != PREFIX + compiled.NAME
         }
     here = {
         path.relative_to(folder.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -106,7 +108,8 @@ def test_the_wheel_alone_knows_every_case_and_runs_the_reference(wheel, tmp_path
         "cwd": tmp_path,
         "capture_output": True,
         "text": True,
-        "env": {name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "env": {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        | {"CONFORM_CACHE": str(tmp_path / "cache")},
     }
     listed = subprocess.run((home / "bin/conform", "list"), check=False, **how)
     files = [path for path in (ROOT / "specs").glob("*/*.yaml") if not path.name.startswith("recorded-")]
@@ -123,3 +126,5 @@ def test_the_wheel_alone_knows_every_case_and_runs_the_reference(wheel, tmp_path
     )  # has every API of the profile
     ran = subprocess.run((home / "bin/conform", "run", "--impl", "reference", *chosen), check=False, **how)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    # Everything that `list` and `run` read is in the wheel as they would keep it.
+    assert not (tmp_path / "cache" / compiled.FOLDER).exists()

@@ -1,4 +1,4 @@
-"""The folder for downloads: pulled recordings and peer environments."""
+"""The folder for what can be made again: pulled recordings, peer environments and the parsed suite."""
 
 from __future__ import annotations
 

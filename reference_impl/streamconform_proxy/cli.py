@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 import click
 
 from streamconform.cli import commands
-from streamconform.cli.server import LOOPBACK, check_key_is_private, parse_base_url, read_key
+from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
 from streamconform.errors import UsageError
+from streamconform.loopback import LOOPBACK
 from streamconform.run.exits import Exit
 from streamconform_proxy import ROUTES, Route
 

@@ -46,8 +46,8 @@ def test_the_reference_reads_every_delta_of_a_stream_and_the_floor_every_frame(a
 def test_every_table_has_a_row_for_each_stream():
     gc.freeze()  # the bench collects garbage before every run, which is slow with objects left by other tests
     found = {section.heading: section.table for section in tables(TINY)}
-    recordings = found.pop("Recordings", "")
-    assert recordings.count("\n") - 1 <= len(FLOORS)
+    recordings = [found.pop(heading) for heading in tuple(found) if heading.startswith("Recordings")]
+    assert all(table.count("\n") - 1 <= len(FLOORS) for table in recordings)
     assert [table.count("\n") - 1 for table in found.values()] == [
         len(APIS) * len(KINDS) * len(CHUNKINGS),
         len(APIS) * len(KINDS),

@@ -38,7 +38,7 @@ def filtered(page, session, words):
     return busy(session) - before
 
 
-@pytest.mark.parametrize("implementations", [1, 12])
+@pytest.mark.parametrize("implementations", [pytest.param(1, marks=pytest.mark.nightly), 12])
 def test_a_page_of_twenty_thousand_trials_opens_and_filters(opened, judged, tmp_path, implementations):
     run = many(judged, 20_000, implementations)
     assert len(run.trials) == 20_000

@@ -89,7 +89,7 @@ def test_filters_narrow_every_list_and_live_in_the_address(opened, report):
     assert all("warn in" in each for each in tallies)
 
 
-def test_what_changed_since_an_earlier_run_is_told_case_by_case(opened, report):
+def test_what_changed_since_an_earlier_run_is_reported_case_by_case(opened, report):
     page = opened(report)
     since = page.locator("#since")
     numbers = dict(

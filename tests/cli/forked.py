@@ -40,7 +40,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from streamconform.run.blame import load_snapshots
 from streamconform.schemas import accepts
 
 LENGTH = struct.Struct("!I")
@@ -80,6 +79,10 @@ PRELOADED = {
 
 HOSTS = ("streamconform.adapters.host", "streamconform_capture.probe.proxy_program")
 """The modules that commands start with `python -m`."""
+
+
+NEW_PROGRAMS = "STREAMCONFORM_NEW_PROGRAMS"
+"""An environment variable for commands that notice adapters with the reference, which every fork has."""
 
 
 class Server:
@@ -279,7 +282,6 @@ def _fill_caches() -> None:
     """Build the objects that most commands need before they read any input."""
     for schema, definition in (("spec.v1", None), ("cassette.v1", None), ("protocol.v1", "hello")):
         accepts(schema, {}, definition)
-    load_snapshots()
 
 
 def _report(running: dict[int, socket.socket]) -> None:
@@ -365,7 +367,8 @@ def _become(module: str, connection: socket.socket) -> NoReturn:
     random.seed()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     os.cpu_count = lambda: 1  # each worker starts a program
-    subprocess.Popen = _ForkingPopen
+    if NEW_PROGRAMS not in order["env"]:
+        subprocess.Popen = _ForkingPopen
     sys.path[0] = order["cwd"]
     sys.argv[1:] = order["words"]
     code: object = 0

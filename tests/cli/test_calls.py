@@ -62,7 +62,7 @@ def test_an_adapter_is_judged_on_the_functions_it_has(project):
     assert " \n" not in ran.out
 
 
-def test_without_a_function_nothing_is_asked(tmp_path):
+def test_without_a_function_nothing_is_called(tmp_path):
     project = Project(tmp_path).with_file("mine.py", "def adapter(run):\n    return None\n")
     ran = project.run("run", "-i", "python:mine:adapter", "-k", "common/**")
     assert ran.code == 5
@@ -89,7 +89,7 @@ def test_what_failed_last_and_what_is_known_have_ids_without_delivery(project):
 
 
 @pytest.mark.parametrize("kind", ["json", "junit", "markdown", "github", "badge"])
-def test_every_report_tells_of_them(project, kind):
+def test_every_report_lists_them(project, kind):
     ran = project.run(*HEAL, "-q", "--report", f"{kind}=out")
     assert ran.code == 1
     text = (project.folder / "out").read_text("utf-8")

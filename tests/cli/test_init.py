@@ -309,7 +309,7 @@ def test_a_package_and_its_apis_can_be_named(project):
     assert 'adapter.info = {"name": "two.inner"}' in text
 
 
-def test_a_folder_inside_a_repository_is_told_that_workflows_are_read_at_its_root(project):
+def test_a_folder_inside_a_repository_gets_the_hint_that_workflows_are_read_at_its_root(project):
     (project.folder / ".git").mkdir()
     inner = type(project)(project.folder / "part").with_file("mypkg/__init__.py", "")
     assert "note: GitHub reads workflows at the root" in inner.run("init").out

@@ -134,7 +134,7 @@ def test_a_wrong_number_of_trials_fails_the_run_at_its_line(own, by_cause, liste
     assert all(line.startswith(f"{KNOWN}:{line_of(text, 'cause: tokens')}: ") for line in wrong(ran))
 
 
-def test_the_numbers_of_another_selection_are_not_checked_but_that_is_said(own, by_cause):
+def test_the_numbers_of_another_selection_are_not_checked_and_the_report_states_that(own, by_cause):
     text = by_cause[0].replace("trials: 66", "trials: 70")
     ran = own.with_file(KNOWN, text).run(*LISTED, "--faults", "one")
     assert wrong(ran) == []
@@ -372,7 +372,7 @@ def test_an_update_refuses_where_no_file_is_about_the_implementation(own):
     assert f"no file applies only to `{MUTANT}`" in ran.err
 
 
-def test_the_mistakes_of_every_file_of_a_folder_are_told_at_once(own):
+def test_the_mistakes_of_every_file_of_a_folder_are_reported_at_once(own):
     project = own.with_file("known/a.yaml", DAY).with_file("known/b.yaml", "known-failures: 2\nentries: []\n")
     ran = project.run(*RUN, "--known-failures", "known")
     assert ran.code == 2

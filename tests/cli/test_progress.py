@@ -7,15 +7,10 @@ import re
 import time
 
 from streamconform.cli.progress import ProgressLines
-from streamconform.model.result import Header, TrialResult
 
-HEADER = Header(version="1", cases=1, trials=1234, implementations=(), selection={}, seed=0)
+from ..harness import builders
 
-
-def result(verdict):
-    return TrialResult(
-        implementation=0, id="a@b", case="a", delivery="b", level="must", verdict=verdict, culprit=None, ms=1
-    )
+HEADER = builders.results(trials=1234).header
 
 
 def test_lines_count_finished_and_failed_trials_until_the_run_ends():
@@ -23,7 +18,7 @@ def test_lines_count_finished_and_failed_trials_until_the_run_ends():
     with ProgressLines(enabled=True, strict=False, stream=stream, interval=0.02) as lines:
         lines.start(HEADER)
         for verdict in ("pass", "fail"):
-            lines.advance(result(verdict))
+            lines.advance(builders.result(verdict))
         deadline = time.monotonic() + 20
         while not stream.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)

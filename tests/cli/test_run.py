@@ -123,7 +123,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_message(project):
     assert (project.folder / "here.jsonl").read_text().count('"kind":"trial"') == 11
 
 
-def test_several_implementations_are_told_apart(project):
+def test_several_implementations_are_distinguished(project):
     ran = project.run("run", "-k", ONE, "-i", "reference", "-i", "mutant:usage-summed")
     assert ran.code == 1
     assert "[mutant:usage-summed]" in ran.out

@@ -80,7 +80,7 @@ def faults_of(trials):
     return {id_.partition("@")[2] for id_ in trials if "." in id_.partition("@")[2]}
 
 
-def test_faults_follow_the_deliveries_unless_they_are_asked_for(project):
+def test_faults_follow_the_deliveries_unless_they_are_requested(project):
     words = ("-k", ONE)
     one, every = (faults_of(ids(project, *words, "--faults", each)) for each in ("one", "all"))
     assert one < every
@@ -101,7 +101,7 @@ def test_a_pattern_may_name_a_fault(profiled):
     assert wanted in ids(project, "-k", "frame.3", "--faults", "all")
 
 
-def test_a_pattern_that_names_a_trial_which_is_not_asked_for_says_how_to_ask(project):
+def test_a_pattern_that_names_a_trial_which_is_not_requested_says_how_to_ask(project):
     ran = project.run("run", "-k", f"{ONE}@cut-after-frame.3", "--faults", "none")
     assert ran.code == 2
     assert f"`-k {ONE}@cut-after-frame.3` matches no trial" in ran.err
@@ -121,7 +121,7 @@ def test_the_line_that_reproduces_a_fault_or_a_rare_delivery_does(project, trial
     assert again.last.startswith("Failed: 1 cause, in 1 of 1 trial")
 
 
-def test_last_failed_runs_what_was_unexpected_whatever_else_is_asked_for(project):
+def test_last_failed_runs_what_was_unexpected_whatever_else_is_requested(project):
     first = project.run("run", *BROKEN, "-k", ONE, "--deliver", "full")
     count = int(re.match(r"Failed: 1 cause, in (\d+) of ", first.last)[1])
     again = project.run("run", *BROKEN, "--last-failed", "--deliver", "fast")
@@ -132,7 +132,7 @@ def test_last_failed_runs_what_was_unexpected_whatever_else_is_asked_for(project
     assert mended.err == ""
 
 
-def test_where_nothing_failed_last_everything_runs_and_that_is_said(project):
+def test_where_nothing_failed_last_everything_runs_and_that_is_reported(project):
     words = ("run", "-k", ONE, "--deliver", "fast", "--lf")
     for _ in range(2):
         ran = project.run(*words)
@@ -141,7 +141,7 @@ def test_where_nothing_failed_last_everything_runs_and_that_is_said(project):
         assert "no trial failed in the last run" in ran.err
 
 
-def test_last_failed_reads_the_results_where_they_were_asked_for(project):
+def test_last_failed_reads_the_results_where_they_were_requested(project):
     words = ("run", *BROKEN, "-k", TOPIC, "--deliver", "fast", "--report", "jsonl=mine.jsonl")
     project.run(*words, "-x")
     again = project.run(*words, "--lf")
@@ -166,7 +166,7 @@ def test_options_win_over_a_profile_each_for_itself(profiled):
     assert {id_.partition("@")[2] for id_ in broken} >= {"whole", "cr"}
 
 
-def test_a_profile_that_is_asked_for_wins_over_deliveries_in_the_config(profiled):
+def test_a_profile_that_is_requested_wins_over_deliveries_in_the_config(profiled):
     config = profiled.files["conform.toml"] + 'deliver = "fast"\n'
     assert len(ids(profiled.with_file("conform.toml", config), "--profile", "small-1")) == 4
     both = profiled.with_file("conform.toml", config + 'profile = "small-1"\n')
@@ -211,7 +211,7 @@ def test_a_selection_that_cannot_be_is_one_clear_message(project, words, message
 
 
 @pytest.mark.parametrize("key", ["deliver", "faults", "level"])
-def test_a_wrong_choice_in_the_config_is_told_like_one_on_the_command_line(project, key):
+def test_a_wrong_choice_in_the_config_is_reported_like_one_on_the_command_line(project, key):
     ran = project.with_file("conform.toml", f'{key} = "pigeon"\n').run("list")
     assert ran.code == 2
     assert f"`{key}` is `pigeon`; expected one of" in ran.err

@@ -406,7 +406,7 @@ def test_a_bundled_schema_is_printed_and_needs_a_name(project):
 
 
 def test_output_that_nobody_reads_to_its_end_is_no_failure_of_the_suite(tmp_path):
-    command = (sys.executable, "-m", "streamconform", "list", "--trials")
+    command = (sys.executable, "-m", "streamconform", "list", "--trials", "--api", "openai-chat")
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as listing:

@@ -40,7 +40,7 @@ def test_a_sample_by_shape_has_as_many_shapes_as_it_can(cases):
     assert everything == {case.id for case in cases}
 
 
-def test_a_sample_has_only_the_apis_that_are_asked_for(cases):
+def test_a_sample_has_only_the_apis_that_are_requested(cases):
     request = SampleRequest(30, "random", seed=0, apis=frozenset({"openai-chat"}))
     chosen = take_sample(request, cases).names
     apis = {case.id: case.api for case in cases if isinstance(case, Case)}

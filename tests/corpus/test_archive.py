@@ -116,6 +116,6 @@ WHOLE = packed([("a-1/tests/cassettes/a.yaml", bytes(range(256)) * 400)])
     [b"", b"PK\x03\x04", gzip.compress(b"no tar" * 200), WHOLE[: len(WHOLE) // 2], WHOLE[:-20] + b"\0" * 20],
     ids=["empty", "zip", "no-tar", "cut", "damaged"],
 )
-def test_what_is_no_archive_is_said_to_be_none(tmp_path, data):
+def test_what_is_no_archive_is_reported_as_none(tmp_path, data):
     with pytest.raises(SourceError, match=r"a-1\.tar\.gz: not a source distribution"):
         archive.read(written(tmp_path, data), SELECT)

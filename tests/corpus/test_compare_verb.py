@@ -16,6 +16,8 @@ BODY = sse_body(TEXT_FRAMES).decode()
 CUT = BODY[:-30]
 
 ADAPTERS = '''
+import os
+
 from streamconform_reference import adapter as reference
 
 
@@ -47,6 +49,13 @@ def raises(run):
     raise RuntimeError("secret words of the recording")
 
 
+def exits_if_uncut(run):
+    if len([*run.chunks]) == 1:
+        os._exit(7)
+    run.chunks.taken = 0
+    return outcome(run)
+
+
 def ends_badly(run):
     return {"status": "complete"}
 
@@ -55,7 +64,7 @@ def chat_only(run):
     return outcome(run)
 
 
-for each in (loses_emoji, by_chunks, raises, ends_badly, chat_only):
+for each in (loses_emoji, by_chunks, raises, exits_if_uncut, ends_badly, chat_only):
     each.capabilities = ["tool_calls", "usage", "errors"]
 chat_only.apis = ["openai-chat"]
 '''
@@ -108,7 +117,7 @@ def test_every_ending_is_counted_with_its_reason(project):
     ]
 
 
-def test_an_implementation_that_differs_is_told_by_its_cause(project):
+def test_an_implementation_that_differs_is_reported_by_its_cause(project):
     code, found = causes(project, "reference", "python:mine:loses_emoji")
     assert code == 1
     assert found == [("implementations", "Truncates text", 2, 2)]
@@ -124,7 +133,7 @@ def test_equal_differences_are_one_cause_with_examples(project):
     assert "a/whole.sse@whole usage.output" not in ran.out
 
 
-def test_an_outcome_that_depends_on_the_cuts_is_told(project):
+def test_an_outcome_that_depends_on_the_cuts_is_reported(project):
     code, found = causes(project, "python:mine:by_chunks", "--deliver", "whole,bytewise")
     assert code == 1
     assert found == [("deliveries", "Garbles characters in text", 2, 2)]
@@ -133,7 +142,7 @@ def test_an_outcome_that_depends_on_the_cuts_is_told(project):
     assert 'whole "Grüß dich 🌍", bytewise "Gr' in ran.out
 
 
-def test_a_broken_invariant_is_told(project):
+def test_a_broken_invariant_is_reported(project):
     code, found = causes(project, "python:mine:two_ends", "--deliver", "whole")
     assert code == 1
     assert found == [
@@ -141,13 +150,19 @@ def test_a_broken_invariant_is_told(project):
     ]
 
 
-def test_an_implementation_that_does_not_answer_is_told(project):
+def test_an_implementation_that_does_not_answer_is_reported(project):
     code, found = causes(project, "python:mine:raises", "--deliver", "whole")
     assert code == 1
     assert found == [("no answer", "faulted: RuntimeError", 3, 3)]
 
 
-def test_an_answer_that_is_not_in_the_normal_form_is_told(project):
+def test_a_program_that_exits_is_blamed_for_that_delivery_and_answers_the_others(project):
+    code, found = causes(project, "python:mine:exits_if_uncut", "--deliver", "whole,bytewise,random")
+    assert code == 1
+    assert found == [("no answer", "faulted: exited", 3, 3)]
+
+
+def test_an_answer_that_is_not_in_the_normal_form_is_reported(project):
     code, found = causes(project, "python:mine:ends_badly", "--deliver", "whole")
     assert code == 1
     assert found == [("invariant", "Returns an outcome that is not in the normal form", 3, 3)]

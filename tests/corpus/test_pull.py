@@ -118,7 +118,9 @@ def test_nothing_of_an_archive_is_read_or_run_that_has_another_digest(offered, r
     assert list(root.iterdir()) == []
 
 
-def test_a_version_that_pip_does_not_find_is_told_from_a_distribution_that_it_does_not_find(offered, root):
+def test_a_version_that_pip_does_not_find_is_distinguished_from_a_distribution_that_it_does_not_find(
+    offered, root
+):
     source = sdist(offered, FILES)
     other = replace(source, version="9.9")
     with pytest.raises(PullFailed, match=rf"not version 9\.9 .*most recently {KNOWN.version}"):
@@ -136,13 +138,13 @@ def test_an_index_that_cannot_be_reached_is_no_missing_distribution(root, monkey
         pull(root, KNOWN, quietly)
 
 
-def test_what_pip_says_is_shown_where_nobody_knows_better(offered, root, monkeypatch):
+def test_what_pip_says_is_shown_where_there_is_no_better_message(offered, root, monkeypatch):
     monkeypatch.setenv("PIP_TIMEOUT", "soon")
     with pytest.raises(PullFailed, match=r"(?s)pip cannot fetch .*invalid.*'soon'"):
         pull(root, sdist(offered, FILES), quietly)
 
 
-def test_a_python_without_pip_is_told_so(offered, root, monkeypatch):
+def test_a_python_without_pip_is_reported(offered, root, monkeypatch):
     monkeypatch.setitem(sys.modules, "pip", None)
     with pytest.raises(PullFailed, match="python -m ensurepip"):
         pull(root, sdist(offered, FILES), quietly)
@@ -212,7 +214,7 @@ def test_pull_needs_recordings_to_judge(project):
     assert (ran.code, "--pull fetches the recordings for --recorded; add it" in ran.err) == (2, True)
 
 
-def test_a_folder_that_pull_did_not_write_is_told_with_the_way_out(root):
+def test_a_folder_that_pull_did_not_write_is_reported_with_the_way_out(root):
     (root / KNOWN.key).mkdir(parents=True)
     with pytest.raises(SourceError, match=f"damaged; delete `{root / KNOWN.key}`, then use --pull"):
         cache.read_pulled(root, KNOWN)
@@ -262,7 +264,7 @@ def test_a_cassette_of_langchain_is_read_without_what_was_removed(offered, root)
     assert "**REDACTED**" not in str(cassette.headers)
 
 
-def test_the_body_of_a_request_tells_the_api_where_its_address_was_removed(offered, root):
+def test_the_body_of_a_request_determines_the_api_where_its_address_was_removed(offered, root):
     bodies = {"chat": {"messages": []}, "responses": {"input": "x"}}
     files = {}
     for name, body in bodies.items():

@@ -86,7 +86,7 @@ def assert_agrees(ran):
     return found["recordings"]
 
 
-def test_recordings_of_an_unknown_api_are_counted_and_the_reason_is_said(tmp_path):
+def test_recordings_of_an_unknown_api_are_counted_and_the_reason_is_reported(tmp_path):
     ran = compare(Project(tmp_path), NEIGHBOURS)
     for api, count in NEIGHBOURS.items():
         assert f"not read: {count} of {api}: the API {api} is not known to this version" in ran.out

@@ -90,7 +90,7 @@ def test_a_body_gets_the_media_type_of_its_framing(tmp_path):
     ]
 
 
-def test_a_manifest_tells_api_status_and_content_type(tmp_path):
+def test_a_manifest_determines_api_status_and_content_type(tmp_path):
     digest = hashlib.sha256(BODY).hexdigest()
     place(
         tmp_path,
@@ -147,7 +147,7 @@ def test_a_folder_without_recordings_is_a_mistake(tmp_path):
 
 
 @pytest.mark.parametrize("line", [b"{", b"[]", b"{}", b'{"file": "a"}', b'{"file": "a", "api": []}'])
-def test_a_broken_manifest_is_told_with_its_line(tmp_path, line):
+def test_a_broken_manifest_is_reported_with_its_line(tmp_path, line):
     place(tmp_path, {"manifest.jsonl": manifest({"file": "a.sse", "api": "x"}) + line})
     with pytest.raises(SourceError, match=r"manifest\.jsonl:2: expected a JSON object"):
         read(tmp_path, (), None)

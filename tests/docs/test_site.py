@@ -154,14 +154,14 @@ def test_the_search_finds_clients_findings_cases_and_documents(site):
 def test_text_that_is_not_ours_is_escaped(matrix):
     """The text of a stream, of a library's exception, and of a finding."""
     case = matrix.cases[SHOWN_CASE]
-    slug, finding = next(iter(matrix.findings.items()))
+    slug, finding = SHOWN_FINDING, matrix.findings[SHOWN_FINDING]
     client = next(client for client in matrix.clients if client.failures)
     body = case.cassette.body.replace(b"Writing the file now.", HOSTILE.encode())
     cause = replace(client.failures[0], title=HOSTILE, example=HOSTILE)
     hostile = replace(
         matrix,
         cases={case.id: replace(case, cassette=replace(case.cassette, body=body))},
-        findings={**matrix.findings, slug: replace(finding, title=HOSTILE, does=HOSTILE, stream=HOSTILE)},
+        findings={slug: replace(finding, title=HOSTILE, does=HOSTILE, stream=HOSTILE)},
         clients=(replace(client, failures=(cause,)),),
     )
     made = dict(render_pages(hostile, Renderer(read_context()), {}))
@@ -184,7 +184,12 @@ def test_a_history_dates_a_finding(matrix):
         slug: {"package": library.name, "oldest": "1.2", "without": "1.1", "newest": "present"},
     }
     dated = replace(client, history=history, newest={library.name: "9.8"})
-    few = replace(matrix, clients=(dated,), cases={SHOWN_CASE: matrix.cases[SHOWN_CASE]})
+    few = replace(
+        matrix,
+        clients=(dated,),
+        cases={SHOWN_CASE: matrix.cases[SHOWN_CASE]},
+        findings={slug: matrix.findings[slug]},
+    )
     made = dict(render_pages(few, Renderer(read_context()), {}))
     assert (
         f"{library.name}: since 1.2, the newest release, 9.8, has it"

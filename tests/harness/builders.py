@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,10 @@ from streamconform.adapters.connect import Connection
 from streamconform.model.case import CallCase, Case, Kind, Level, Skip
 from streamconform.model.cassette import Authored, Cassette, ChunkMark, Provenance, Request
 from streamconform.model.leaf import AnyOf, Literally
+from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.trial import Call, Delivered, Framing, Trial
+from streamconform.model.verdict import Verdict
+from streamconform.run.results import Results
 from streamconform.suite import expectation
 from streamconform.wire import eventstream, invoke_stream
 
@@ -208,6 +212,36 @@ def call(
 ) -> Call:
     head = {"api": None, "title": "A small call", "level": level}
     return Call(CallCase(id=id, kind=kind, input=given, expect=expect, **head))
+
+
+def result(
+    verdict: Verdict = "pass",
+    *,
+    case: str = "openai-chat/text/one",
+    delivery: str | None = "as-is",
+    **fields: Any,
+) -> TrialResult:
+    """Return the result of a trial, by default of one that passed."""
+    head = {"implementation": 0, "level": "must", "culprit": None, "ms": 1.0}
+    id_ = f"{case}@{delivery}" if delivery else case
+    return TrialResult(id=id_, case=case, delivery=delivery, verdict=verdict, **{**head, **fields})
+
+
+def info(name: str = "mine", **fields: Any) -> ImplementationInfo:
+    head = {"version": "1", "language": None, "issues": None, "impl": "mypkg", "input": "bytes"}
+    return ImplementationInfo(name=name, **{**head, **fields})
+
+
+def results(
+    *trials: TrialResult,
+    infos: Sequence[ImplementationInfo] = (info(),),
+    footer: Footer | None = None,
+    **fields: Any,
+) -> Results:
+    """Return the results of a whole run, whose header has `fields`."""
+    head = {"version": "0.1.0", "cases": 1, "trials": len(trials), "selection": {}, "seed": 0}
+    whole = Footer(counts=Counter(trial.verdict for trial in trials), exit=0, complete=True)
+    return Results(Header(implementations=tuple(infos), **{**head, **fields}), trials, footer or whole)
 
 
 def program(folder: Path, code: str, *, name: str = "program.py") -> Connection:

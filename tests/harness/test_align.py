@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from streamconform.judge import align
@@ -274,6 +276,7 @@ def call(name, **fields):
 
 F, G, H = call("f"), call("g"), call("h")
 F1, F2 = call("f", arguments=1), call("f", arguments=2)
+FA, FB = call("f", id="a"), call("f", id="b")
 G1, G2 = call("g", arguments=1), call("g", arguments=2)
 X, Y = (parse_block({"text": "x"}), Text("x")), (parse_block({"text": "y"}), Text("y"))
 T = (parse_block({"thinking": "t"}), Thinking("t"))
@@ -298,6 +301,13 @@ PAIRS = [
     ("two-pairs-beat-equal-arguments", [F1, G1], [H, G2, F1], [0, 1]),
     ("two-pairs-of-other-names-beat-equal-arguments", [F1, G1], [H, H, F1], [0, 1]),
     ("one-equal-call-is-worth-two-equal-names", [G1, F1], [H, F1, G2, F2], [2, 3]),
+    ("one-id-is-worth-two-equal-names", [G, FA], [H, FA, G2, F2], [2, 3]),
+    ("another-id-is-a-wrong-value", [X, FA], [call("f", id="z")], [None, 0]),
+    ("a-call-with-the-id-of-another-is-that-one", [FA, X, FB], [FB, X], [None, None, 0]),
+    ("an-equal-call-may-have-the-id-of-another", [F1, FB], [call("f", id="b", arguments=1)], [0, None]),
+    ("an-equal-call-is-the-one-behind-a-text", [F1, X, F2], [F2, X], [None, None, 0]),
+    ("of-two-like-calls-the-later-one", [F, X], [F, F], [1, None]),
+    ("a-cut-call-is-not-a-malformed-one", [F1, X, call("f", arguments=None)], [F, X], [0, 1, None]),
     ("equal-calls-are-not-paired-with-others", [F1, F2, G1, G2], [H, H, F1, F2, G1], [2, 3, 4, None]),
 ]
 
@@ -331,3 +341,192 @@ def test_thousands_of_blocks_are_paired_by_position():
     found = align.pair_blocks(expected, got)
     assert found[0] is None
     assert found[1:] == list(range(1, 600))
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "positions", "order"),
+    [
+        ([F, G], [G, F], {"a": 5, "b": 2}, [1, 0]),
+        ([F1, F2], [F2, F1], {"a": 5, "b": 2}, [1, 0]),
+        ([F1, G1], [G1, F1], {"a": 5, "b": 0}, [1, 0]),
+        ([F, G, H], [H, F], {"a": 5, "b": 2}, [1, 0]),
+        ([F, G], [X, G, Y, F], {"b": 5, "d": 2}, [0, 3, 2, 1]),
+        ([F1, G1], [F1, G1], {"a": 5, "b": 2}, [0, 1]),
+        ([F, G], [F1, G1], {"a": 5, "b": 2}, [0, 1]),
+        ([F, G], [G, F], {"a": 5}, [0, 1]),
+        ([F, G], [G, F, H], {"a": 5, "b": 2, "c": 3}, [0, 1, 2]),
+        ([F, G], [G, call("f", id="a")], {"a": 5}, [0, 1]),
+        ([FA, FB], [call("f", id="b"), call("f", id="a")], {}, [1, 0]),
+        ([FA, FA], [G1, F2], {"a": 5, "b": 2}, [1, 0]),
+    ],
+    ids=[
+        "names",
+        "arguments",
+        "the-first-position",
+        "one-missing",
+        "between-texts",
+        "the-expected-calls",
+        "the-expected-calls-without-arguments",
+        "an-id-that-is-not-in-the-stream",
+        "more-calls-than-expected",
+        "one-id-twice",
+        "ids-in-the-case",
+        "one-id-twice-in-the-case",
+    ],
+)
+def test_calls_that_the_case_does_not_name_by_ids_are_in_the_order_of_the_stream(
+    expected, got, positions, order
+):
+    blocks = [
+        replace(block, id=block.id or "abcd"[i]) if isinstance(block, ToolCall) else block
+        for i, (_, block) in enumerate(got)
+    ]
+    ordered, former = align.order_calls_by_id([entry[0] for entry in expected], blocks, positions.get)
+    assert ordered == [blocks[i] for i in order]
+    is_same = order == sorted(order)
+    assert former == (() if is_same else tuple(block.id for block in blocks if isinstance(block, ToolCall)))
+
+
+def test_calls_without_ids_stay_in_their_order():
+    blocks = [ToolCall(name="g"), ToolCall(name="f", id="b")]
+    assert align.order_calls_by_id([F[0], G[0]], blocks, {"b": 2}.get) == (blocks, ())
+
+
+ABCD = {"thinking": "abcd"}
+
+
+@pytest.mark.parametrize(
+    ("entries", "pieces", "joined"),
+    [
+        ([ABCD], ["ab", "cd"], ["abcd"]),
+        ([ABCD], ["ab", "", "cd"], ["abcd"]),
+        ([ABCD], ["ab", "cde"], ["ab", "cde"]),
+        ([ABCD], ["ax", "cd"], ["axcd"]),
+        ([ABCD, {"thinking": "x"}], ["ab", "cd"], ["abcd"]),
+        ([ABCD, {"thinking": "x"}], ["ab", "x"], ["ab", "x"]),
+        ([ABCD, {"thinking": "x"}], ["ab", ""], ["ab", ""]),
+        ([ABCD, ABCD], ["abcd", "ab"], ["abcd", "ab"]),
+        ([{"thinking": {"text": {"any_of": ["a", "abcd"]}}}], ["ab", "cd"], ["abcd"]),
+        ([{"thinking": {"text": {"any_of": ["a", "abcd"]}}}, ABCD], ["ab", "cd"], ["ab", "cd"]),
+        ([{"thinking": {"text": {"matches": "."}}}], ["a", ""], ["a", ""]),
+        ([], ["a", "b"], ["a", "b"]),
+    ],
+    ids=[
+        "two",
+        "three",
+        "too-long",
+        "wrong",
+        "cut",
+        "not-of-one",
+        "empty",
+        "complete",
+        "either-text",
+        "either-text-cut",
+        "unknown-text",
+        "unexpected",
+    ],
+)
+def test_the_pieces_of_a_thought_are_joined(entries, pieces, joined):
+    found = align.join_split_thoughts([*map(parse_block, entries)], [*map(Thinking, pieces)])
+    assert found == [*map(Thinking, joined)]
+
+
+def test_a_thought_is_joined_up_to_its_signature_and_after_other_blocks():
+    expected = [parse_block({"thinking": {"text": "abcd", "signature": "s"}})]
+    signed, text = Thinking("cd", "s"), Text("x")
+    found = align.join_split_thoughts(expected, [text, Thinking("ab"), signed, Thinking("")])
+    assert found == [text, Thinking("abcd", "s"), Thinking("")]
+    redacted = Thinking("", "r", redacted=True)
+    apart = [Thinking("ab"), redacted, Thinking("cd")]
+    assert align.join_split_thoughts(expected, apart) == apart
+
+
+SEARCH = {"name": "g", "id": "s1", "executor": "provider"}
+ANY_NAME = {"name": {"present": True}, "executor": "provider"}
+
+
+@pytest.mark.parametrize(
+    ("named", "call", "is_named"),
+    [
+        (SEARCH, {"name": "h", "id": "s1"}, True),
+        (SEARCH, {"name": "g", "id": "s2"}, True),
+        (SEARCH, {"name": "h", "id": "s2"}, False),
+        (SEARCH | {"id": None}, {"name": "h"}, False),
+        (ANY_NAME, {"name": "h", "arguments": 1}, True),
+        (ANY_NAME | {"arguments": 1}, {"name": "h", "arguments": 1}, True),
+        (ANY_NAME | {"arguments": 1}, {"name": "h", "arguments": 2}, False),
+        (ANY_NAME | {"id": "s1"}, {"name": "h", "id": "s2"}, False),
+        (ANY_NAME | {"id": "s1"}, {"name": "h"}, True),
+        (ANY_NAME | {"id": {"present": True}}, {"name": "h", "id": "s2"}, True),
+    ],
+    ids=range(10),
+)
+def test_a_case_names_a_call_by_its_id_or_its_name_or_its_arguments(named, call, is_named):
+    block = ToolCall(**call, executor="provider")
+    kept = align.normalize_received([block], ALL, [parse_block({"tool_call": named})])
+    assert kept == ([block] if is_named else [])
+
+
+HIDING = [Thinking("", "s", absent=frozenset(names)) for names in (["signature", "redacted"], ["signature"])]
+
+
+@pytest.mark.parametrize(
+    ("received", "hidden"),
+    [
+        (HIDING, {"signature"}),
+        (HIDING[:1], {"signature", "redacted"}),
+        ([*HIDING, Thinking("a")], set()),
+        ([HIDING[1], Text("a")], {"signature"}),
+        ([Text("a", absent=frozenset({"signature"}))], set()),
+        ([], set()),
+    ],
+    ids=["all", "one", "not-all", "beside-a-text", "of-a-text", "nothing"],
+)
+def test_a_key_is_hidden_if_no_thought_shows_it(received, hidden):
+    assert align.find_hidden(received) == hidden
+
+
+MOVED = Thinking("", "sig")
+SIGNED_CALL = parse_block({"tool_call": {"name": "f", "signature": "sig"}})
+
+
+@pytest.mark.parametrize(
+    ("expected", "received", "returned", "count"),
+    [
+        ([SIGNED_CALL], [MOVED, F[1]], [replace(F[1], signature="sig")], 1),
+        ([F[0]], [MOVED, F[1]], [replace(F[1], signature="sig")], 1),
+        ([F[0]], [MOVED, MOVED, F[1]], [replace(F[1], signature="sig")], 2),
+        ([F[0]], [Thinking("", "other"), F[1]], [Thinking("", "other"), F[1]], 0),
+        ([T[0], F[0]], [MOVED, F[1]], [MOVED, F[1]], 0),
+        ([T[0], SIGNED_CALL], [MOVED, F[1]], [replace(F[1], signature="sig")], 1),
+        ([F[0], X[0]], [MOVED, X[1], F[1]], [replace(X[1], signature="sig"), F[1]], 1),
+        ([F[0]], [MOVED, Refusal("a"), F[1]], [Refusal("a"), F[1]], 1),
+        ([F[0]], [MOVED, replace(F[1], signature="own")], [replace(F[1], signature="own")], 1),
+        ([F[0]], [Thinking("a", "sig"), F[1]], [Thinking("a", "sig"), F[1]], 0),
+        ([F[0]], [Thinking("", "sig", redacted=True), F[1]], [Thinking("", "sig", redacted=True), F[1]], 0),
+        ([F[0]], [Thinking(""), F[1]], [Thinking(""), F[1]], 0),
+    ],
+    ids=[
+        "named",
+        "in-the-stream",
+        "two",
+        "unknown",
+        "of-a-thought",
+        "of-a-call-beside-a-thought",
+        "of-a-text",
+        "nothing-to-sign",
+        "signed",
+        "with-a-text",
+        "redacted",
+        "none",
+    ],
+)
+def test_a_signature_that_is_reported_as_thinking_is_the_next_block_s(expected, received, returned, count):
+    found = align.return_signatures(expected, received, {"sig": 3}.get)
+    assert found == (returned, count)
+
+
+def test_a_block_that_gets_its_signature_back_has_one():
+    text = Text("x", absent=frozenset({"signature", "phase"}))
+    (found,), _ = align.return_signatures([X[0]], [MOVED, text], {"sig": 3}.get)
+    assert found.absent == {"phase"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -66,7 +65,7 @@ def test_the_schema_of_specs_lists_the_apis():
 @pytest.mark.parametrize("api", API_LIST, ids=NAMES)
 class TestRecord:
     def test_it_is_frozen_and_has_a_title(self, api):
-        with pytest.raises(FrozenInstanceError):
+        with pytest.raises(AttributeError, match="immutable"):
             api.title = "another"
         assert api.title
 

@@ -97,9 +97,7 @@ json_values = st.recursive(
 )
 
 
-@settings(
-    max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=json_values)
 def test_any_json_in_a_request_survives_a_round_trip(tmp_path, value):
     request = {"value": value}

@@ -8,6 +8,9 @@ import pytest
 
 from streamconform.adapters.interface import Observation
 from streamconform.adapters.protocol import RAISED_OUTCOME
+from streamconform.judge.claims import ComparedClaims, find_compared, join_claims
+from streamconform.judge.compare import BLOCK_MISSING
+from streamconform.judge.decode import decode_outcome
 from streamconform.judge.judge import judge
 from streamconform.judge.unknown_keys import (
     KEY_ALIASES,
@@ -20,15 +23,13 @@ from streamconform.judge.unknown_keys import (
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.result import (
     Footer,
-    Header,
-    ImplementationInfo,
     Raised,
-    TrialResult,
     UncomparedClaim,
 )
+from streamconform.model.verdict import Check
 from streamconform.run.claims import find_uncompared_claims
 from streamconform.run.merge import merge
-from streamconform.run.results import Results
+from streamconform.suite.expectation import parse
 
 from . import builders
 
@@ -136,19 +137,8 @@ def test_only_a_case_that_expects_a_value_counts():
     assert judged(outcome, expect).claims.uncompared == ()
 
 
-def result(*, compared=(), uncompared=(), verdict="pass", number=0, implementation=0):
-    return TrialResult(
-        implementation=implementation,
-        id=f"a/b/c{number}@as-is",
-        case=f"a/b/c{number}",
-        delivery="as-is",
-        level="must",
-        verdict=verdict,
-        culprit=None,
-        ms=0.0,
-        compared=compared,
-        uncompared=uncompared,
-    )
+def result(number=0, **fields):
+    return builders.result(case=f"a/b/c{number}", **fields)
 
 
 LEFT_OUT, COMPARED = result(uncompared=("usage",)), result(compared=("usage",), number=1)
@@ -175,14 +165,10 @@ def test_a_claim_fails_a_run_if_a_value_was_expected_but_none_compared(trials, c
 
 
 def shard(trial, code):
-    info = ImplementationInfo(
-        name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes"
-    )
-    header = Header(version="0", cases=1, trials=1, implementations=(info,), selection={}, seed=0)
     footer = Footer(
         counts={trial.verdict: 1}, exit=code, complete=True, claims=find_uncompared_claims([trial])
     )
-    return Results(header, (trial,), footer)
+    return builders.results(trial, footer=footer)
 
 
 @pytest.mark.parametrize(
@@ -262,3 +248,62 @@ def test_a_near_miss_names_the_known_key(path, suggestion):
 def test_every_alias_means_a_known_key():
     known = frozenset().union(*KNOWN_KEYS.values())
     assert {name for names in KEY_ALIASES.values() for name in names} <= known
+
+
+CLIENTS, PROVIDERS = (
+    {"tool_call": {"name": "f", "executor": name, "signature": "s"}} for name in ("client", "provider")
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "block", "needed"),
+    [
+        ({"thinking": {"text": "a", "signature": "s"}}, {"type": "thinking", "text": "a"}, "thinking"),
+        (CLIENTS, {"type": "tool_call", "name": "f"}, "tool_calls"),
+        (PROVIDERS, {"type": "tool_call", "name": "f", "executor": "provider"}, "provider_tools"),
+        ({"text": {"text": "a", "signature": "s"}}, {"type": "text", "text": "a"}, "signatures"),
+    ],
+    ids=["thinking", "client", "provider", "text"],
+)
+def test_a_signature_is_left_out_only_in_a_block_that_is_judged(entry, block, needed):
+    expect = parse({"status": "complete", "stop": "stop", "content": [entry]})
+    outcome = decode_outcome({"status": "complete", "content": [block]})
+    claims = frozenset({"signatures", needed})
+    assert find_compared(expect, outcome, claims, (), raised=False).uncompared == ("signatures",)
+    assert find_compared(expect, outcome, CAPABILITIES - {needed}, (), raised=False).uncompared == ()
+
+
+PASSED = Check(path="content.0.thinking.signature", level="must", verdict="pass", expected="s", got="s")
+
+
+@pytest.mark.parametrize(
+    ("change", "is_compared"),
+    [
+        ({}, True),
+        ({"verdict": "fail", "got": "t"}, True),
+        ({"verdict": "fail", "got": None}, True),
+        ({"verdict": "fail", "got": None, "message": BLOCK_MISSING}, False),
+        ({"got": None}, False),
+        ({"expected": None}, False),
+        ({"path": "content.0.thinking.text"}, False),
+    ],
+    ids=["passed", "another", "null", "missing", "rightly-left-out", "none-expected", "another-field"],
+)
+def test_a_signature_is_compared_by_a_check_on_its_value(change, is_compared):
+    expect = parse({"status": "complete", "stop": "stop", "content": EXPECT["content"]})
+    outcome = decode_outcome({"status": "complete", "content": []})
+    checks = [replace(PASSED, **change)]
+    found = find_compared(expect, outcome, frozenset({"signatures"}), checks, raised=False)
+    assert found.compared == (("signatures",) if is_compared else ())
+
+
+def test_a_signature_that_may_be_null_needs_no_comparison():
+    text = {"text": {"text": "a", "signature": {"any_of": ["s", None]}}}
+    expect = parse({"status": "complete", "stop": "stop", "content": [text]})
+    outcome = decode_outcome({"status": "complete", "content": [{"type": "text", "text": "a"}]})
+    assert find_compared(expect, outcome, frozenset({"signatures"}), (), raised=False).uncompared == ()
+
+
+def test_the_claims_of_two_answers_are_compared_if_one_compares_them():
+    one, other = ComparedClaims(("cost",), ("usage",)), ComparedClaims(("usage",), ("errors", "cost"))
+    assert join_claims([one, other]) == ComparedClaims(("cost", "usage"), ("errors",))

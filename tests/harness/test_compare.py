@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from streamconform.judge import decode
-from streamconform.judge.compare import compare_outcome, list_unexposed, sum_cache_usage
+from streamconform.judge.compare import compare_outcome, format_call, list_unexposed, sum_cache_usage
 from streamconform.model.capability import CAPABILITIES
 from streamconform.model.case import NOTHING_EXPECTED
+from streamconform.model.outcome import ToolCall
 from streamconform.model.verdict import Check
 from streamconform.suite.expectation import parse, serialize_leaf
 
@@ -277,3 +278,69 @@ def test_a_reason_that_follows_from_the_answer_is_not_missed(reason):
     expect = parse({"status": "complete", "stop": {"reason": reason}, "content": []})
     outcome = decode.decode_outcome({"status": "complete", "content": []})
     assert list_unexposed(expect, outcome, NO_STOP - {"raw_stop"}) == ()
+
+
+CITED = {"source": "x", "start": 0, "end": 2}
+
+
+@pytest.mark.parametrize(
+    ("got", "passes"),
+    [
+        ([CITED], True),
+        ([CITED | {"title": "unnamed"}], True),
+        ([{"source": "x"}], True),
+        ([CITED | {"end": 3}], False),
+        ([CITED, CITED], False),
+        ([], False),
+        (None, None),
+    ],
+    ids=["same", "more-keys", "fewer-keys", "wrong", "twice", "none", "left-out"],
+)
+@pytest.mark.parametrize(
+    ("status", "verdict", "level"), [("complete", "fail", "must"), ("incomplete", "warn", "should")]
+)
+def test_citations_are_compared_by_the_keys_that_both_sides_name(got, passes, status, verdict, level):
+    text = {"text": {"text": "ab", "citations": [CITED]}}
+    expect = {"status": status, "stop": None, "content": [text]}
+    block = {"type": "text", "text": "ab"} | ({} if got is None else {"citations": got})
+    found = checks(expect, {"status": status, "content": [block]}).get("content.0.text.citations")
+    if passes is None:
+        assert found is None
+    else:
+        assert (found.verdict, found.level) == ("pass" if passes else verdict, level)
+        assert (found.expected, found.got) == (
+            [CITED],
+            [{key: one[key] for key in one if key in CITED} for one in got],
+        )
+
+
+def test_an_empty_signature_is_none():
+    thinking = {"thinking": {"text": "a", "signature": None}}
+    got = [{"type": "thinking", "text": "a", "signature": ""}]
+    found = checks(EXPECT | {"content": [thinking]}, got_with(content=got))["content.0.thinking.signature"]
+    assert (found.verdict, found.got) == ("pass", None)
+
+
+def test_a_wrong_refusal_fails():
+    got = got_with(content=[{"type": "refusal", "text": "b"}])
+    assert failed(EXPECT | {"content": [{"refusal": "a"}]}, got) == {"content.0.refusal"}
+
+
+DEEP: list[object] = []
+for _ in range(100_000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        ({"name": "f", "arguments": {"city": "Köln"}}, 'f({"city": "Köln"})'),
+        ({"arguments": 1}, "a call without a name(1)"),
+        ({"name": "f", "arguments": "x" * 100}, f'f("{"x" * 67}…{"x" * 9}")'),
+        ({"name": "f", "arguments": DEEP, "arguments_text": "[["}, "f([[)"),
+        ({"name": "f", "arguments": DEEP}, "f(…)"),
+    ],
+    ids=["text", "no-name", "long", "deep", "deep-without-text"],
+)
+def test_a_call_in_a_message_is_short(call, shown):
+    assert format_call(ToolCall(**call)) == shown

@@ -6,7 +6,7 @@ import copy
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform.judge import decode
@@ -18,9 +18,6 @@ from streamconform.schemas import build_validator
 
 OUTCOMES = build_validator("outcome.v1")
 EVENTS = build_validator("event.v1")
-EXAMPLES = settings(
-    max_examples=150, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
 
 texts = st.none() | st.text(max_size=5)
 flags = st.none() | st.booleans()
@@ -147,27 +144,23 @@ def accepted(reader, value):
     return True
 
 
-@EXAMPLES
 @given(outcomes)
 def test_every_outcome_that_fits_the_schema_is_read(value):
     assert OUTCOMES.is_valid(value)
     decode.decode_outcome(value)
 
 
-@EXAMPLES
 @given(mutated(outcomes))
 def test_an_outcome_is_read_just_when_it_fits_the_schema(value):
     assert accepted(decode.decode_outcome, value) == OUTCOMES.is_valid(value)
 
 
-@EXAMPLES
 @given(events)
 def test_every_event_that_fits_the_schema_is_read(value):
     assert EVENTS.is_valid(value)
     decode.decode_event(value)
 
 
-@EXAMPLES
 @given(mutated(events))
 def test_an_event_is_read_just_when_it_fits_the_schema(value):
     assert accepted(decode.decode_event, value) == EVENTS.is_valid(value)

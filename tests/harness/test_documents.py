@@ -221,7 +221,7 @@ def test_a_document_has_no_events():
     assert {path for path in paths if path.startswith("invariant.")} == {"invariant.unique-ids"}
 
 
-def test_a_program_is_told_that_the_answer_does_not_stream():
+def test_a_program_is_informed_that_the_answer_does_not_stream():
     trial = make_trial(document_case(), "as-is", 0)
     message = json.loads(protocol.encode_run("1", trial, events=False))
     assert message["stream"] is False

@@ -308,7 +308,7 @@ def test_a_reading_fails_only_where_its_maintainer_would_agree(expect, got, clai
         (300, {"usage", "cache_usage"}, None),
     ],
 )
-def test_a_count_without_the_cached_part_is_said_to_be_one(got, claims, message):
+def test_a_count_without_the_cached_part_is_reported(got, claims, message):
     expect = parse(CUT | {"usage": {"input": 256, "cache_read": 11008, "output": 1}})
     read = decode.decode_outcome(outcome("incomplete", None) | {"usage": {"input": got, "output": 1}})
     (check,) = (

@@ -55,7 +55,7 @@ def named(case: Case, name: str) -> Trial:
 
 
 def test_the_same_case_breaks_the_same_way_at_places_of_its_own():
-    for case in bundled_suite.streams():
+    for case in bundled_suite.sample(bundled_suite.streams()):
         assert every(case) == broken(case, every=True), case.id
         names = Counter(fault.delivery for fault in every(case))
         assert max(names.values(), default=0) <= 1, case.id

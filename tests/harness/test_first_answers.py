@@ -6,22 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from streamconform.model.result import TrialResult
 from streamconform.run.first_answers import COUNTED, FirstAnswers
 
 from . import builders
 
 TRIAL = builders.trial(builders.case())
-PASSED = TrialResult(
-    implementation=0,
-    id=TRIAL.id,
-    case=TRIAL.case.id,
-    delivery="as-is",
-    level="must",
-    verdict="pass",
-    culprit=None,
-    ms=1.0,
-)
+PASSED = builders.result(case=TRIAL.case.id)
 CRASHED = replace(PASSED, verdict="faulted", culprit="adapter", reason="KeyError: 'messages'")
 FAILED = replace(PASSED, verdict="fail", culprit="implementation")
 

@@ -9,7 +9,7 @@ import zlib
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamconform.apis import APIS
@@ -148,9 +148,6 @@ def raw_payload(framed, body, frame):
 
 
 @pytest.mark.parametrize("framed", WRITERS)
-@settings(
-    max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
 @given(st.lists(payloads, max_size=6), st.data())
 def test_joined_payloads_are_split_into_the_same_payloads(framed, given_payloads, data):
     body = WRITERS[framed](given_payloads)
@@ -174,9 +171,6 @@ def test_joined_payloads_are_split_into_the_same_payloads(framed, given_payloads
 
 
 @pytest.mark.parametrize("framed", sorted(_SPLITTERS))
-@settings(
-    max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
 @given(st.binary(max_size=80) | st.text('[]{},:"\\ \n1a', max_size=60).map(str.encode))
 @example(GOOD[:30] + GOOD)
 def test_any_body_has_frames_in_order_inside_it(framed, body):

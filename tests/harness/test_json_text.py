@@ -7,14 +7,11 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform.wire import json_text
 
-EXAMPLES = settings(
-    max_examples=150, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
 texts = st.text(max_size=6) | st.sampled_from(('"', "\\", '\\"', "{", "}:,", "\u2028", "é🌍", "a", "b", "\n"))
 keys = texts | st.sampled_from(("a", "b", "delta"))
 numbers = st.sampled_from(
@@ -69,7 +66,6 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_the_value_and_every_token_stay_the_same(name):
-    @EXAMPLES
     @given(documents)
     def holds(text):
         changed = CHANGES[name](text)
@@ -79,13 +75,11 @@ def test_the_value_and_every_token_stay_the_same(name):
     holds()
 
 
-@EXAMPLES
 @given(documents)
 def test_the_pieces_of_a_broken_text_are_the_text(text):
     assert b"".join(json_text.break_after(text, 3)) == text
 
 
-@EXAMPLES
 @given(documents)
 def test_a_new_member_is_the_only_change(text):
     changed = value(json_text.add_member(text, b'"future":[1]', [()]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform.wire.json_text import add_member
@@ -40,7 +40,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, database=None)
 @given(VALUES, st.lists(st.lists(NAMES | st.just("*"), max_size=3).map(tuple), max_size=3), st.booleans())
 def test_compact_text_gets_the_members_that_other_text_gets(value, paths, ascii_):
     """A space at the end, which no compact text has, makes `add_member` look at tokens."""

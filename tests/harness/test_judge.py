@@ -544,7 +544,7 @@ def test_the_late_delta_is_reported_with_the_bytes():
     )
 
 
-def test_the_place_of_the_first_delta_is_asked_for_the_trial_only_if_it_is_late():
+def test_the_place_of_the_first_delta_is_computed_for_the_trial_only_if_it_is_late():
     requested = []
     trial = builders.trial(chunks=CHUNKS)
     for taken in ((1, 1, 3, 3, 3), (3,) * 5):

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from streamconform.adapters.interface import Greeting, Observation
 from streamconform.judge.judge import judge
@@ -65,7 +66,7 @@ ENDLESS = Matches(re.compile("(x+x+)+y"))
 def plan_endless() -> tuple[ImplementationPlan, Observation]:
     """Return a trial whose pattern takes years to match against the answer."""
     case = builders.case()
-    block = replace(case.expect.content[0], fields={"text": ENDLESS})
+    block = structs.replace(case.expect.content[0], fields={"text": ENDLESS})
     trial = builders.trial(replace(case, expect=replace(case.expect, content=(block,))))
     greeting = Greeting(name="small", capabilities=CAPABILITIES - {"events"})
     connection = builders.Connection("cmd:small", ("small",))

@@ -28,7 +28,6 @@ from streamconform.known_failures.match import (
 from streamconform.known_failures.model import KnownCause, KnownFailure, KnownFailures
 from streamconform.known_failures.update import Amendment, plan_update
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.resources import find_bundled
 from streamconform.suite.expand import expand
@@ -56,18 +55,8 @@ def result(delivery="whole", verdict="pass", *failed, case=CASE, reason=None, im
     checks = tuple(
         Check(path=path, level="must", verdict=check or verdict, expected=1, got="é") for path in failed
     )
-    return TrialResult(
-        implementation=implementation,
-        id=f"{case}@{delivery}",
-        case=case,
-        delivery=delivery,
-        level="must",
-        verdict=verdict,
-        culprit=None,
-        ms=0,
-        checks=checks,
-        reason=reason,
-    )
+    fields = {"implementation": implementation, "checks": checks, "reason": reason}
+    return builders.result(verdict, case=case, delivery=delivery, **fields)
 
 
 def every_path(_):

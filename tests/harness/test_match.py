@@ -7,7 +7,7 @@ import re
 import pytest
 
 from streamconform.judge.match import has_unsafe_integer, is_equal, matches_leaf
-from streamconform.model.leaf import AnyOf, Literally, Matches, PrefixOf, Present
+from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present, digest_text
 
 SAME = [
     (1, 1.0),
@@ -70,6 +70,7 @@ def test_money_is_equal_up_to_a_billionth(one, other, equal):
     assert matches_leaf(AnyOf(("99", one)), other, money=True) is equal
 
 
+THREE_PARTS = Digest(tuple(part for text in ("ab", "c", "de") for part in digest_text(text).parts))
 MATCHERS = [
     (Matches(re.compile("^toolu_")), "toolu_1", True),
     (Matches(re.compile("b")), "abc", True),
@@ -88,6 +89,15 @@ MATCHERS = [
     (PrefixOf("abc"), "ab", True),
     (PrefixOf("abc"), "abcd", False),
     (PrefixOf("abc"), None, False),
+    (digest_text("ab"), "ab", True),
+    (digest_text("ab"), "ac", False),
+    (digest_text("ab"), "abc", False),
+    (digest_text("None"), None, False),
+    (digest_text('{"a":1}'), {"a": 1}, True),
+    (THREE_PARTS, "abcde", True),
+    (THREE_PARTS, "xbcde", False),
+    (THREE_PARTS, "abxde", False),
+    (THREE_PARTS, "abcdx", False),
 ]
 
 

@@ -9,7 +9,7 @@ from streamconform.judge import decode
 from streamconform.judge.judge import judge
 from streamconform.judge.partial import compare_partial
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.case import Expectation, Partial
+from streamconform.model.case import Expectation, ExpectedBlock, Partial
 from streamconform.model.leaf import Literally
 from streamconform.model.trial import Delivered, Trial
 from streamconform.model.verdict import Check
@@ -90,7 +90,9 @@ IMAGE = {"type": "other", "kind": "image"}
 
 
 def compared(expected, got, *, text_arrived=0, **options):
-    blocks = tuple(map(expectation.parse_block, expected))
+    blocks = tuple(
+        block if isinstance(block, ExpectedBlock) else expectation.parse_block(block) for block in expected
+    )
     expect = Expectation(blocks, {}, Partial(calls_ended=1, text_arrived=text_arrived))
     content = [decode.decode_block(block) for block in got]
     checks = compare_partial(expect, content, CAPABILITIES, "must", **options)
@@ -182,6 +184,60 @@ def test_a_thought_that_is_split_at_a_signature_adds_nothing_to_the_stream():
     for expected, got in ((whole, [parts[0], {"type": "thinking", "text": "x"}]), (whole[1:], parts[1:])):
         check = compared(expected, got)["content.length"]
         assert check.message == "blocks that are not in the complete stream: thinking"
+
+
+SIGNED = [{"type": "thinking", "text": text, "signature": "s"} for text in ("Two ", "ci", "ties.")]
+THOUGHT, SEARCH = {"type": "thinking", "text": "Two cities."}, {**PARIS, "id": "srv", "name": "search"}
+MATCHED = [{"text": "abc"}, {"tool_call": {"name": "get_weather"}}, {"text": {"matches": "."}}]
+ABC = [{"type": "text", "text": text} for text in "abc"]
+UNPAIRED = [
+    ("split-before-a-text", [{"thinking": "Two cities."}, BOTH[0]], [*SIGNED, TEXT], "only parts", 2),
+    (
+        "split-in-two-thoughts",
+        [{"thinking": "Two "}, BOTH[0], {"thinking": "cities."}],
+        [SIGNED[0], TEXT, *SIGNED[1:]],
+        "only parts",
+        1,
+    ),
+    ("moved", WHOLE.content, [PARIS, THOUGHT, TEXT], "at another place", 1),
+    ("one-expected-text-is-unknown", MATCHED, [ABC[0], PARIS, ABC[1], OPEN, ABC[2]], "not in", 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "where", "count"), [row[1:] for row in UNPAIRED], ids=[row[0] for row in UNPAIRED]
+)
+def test_blocks_without_a_counterpart_are_listed_with_where_they_are(expected, got, where, count):
+    message = compared(expected, got)["content.length"].message
+    assert where in message
+    assert len(message.partition(": ")[2].split(", ")) == count
+
+
+def test_only_unended_calls_that_the_provider_did_not_run_count_as_executable():
+    expected = [{"tool_call": {"name": "search", "executor": "provider"}}, BOTH[2]]
+    check = compared(expected, [SEARCH, PARIS, OSLO])["content.complete_calls"]
+    assert (check.got, check.message.count("get_weather")) == (2, 2)
+
+
+def test_three_executable_calls_are_shown():
+    for count, more in ((3, ""), (4, ", …")):
+        calls = [{**PARIS, "id": str(n)} for n in range(count)]
+        message = compared([BOTH[2]] * 4, calls)["content.complete_calls"].message
+        assert message.endswith("; got " + ", ".join(['get_weather({"city": "Paris"})'] * 3) + more)
+
+
+def test_if_too_many_calls_are_executable_only_wrong_arguments_may_have_been_cut():
+    expect = Expectation(WHOLE.content, {}, Partial(calls_ended=0))
+    call = decode.decode_block({**PARIS, "name": "get_time"})
+    checks = {check.path: check for check in compare_partial(expect, [call], CAPABILITIES, "must")}
+    name, arguments = (checks[f"content.2.tool_call.{field}"] for field in ("name", "arguments"))
+    assert (name.verdict, name.message) == ("fail", None)
+    assert (arguments.verdict, arguments.message) == ("pass", None)
+
+
+def test_the_arguments_of_a_call_that_never_ends_are_not_compared():
+    cut = {"tool_call": {"name": "get_weather", "complete": False, "arguments": {"city": "Rome"}}}
+    assert compared([cut], [PARIS]) == {}
 
 
 def test_twelve_blocks_that_were_not_sent_are_listed():

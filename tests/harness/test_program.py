@@ -219,15 +219,15 @@ def test_a_program_that_reads_nothing_is_a_hang_even_if_the_pipe_is_full(tmp_pat
     assert asyncio.run(run_program()) == Hang(0.2)
 
 
-SAID = {"type": "api.Error", "message": "a\nb" + "x" * 1000, "where": "api/read.js:7 in next"}
+REPORTED = {"type": "api.Error", "message": "a\nb" + "x" * 1000, "where": "api/read.js:7 in next"}
 KEPT = Raised("api.Error", "a\\nb" + "x" * 485 + "…" + "x" * 10, "api/read.js:7 in next")
 ANSWERS = [
     ("skipped", {"skipped": {"reason": "no"}}, Skipped("no")),
     ("errored", {"errored": {"message": "oh", "traceback": "at"}}, Errored("oh", "at")),
     ("outcome", {"outcome": 1, "events": [2], "taken": [1]}, Observation(1, [2], (1,))),
     ("taken-is-nonsense", {"outcome": 1, "taken": [1.5]}, Observation(1)),
-    ("raised", {"raised": SAID}, Observation(RAISED_OUTCOME, raised=KEPT)),
-    ("raised-and-outcome", {"outcome": 1, "raised": SAID, "events": []}, Observation(1, [], raised=KEPT)),
+    ("raised", {"raised": REPORTED}, Observation(RAISED_OUTCOME, raised=KEPT)),
+    ("raised-and-outcome", {"outcome": 1, "raised": REPORTED, "events": []}, Observation(1, [], raised=KEPT)),
     ("raised-is-nonsense", {"outcome": 1, "raised": "oh"}, Observation(1)),
 ]
 
@@ -301,7 +301,7 @@ def test_invalid_json_says_where_and_why(line, says):
 
 
 def test_an_exception_comes_alone_or_with_the_outcome():
-    head = {"op": "result", "id": "1", "raised": SAID}
+    head = {"op": "result", "id": "1", "raised": REPORTED}
     for valid in (head, head | {"outcome": builders.TEXT_OUTCOME}):
         assert find_problems("protocol.v1", valid, "result") == ()
     for other in ({"output": 1}, {"errored": {"message": "oh"}}, {"skipped": {"reason": "no"}}):

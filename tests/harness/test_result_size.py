@@ -19,18 +19,7 @@ KILOBYTE = "x" * 1024
 
 
 def make_result(observation=None, *checks: Check) -> TrialResult:
-    return TrialResult(
-        implementation=0,
-        id="a/b/c@whole",
-        case="a/b/c",
-        delivery="whole",
-        level="must",
-        verdict="fail",
-        culprit="implementation",
-        ms=1.0,
-        checks=checks,
-        observation=observation,
-    )
+    return builders.result("fail", checks=checks, observation=observation)
 
 
 def make_check(got, expected=None, message=None) -> Check:

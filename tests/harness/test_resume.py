@@ -13,7 +13,6 @@ from streamconform.judge.judge import judge
 from streamconform.known_failures.match import CheckedPaths, Settler
 from streamconform.known_failures.model import KnownFailure, KnownFailures
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.result import TrialResult
 from streamconform.run.resume import unsettle
 
 from . import builders
@@ -25,15 +24,11 @@ WRONG = {**builders.TEXT_OUTCOME, "status": "incomplete"}
 def make_result(answer, *, complaint=None):
     judgement = judge(TRIAL, answer, CAPABILITIES, lambda _: None)
     reason = "; ".join(text for text in (judgement.reason, complaint) if text) or None
-    return TrialResult(
-        implementation=0,
-        id=TRIAL.id,
+    return builders.result(
+        judgement.verdict,
         case=TRIAL.case.id,
         delivery=TRIAL.delivery,
-        level=TRIAL.level,
-        verdict=judgement.verdict,
         culprit=judgement.culprit,
-        ms=1,
         checks=judgement.checks,
         reason=reason,
     )

@@ -52,7 +52,7 @@ def properties(name: str, of: str) -> set[str]:
 
 
 def names(type_: type, *without: str) -> set[str]:
-    return {each.name for each in fields(type_)} - set(without)
+    return {name for base in type_.__mro__ for name in vars(base).get("__annotations__", ())} - set(without)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -329,7 +329,7 @@ def test_a_delivery_with_the_same_chunks_is_excluded():
 )
 def test_a_document_gets_only_the_deliveries_that_cut(body, status):
     names = {trial.delivery for trial in trials([builders.case(body=body, status=status)], DELIVERIES)}
-    assert names <= {"as-is", "whole", "bytewise", "utf8-split", "random"}
+    assert names <= {"as-is", "whole", "bytewise", "utf8-split", "random", "windows"}
     assert {"bytewise", "random"} <= names
 
 

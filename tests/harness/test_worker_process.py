@@ -68,7 +68,7 @@ def test_pending_trials_come_from_one_batch_after_the_other():
         taken = []
         while any([first.refill(), second.refill()]):
             taken += [(name, each.take()) for name, each in (("a", first), ("b", second)) if each.refill()]
-        first.add(batches[0][:1])
+        first.put_back(batches[0][:1])
         assert first.refill()
         assert first.take() is batches[0][0]
     assert sorted(trial.case.id for _, trial in taken) == [trial.case.id for b in batches for trial in b]

@@ -44,7 +44,7 @@ def test_a_stream_that_was_cut_gives_what_came_and_says_so(encoding):
     assert found.note == f"The {encoding} data is truncated: the recording was cut short."
 
 
-def test_what_is_neither_text_nor_in_its_coding_is_told():
+def test_what_is_neither_text_nor_in_its_coding_is_reported():
     with pytest.raises(Undecodable, match="neither text nor gzip"):
         decode_body(b"\xff\x00\x01", "gzip")
     with pytest.raises(Undecodable, match="neither text nor zstd: supported codings are gzip"):

@@ -134,7 +134,11 @@ LEFT_OUT = {
         har({"text": "{}"}, url="https://x.dev/v1/models"),
         "no API uses its path",
     ),
-    "har that is none": ("a.har", b'{"log": {"entries": [{"request": 7}]}}', "not an entry of a HAR"),
+    "har that is none": (
+        "a.har",
+        b'{"log": {"entries": [{"request": 7}]}}',
+        "`request` is a whole number, expected a mapping",
+    ),
 }
 
 
@@ -147,7 +151,7 @@ def test_what_is_no_recording_is_left_out_with_the_reason(name):
 
 
 BROKEN = {
-    "har": ("a.har", b'{"log": {"entries": {}}}', "not a HAR: `log.entries` is not a list"),
+    "har": ("a.har", b'{"log": {"entries": {}}}', "not a HAR: `log.entries` is a mapping, expected a list"),
     "deep har": ("a.har", b'{"log": {"entries": ' + b"[" * 100_000, "not a HAR"),
     "flow that ends": ("a.flow", flow(BODY)[:-9], "flow 1 is broken: the value at byte 0 is longer"),
     "deep flow": ("a.flow", b"999999:" * 100, "flow 1 is broken"),
@@ -174,7 +178,7 @@ def list_streams():
             yield cassette
 
 
-def test_the_frames_of_a_stream_tell_its_api_and_no_other():
+def test_the_frames_of_a_stream_determine_its_api_and_no_other():
     """Broken streams and those with only errors may not identify the API, but never look like another."""
     unknown = []
     for cassette in list_streams():

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 
+from streamconform.run.exits import Exit
+from streamconform_capture import importers
+from streamconform_capture.cli.import_ import command
+
 from ..cli.project import Project
 from ..harness.builders import TEXT_FRAMES, sse_body
+from .test_formats import flow
 
 BODY = sse_body(TEXT_FRAMES).decode()
 API = ("--api", "anthropic-messages")
+ASKED = {
+    "method": b"POST",
+    "scheme": b"https",
+    "host": b"api.anthropic.com",
+    "path": b"/v1/messages",
+    "headers": [],
+}
 
 
 @pytest.fixture
@@ -167,3 +182,43 @@ def test_help_imports_no_http_library():
     )
     done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_exchange_that_is_neither_imported_nor_skipped_is_a_bug(project, monkeypatch, capsys):
+    (project.folder / "three.flow").write_bytes(flow(BODY.encode()) * 3)
+    monkeypatch.chdir(project.folder)
+    whole = importers.import_file(
+        Path("three.flow"), (project.folder / "three.flow").read_bytes(), None, None
+    )
+    lossy = replace(whole, cassettes=whole.cassettes[:2])
+    monkeypatch.setattr(importers, "import_file", lambda *_: lossy)
+    assert command.main(["three.flow"], standalone_mode=False) == Exit.BUG
+    assert "3 exchanges were read, but 2 imported and 0 not imported" in capsys.readouterr().err
+
+
+UNSAVABLE = {
+    "half a character in the request": flow(BODY.encode(), request={**ASKED, "content": b'{"a":"\\ud800"}'}),
+    "half a character in the answer": flow(BODY.encode().replace(b"dich", b"\\ud800")),
+    "a number beyond all numbers": flow(BODY.encode(), request={**ASKED, "content": b'{"a":1e999}'}),
+    "a deep request": flow(
+        BODY.encode(), request={**ASKED, "content": b'{"a":' + b"[" * 900 + b"]" * 900 + b"}"}
+    ),
+    "a long path": flow(BODY.encode(), request={**ASKED, "path": b"/v1/messages?" + b"a" * 100_000}),
+}
+
+
+@pytest.mark.parametrize("name", UNSAVABLE)
+def test_an_exchange_that_cannot_be_saved_does_not_keep_the_others_out(project, name):
+    (project.folder / "three.flow").write_bytes(flow(BODY.encode()) + UNSAVABLE[name] + flow(BODY.encode()))
+    made = project.run("import", "three.flow")
+    assert made.code == 0, made.err
+    assert made.out.count("draft case") == 2
+    assert "not imported: three.flow, flow 2: " in made.err
+    assert "2 drafts" in made.err
+
+
+def test_what_is_missing_from_a_recording_is_said(project):
+    (project.folder / "cut.flow").write_bytes(flow(gzip.compress(BODY.encode())[:-20], b"gzip"))
+    made = project.run("import", "cut.flow")
+    assert made.code == 0
+    assert "check cut: The gzip data is truncated: the recording was cut short." in made.err

@@ -151,7 +151,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_read_is_told(name):
+def test_what_cannot_be_read_is_reported(name):
     file, data, api, words = WRONG[name]
     with pytest.raises(SourceError, match=words):
         import_file(Path(file), data, api, None)

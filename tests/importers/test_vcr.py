@@ -120,8 +120,8 @@ def test_several_interactions_are_several_cassettes_and_what_does_not_stream_is_
     ]
     assert [each.why for each in found.skipped] == [
         "no API uses its path: `/v1/models`",
-        "its path belongs to openai-chat, not to anthropic-messages",
         "not a stream: HTTP status 200, application/json",
+        "its path belongs to openai-chat, not to anthropic-messages",
     ]
 
 
@@ -187,7 +187,7 @@ def test_one_interaction_that_is_broken_does_not_hide_the_others(tmp_path):
     good = {"method": "POST", "uri": "https://example.org/v1/messages", "headers": {}, "body": "{}"}
     interactions = [
         {"request": good, "response": {"status": {"code": "soon"}, "headers": {}, "body": {"string": "x"}}},
-        {"request": good, "response": {**STATUS, "body": {"parsed_body": {}}}},
+        {"request": good, "response": {**STATUS, "body": {"data": {}}}},
         {"request": good, "response": {**STATUS, "body": {"string": BODY.decode()}}},
     ]
     path = tmp_path / "mixed.yaml"
@@ -195,20 +195,22 @@ def test_one_interaction_that_is_broken_does_not_hide_the_others(tmp_path):
     found = taken(path)
     assert [each.body for each in found.cassettes] == [BODY]
     assert [each.why for each in found.skipped] == [
-        "'soon' is not an HTTP status",
+        "its status is text, expected a whole number",
         "its response has no readable body",
     ]
 
 
 HOSTILE = {
-    "code": ("!!python/object/apply:os.system ['true']", "could not determine a constructor"),
+    "code": (
+        "!!python/object/new:os.system {args: ['true']}",
+        "it has no list `interactions`",
+    ),
     "deep": ("[" * 5000, "nested deeper than 64 levels"),
     "merge": ("a: &a {x: 1}\nb: {<<: [*a, *a]}", "a merge key"),
     "syntax": ("version: 1\ninteractions: [\n  'open", "while scanning a quoted scalar"),
     "scalar": ("hello", "not a vcrpy cassette"),
-    "no-interactions": ("version: 1\n", "missing 'interactions'"),
-    "interactions-of-text": ("version: 1\ninteractions: [a, b]\n", "not a vcrpy cassette"),
-    "old": ("- request: {}\n  response: {}\n", "older version"),
+    "no-interactions": ("version: 1\n", "it has no list `interactions`"),
+    "old": ("- request: {}\n  response: {}\n", "as vcrpy before 1.0 wrote it"),
     "empty": ("", "not a vcrpy cassette"),
 }
 
@@ -228,12 +230,13 @@ def test_aliases_that_would_blow_up_are_never_walked(tmp_path):
     levels = "\n".join(f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 9)}]" for i in range(1, 30))
     path = tmp_path / "laughs.yaml"
     path.write_text(f"l0: &l0 [x]\n{levels}\nversion: 1\ninteractions: *l29\n")
-    with pytest.raises(SourceError):
-        taken(path)
+    found = taken(path)
+    assert found.cassettes == ()
+    assert {each.why for each in found.skipped} == {"the interaction is a list, expected a mapping"}
 
 
 @pytest.mark.parametrize("name", ["a.yaml", "a.json"])
-def test_what_is_not_utf8_is_told_with_its_place(tmp_path, name):
+def test_what_is_not_utf8_is_reported_with_its_place(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b'{"interactions": \n\xff')
     with pytest.raises(SourceError, match="not UTF-8 at byte"):
@@ -306,7 +309,7 @@ def test_a_whole_answer_of_an_api_that_streams_json_lines_is_no_stream_of_one_li
 @pytest.mark.parametrize(
     "path", ["/v1beta/models/g:generateContent", "/model/a.b-v1%3A0/converse", "/model/a.b-v1%3A0/invoke"]
 )
-def test_a_path_that_asks_for_an_answer_at_once_is_said_to_be_none_of_a_stream(tmp_path, path):
+def test_a_path_that_asks_for_an_answer_at_once_is_reported_as_none_of_a_stream(tmp_path, path):
     response = {"status": {"code": 200}, "headers": {}, "body": {"string": b"{}"}}
     found = taken(written(tmp_path, response, uri=f"https://example.org{path}"))
     assert [each.why for each in found.skipped] == [f"not a stream: non-streaming path `{path}`"]

@@ -35,6 +35,7 @@ from streamconform_peers.table import PEERS, Peer
 
 from ..bundled_suite import SOURCES, cases, streams
 
+DAILY = ("anthropic", "node-anthropic")
 INSTALLED = [
     peer
     for peer in PEERS.values()
@@ -291,7 +292,13 @@ def test_the_issue_of_a_request_has_the_expected_part_of_it():
 
 @pytest.mark.installed
 @pytest.mark.slow
-@pytest.mark.parametrize("peer", INSTALLED, ids=lambda peer: peer.name)
+@pytest.mark.parametrize(
+    "peer",
+    [
+        pytest.param(peer, id=peer.name, marks=[] if peer.name in DAILY else pytest.mark.nightly)
+        for peer in INSTALLED
+    ],
+)
 def test_the_programs_of_an_installed_peer_print_the_answer_and_the_request(peer, tmp_path):
     trial = plain_trial(peer.name, peer.apis[0])
     assert find_word(trial.case) in run(write_program(peer, trial), tmp_path, peer)

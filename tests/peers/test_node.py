@@ -174,7 +174,7 @@ export async function read(callback) {
 
 
 @pytest.mark.node
-def test_an_exception_of_a_package_is_told_from_one_of_the_adapter(tiny, tmp_path):
+def test_an_exception_of_a_package_is_distinguished_from_one_of_the_adapter(tiny, tmp_path):
     (tmp_path / "tiny" / "tiny" / "tiny.mjs").write_text(THROWING)
     package = tmp_path / "tiny" / "node_modules" / "tiny"
     (package / "package.json").write_text('{"name": "tiny", "version": "4.2.0", "exports": "./index.mjs"}')

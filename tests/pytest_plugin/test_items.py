@@ -201,7 +201,7 @@ def test_in_the_process_the_same_comes_out(tests):
 
 
 @pytest.mark.parametrize("words", [("--help",), ("-q", "test_mine.py")], ids=["help", "run"])
-def test_nothing_of_ours_is_loaded_until_it_is_asked_for(tests, words):
+def test_nothing_of_ours_is_loaded_until_it_is_requested(tests, words):
     (point,) = (each for each in entry_points(group="pytest11") if each.name == "conform")
     assert point.value == "streamconform.pytest.plugin"
     done = subprocess.run(

@@ -5,39 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode, joined_deltas
 
-from . import (
-    bedrock_converse_streams,
-    bedrock_invoke_streams,
-    cohere_chat_streams,
-    google_generate_streams,
-    google_interactions_streams,
-    ollama_chat_streams,
-    openai_chat_streams,
-    openai_responses_streams,
-    streams,
-)
+from .samples import SAMPLES
 
-STREAMS = {
-    (api, name): body
-    for api, table in {
-        "anthropic-messages": streams.STREAMS,
-        "bedrock-converse": bedrock_converse_streams.STREAMS,
-        "bedrock-invoke": bedrock_invoke_streams.STREAMS,
-        "cohere-chat": cohere_chat_streams.STREAMS,
-        "google-generate": google_generate_streams.STREAMS,
-        "google-interactions": google_interactions_streams.STREAMS,
-        "ollama-chat": ollama_chat_streams.STREAMS,
-        "openai-chat": openai_chat_streams.STREAMS,
-        "openai-responses": openai_responses_streams.STREAMS,
-    }.items()
-    for name, body in table.items()
-}
+STREAMS = {(api, name): body for api, table in SAMPLES.items() for name, body in table.items()}
 EVERY_CUT = 400
 """The maximum size of a body that is cut once at every place.
 
@@ -70,7 +46,6 @@ def test_the_answer_does_not_depend_on_the_cuts(api: str, name: str) -> None:
         assert joined_deltas(answer.events) == joined_deltas(expected.events)
 
 
-@settings(max_examples=40)
 @given(key=st.sampled_from(sorted(STREAMS)), cuts=st.lists(st.integers(0, 4000), max_size=12))
 def test_the_answer_is_the_same_for_any_cuts(key: tuple[str, str], cuts: list[int]) -> None:
     answer = decode(chunkings.at(STREAMS[key], cuts), api=key[0])
@@ -79,8 +54,10 @@ def test_the_answer_is_the_same_for_any_cuts(key: tuple[str, str], cuts: list[in
     assert_event_rules(answer)
 
 
-@settings(max_examples=60)
-@given(name=st.sampled_from(sorted(streams.STREAMS)), cuts=st.lists(st.integers(0, 2500), max_size=8))
+@given(
+    name=st.sampled_from(sorted(SAMPLES["anthropic-messages"])),
+    cuts=st.lists(st.integers(0, 2500), max_size=8),
+)
 def test_cuts_change_no_event_of_anthropic_messages(name: str, cuts: list[int]) -> None:
-    answer = decode(chunkings.at(streams.STREAMS[name], cuts))
+    answer = decode(chunkings.at(SAMPLES["anthropic-messages"][name], cuts))
     assert answer.events == uncut("anthropic-messages", name).events

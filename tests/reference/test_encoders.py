@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec.structs import replace
 
 from streamconform_proxy import ROUTES
@@ -94,7 +94,6 @@ def test_every_api_encodes_the_examples(name: str) -> None:
         assert_written(api, EXAMPLES[name])
 
 
-@settings(max_examples=40)
 @given(given=outcomes())
 def test_every_api_encodes_any_outcome(given: Outcome) -> None:
     for api in APIS:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform.wire import eventstream, json_array, ndjson
@@ -46,7 +46,6 @@ PAYLOADS = st.dictionaries(st.text(max_size=4), st.text(max_size=6) | st.integer
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=40)
 @given(
     payloads=st.lists(
         PAYLOADS | st.just({"text": LINE_ENDS}) | st.just({"half": "\ud83d"}), min_size=1, max_size=4

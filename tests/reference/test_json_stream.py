@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_reference.json_text.incremental import MAX_DEPTH, MAX_NUMBER, JsonStream, partial_value
@@ -74,7 +74,6 @@ def test_the_value_does_not_depend_on_the_chunks(value: Any, style: dict[str, An
         assert read(pieces).value() == partial_value(text[:end])
 
 
-@settings(max_examples=50)
 @given(st.text(alphabet='{}[]:,"\\ud83e019.+-eEtrufalsn x\n', max_size=60))
 def test_no_text_raises_and_every_cut_of_it_gives_the_same(text: str) -> None:
     whole, single = read([text]), read(text)

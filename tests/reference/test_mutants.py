@@ -16,7 +16,7 @@ import pytest
 import streamconform_mutants
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode
-from streamconform_mutants import MODULES, MUTANTS, load
+from streamconform_mutants import MODULES, MUTANTS, borders, load
 from streamconform_reference import adapter as reference
 
 from .samples import CALLS, SAMPLES
@@ -112,9 +112,11 @@ def right_answers(api: str) -> list[tuple[str, list[bytes], Answer]]:
 DOCUMENT_MUTANTS = sorted(name for name in MUTANTS if "documents" in load(name).capabilities)
 """Mutants that are tested in `test_document_mutants.py`."""
 STREAMS = sorted(
-    name for name in MUTANTS if "build_request" not in vars(load(name)) and name not in DOCUMENT_MUTANTS
+    name
+    for name in MUTANTS
+    if "build_request" not in vars(load(name)) and name not in (*DOCUMENT_MUTANTS, *borders.mutants.table)
 )
-"""Request mutants, which are tested in `test_request_mutants.py`."""
+"""Not request mutants and border mutants, which are tested in modules of their own."""
 
 
 CHANGED_LATE = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
@@ -329,7 +329,6 @@ ENTRIES = st.builds(
 )
 
 
-@settings(max_examples=40)
 @given(
     entries=st.lists(st.lists(ENTRIES, max_size=2), max_size=6),
     reason=st.sampled_from([None, "tool_calls", "stop", "length"]),
@@ -341,7 +340,6 @@ def test_any_disorder_keeps_the_rules(entries: list[list[dict[str, Any]]], reaso
     assert (answer.outcome["status"] == "complete") is (reason is not None)
 
 
-@settings(max_examples=40)
 @given(
     texts=st.lists(
         st.dictionaries(st.text(max_size=3), st.text(max_size=5), max_size=2), min_size=1, max_size=4

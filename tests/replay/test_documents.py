@@ -67,7 +67,7 @@ def test_a_client_that_does_not_stream_gets_the_document(tmp_path, request_):
     assert list(ran.verdicts.values()) == ["pass", "pass"]
 
 
-def test_a_client_that_streams_is_told_that_its_adapter_is_at_fault(tmp_path):
+def test_a_client_that_streams_is_informed_that_its_adapter_is_at_fault(tmp_path):
     body = POST.replace("REQUEST", '{**run.request, "stream": True}')
     ran = run(tmp_path, trials(), hosted(tmp_path, body, CLAIMS))
     results = ran.finished.results.trials
@@ -111,7 +111,7 @@ def test_a_request_asks_for_a_document_or_not(api, path, target, stream, kind):
     assert (given.kind, given.note, given.mismatch) == (kind, None, None)
 
 
-def test_a_wrong_path_is_told_where_documents_are():
+def test_a_wrong_path_gets_the_paths_of_documents():
     cassette = recorded_at("google-generate", f"{MODEL}:generateContent")
     given = match_request(cassette, "POST", "/v1/answer", None, document=True)
     assert given.note.endswith("expected `POST BASE_URL/{version}/models/{model}:generateContent`")

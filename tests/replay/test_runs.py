@@ -173,7 +173,7 @@ def test_a_trial_that_is_there_over_http_only_is_no_trial_of_anybody_else(tmp_pa
         run(tmp_path, delivered(small(), "gzip"), connect("reference"))
 
 
-def test_an_input_that_is_not_claimed_cannot_be_asked_for(tmp_path):
+def test_an_input_that_is_not_claimed_cannot_be_requested(tmp_path):
     with pytest.raises(UsageError, match="`--input http`: `reference` supports only `bytes`"):
         run(tmp_path, delivered(small(), "whole"), connect("reference"), input_="http")
 

@@ -36,6 +36,8 @@ from streamconform.reports.describe import describe_failure
 from streamconform_capture.probe.proxy_rules import list_rules
 from streamconform_reference.apis.grammars import GRAMMARS
 
+from ..harness import builders
+
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
 CALL = "content.0.tool_call"
 NO_CALL = "expected 1 block [tool_call], got 0 []"
@@ -51,22 +53,10 @@ def check(path, expected=None, got=None, message=None, verdict="fail", level="mu
     return Check(path=path, level=level, verdict=verdict, expected=expected, got=got, message=message)
 
 
-def result(*checks, case="openai-chat/text/one", delivery="as-is", observation=None, **given):
+def result(*checks, verdict=None, **fields):
     """A trial that failed `checks`."""
-    verdict = given.pop("verdict", "warn" if checks and checks[0].verdict == "warn" else "fail")
-    return TrialResult(
-        implementation=0,
-        id=f"{case}@{delivery}",
-        case=case,
-        delivery=delivery,
-        level="must",
-        verdict=verdict,
-        culprit=given.pop("culprit", "implementation"),
-        ms=1.0,
-        checks=checks,
-        observation=observation,
-        **given,
-    )
+    verdict = verdict or ("warn" if checks and checks[0].verdict == "warn" else "fail")
+    return builders.result(verdict, checks=checks, **{"culprit": "implementation", **fields})
 
 
 def outcome(*content, **given):
@@ -617,7 +607,7 @@ def raising(case: str, **raised: Any) -> TrialResult:
     return one("status", "complete", "error", case=f"openai-chat/text/{case}", observation=observation)
 
 
-def test_an_error_of_javascript_itself_in_a_bundle_is_told_apart_by_its_message():
+def test_an_error_of_javascript_itself_in_a_bundle_is_distinguished_by_its_message():
     ids = []
     for type_, message in (("TypeError", "no 'x' at 12"), ("TypeError", "null"), ("ax.Refusal", "unsafe")):
         trial = raising("one", type=type_, where="at lib/index.mjs:47:40", message=message)
@@ -772,6 +762,7 @@ KINDS = sorted({kind for row in ROWS for kind in row.kinds.split()} | {"differen
 DIFFERENCES = [Difference(path, kind) for path in PATHS for kind in KINDS]
 
 
+@pytest.mark.nightly
 def test_every_set_of_three_differences_has_a_root():
     # These kinds are enough to tell the rows of consequences apart.
     some = [Difference(path, kind) for path in PATHS for kind in ("different", "missing", "complete-for-cut")]

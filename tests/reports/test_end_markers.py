@@ -8,28 +8,19 @@ from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
 from streamconform.judge.compare import check_leaf
 from streamconform.model.leaf import AnyOf
-from streamconform.model.result import TrialResult
 from streamconform.reports.causes import group_by_cause
 from streamconform.suite.expand import expand
 from streamconform.wire.framings import split
 
 from ..bundled_suite import streams
+from ..harness import builders
 
 
 def name_status_cause(case, expect, got, delivery="as-is"):
     """Return the headline for an answer whose status is `got`."""
     check = check_leaf("status", expect.fields["status"], got, case.level)
-    trial = TrialResult(
-        implementation=0,
-        id=f"{case.id}@{delivery}",
-        case=case.id,
-        delivery=delivery,
-        level=case.level,
-        verdict=check.verdict if check.verdict != "may" else "warn",
-        culprit="implementation",
-        ms=1.0,
-        checks=(check,),
-    )
+    verdict = "warn" if check.verdict == "may" else check.verdict
+    trial = builders.result(verdict, case=case.id, delivery=delivery, level=case.level, checks=(check,))
     return "" if check.verdict == "pass" else group_by_cause([trial])[0].title
 
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult, UncomparedClaim
+from streamconform.model.result import UncomparedClaim
 from streamconform.model.verdict import Check
 from streamconform.reports import badge, github, html, junit, markdown
+from streamconform.reports.causes import list_causes
 from streamconform.reports.describe import ADAPTER_WARNINGS_TITLE, CLAIMS_TITLE, WARNINGS_TITLE
 from streamconform.reports.html.data import results_to_json
 from streamconform.reports.html.source import Suite
@@ -23,35 +24,21 @@ from streamconform.reports.summary import (
 from streamconform.reports.terminal import Terminal
 from streamconform.run.results import Results
 
+from ..harness import builders
+
 CRASH = Check(path="status", level="should", verdict="warn", expected="complete", got="error")
 TEXT = Check(path="content.0.text", level="should", verdict="warn", expected="abc", got="ab")
 RAISED = {"type": "KeyError", "message": "'delta' \u202e\x1b[31m", "where": "lib/sse.py:12 in parse"}
 
 
-def trial(verdict, *checks, case="openai-chat/text/one", **given):
-    return TrialResult(
-        implementation=0,
-        id=f"{case}@as-is",
-        case=case,
-        delivery="as-is",
-        level="should" if verdict == "warn" else "must",
-        verdict=verdict,
-        culprit="implementation" if checks else None,
-        ms=1.0,
-        checks=checks,
-        **given,
-    )
+def trial(verdict, *checks, **fields):
+    level = "should" if verdict == "warn" else "must"
+    culprit = "implementation" if checks else None
+    return builders.result(verdict, level=level, culprit=culprit, checks=checks, **fields)
 
 
 def results(*trials):
-    info = ImplementationInfo(
-        name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes"
-    )
-    header = Header(
-        version="0.1.0", cases=2, trials=len(trials), implementations=(info,), selection={}, seed=0
-    )
-    counts = {each.verdict: 1 for each in trials}
-    return Results(header, trials, Footer(counts=counts, exit=0, complete=True))
+    return builders.results(*trials, cases=2)
 
 
 PASSED = trial("pass")
@@ -126,7 +113,10 @@ def test_a_mistake_of_the_adapter_is_not_among_what_the_documentation_does_not_s
         library, adapter = text[text.index(WARNINGS_TITLE) :].split(ADAPTER_WARNINGS_TITLE)
         assert "Truncates text" in library
         assert title in adapter
-    assert [(cause["kind"], cause["what"]) for cause in results_to_json(run, Suite({}))["causes"]] == [
+    assert [
+        (cause["kind"], cause["what"])
+        for cause in results_to_json(run, Suite({}), list_causes(run))["causes"]
+    ] == [
         ("warn", "Truncates text"),
         ("adapter", title),
     ]

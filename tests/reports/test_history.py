@@ -7,18 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports import changes
 from streamconform.reports.history import KINDS, compare_results
 from streamconform.reports.json import render_lines
 from streamconform.reports.markdown import MAX_BYTES
-from streamconform.run.results import Results
 from streamconform_dev.docs.golden import RESULTS, write_cut_results
 
 from ..cli.project import Project
+from ..harness import builders
 
-MINE = ImplementationInfo(name="mine", version="1", language=None, issues=None, impl="mypkg", input="bytes")
+MINE = builders.info()
 HTTP = replace(MINE, input="http")
 OTHER = replace(MINE, name="other", impl="cmd:./other")
 RENAMED = replace(MINE, impl="python:mypkg.new:adapter", version="2")
@@ -28,26 +27,14 @@ NAMES = ("before.jsonl", "after.jsonl")
 
 def trial(verdict, case="openai-chat/text/one", delivery="as-is", of=0):
     """A result that looks like its verdict."""
-    return TrialResult(
-        implementation=of,
-        id=f"{case}@{delivery}",
-        case=case,
-        delivery=delivery,
-        level="must",
-        verdict=verdict,
-        culprit=None,
-        ms=1.0,
-        checks=(CHECK,) if verdict in ("fail", "warn", "known") else (),
-        known="as upstream does" if verdict in ("known", "stale") else None,
-    )
+    fields = {"checks": (CHECK,)} if verdict in ("fail", "warn", "known") else {}
+    known = "as upstream does" if verdict in ("known", "stale") else None
+    return builders.result(verdict, case=case, delivery=delivery, implementation=of, known=known, **fields)
 
 
 def results(*trials, who=(MINE,), **selection):
     """A whole run."""
-    header = Header(
-        version="0.1.0", cases=1, trials=len(trials), implementations=who, selection=selection, seed=0
-    )
-    return Results(header, trials, Footer(counts={"any": len(trials)}, exit=0, complete=True))
+    return builders.results(*trials, infos=who, selection=selection)
 
 
 @pytest.mark.parametrize(

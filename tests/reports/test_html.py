@@ -18,7 +18,7 @@ from streamconform.model.case import Case
 from streamconform.model.event import BlockDelta, BlockEnd, BlockStart, Done, Failed, UsageReport
 from streamconform.model.outcome import Outcome, Stop, Text, ToolCall, Usage
 from streamconform.reports import html
-from streamconform.reports.causes import group_by_cause
+from streamconform.reports.causes import group_by_cause, list_causes
 from streamconform.reports.divergence import place_events
 from streamconform.reports.html.data import results_to_json
 from streamconform.reports.html.failures import Budget, FailureRows
@@ -39,6 +39,10 @@ from ..harness import builders
 WHOLE = merge([("results.jsonl", read(RESULTS))])
 ROOT = Path(__file__).parents[2]
 DATA = re.compile(r'<script type="text/plain" id="data">(.*?)</script>', re.DOTALL)
+
+
+def to_json(run, suite):
+    return results_to_json(run, suite, list_causes(run))
 
 
 def unpack(text):
@@ -96,7 +100,7 @@ def test_the_link_how_to_read_a_report_leads_to_a_published_page():
 
 def test_every_cause_is_listed_without_a_script(page, suite):
     static = DATA.sub("", page)
-    value = results_to_json(WHOLE, suite)
+    value = to_json(WHOLE, suite)
     causes = value["causes"]
     rows = re.findall(r'<tr id="cause/\d+">(.*?)</tr>', static, re.DOTALL)
     assert len(rows) == len(causes) > 1
@@ -114,7 +118,7 @@ def to_text(text):
 
 
 def test_every_trial_is_in_the_grid(suite):
-    value = results_to_json(WHOLE, suite)
+    value = to_json(WHOLE, suite)
     letters = "".join(
         short if len(short) > 1 else short * len(value["sets"][value["cases"][c][3]])
         for row in value["grid"]
@@ -128,7 +132,7 @@ def test_every_trial_is_in_the_grid(suite):
     assert json.loads(json.dumps(value)) == unpack(pack(value))
 
 
-def test_what_is_missing_is_said(tmp_path):
+def test_what_is_missing_is_reported(tmp_path):
     killed = read(write_cut_results(tmp_path))
     assert "These results are incomplete: the run was killed" in html.render(killed)
     gone = replace(WHOLE.header, selection={"specs": str(tmp_path / "gone")})
@@ -152,12 +156,12 @@ def test_what_is_missing_is_said(tmp_path):
 )
 def test_an_answer_may_be_anything(suite, observation):
     trials = tuple(replace(each, observation=observation) for each in WHOLE.trials)
-    assert unpack(pack(results_to_json(replace(WHOLE, trials=trials), suite)))["failures"]
+    assert unpack(pack(to_json(replace(WHOLE, trials=trials), suite)))["failures"]
 
 
 def test_what_the_results_do_not_keep_of_an_answer_is_named(suite):
     trials = tuple(replace(each, observation={"left_out": {"events": 2_000_000}}) for each in WHOLE.trials)
-    failures = results_to_json(replace(WHOLE, trials=trials), suite)["failures"]
+    failures = to_json(replace(WHOLE, trials=trials), suite)["failures"]
     assert any("missing: `events` (2,000,000 bytes)" in failure.get("left_out", "") for failure in failures)
 
 
@@ -183,13 +187,13 @@ def test_what_the_results_do_not_keep_of_an_answer_is_named(suite):
 def test_the_verdict_is_one_line(trials, words):
     footer = replace(WHOLE.footer, counts={"any": len(trials)})
     run = Results(replace(WHOLE.header, trials=len(trials)), tuple(trials), footer)
-    assert re.fullmatch(words, format_headline(run))
+    assert re.fullmatch(words, format_headline(run, list_causes(run)))
 
 
 def test_where_room_ends_each_cause_has_an_example_and_the_rest_is_counted(suite):
     index = {each.case: at for at, each in enumerate(WHOLE.trials)}
     made = FailureRows(WHOLE, suite, index, frozenset(), Budget(wires=0, details=0))
-    value = results_to_json(WHOLE, suite)
+    value = to_json(WHOLE, suite)
     assert value["left"] == {"wires": 0, "details": 0, "failures": 0}
     for cause in group_by_cause([each for each in WHOLE.trials if each.verdict == "fail"]):
         for failure in cause.failures:

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
 from streamconform.model.verdict import Check
 from streamconform.reports.describe import WARNINGS_TITLE
 from streamconform.reports.matrix import LEFT_OUT, MAX_BYTES, PageContext, render
 from streamconform.reports.matrix.context import link_issue
 from streamconform.reports.matrix.score import Score, score_rows
 from streamconform.run.merge import sort_trials
-from streamconform.run.results import Results
 from streamconform_dev.checkout import ROOT
 
 from ..cli.project import Project
@@ -27,42 +25,19 @@ ONE = "anthropic-messages/tool-use/call-split-mid-token-and-escape"
 
 
 def info(name="lib", **more):
-    reported = {
-        "version": "1.0",
-        "language": "python",
-        "issues": "https://example.com/issues",
-        "input": "http",
-    }
-    return ImplementationInfo(name=name, impl=f"peer:{name}", **{**reported, **more})
+    head = {"version": "1.0", "language": "python", "issues": "https://example.com/issues", "input": "http"}
+    return builders.info(name, impl=f"peer:{name}", **{**head, **more})
 
 
 def trial(case, delivery="as-is", verdict="pass", at=0, path="usage.input", **more):
     wrong = {"fail": "fail", "known": "fail", "warn": "warn"}.get(verdict)
     check = Check(path=path, level="must", verdict=wrong, expected=1, got=2) if wrong else None
-    return TrialResult(
-        implementation=at,
-        id=f"{case}@{delivery}" if delivery else case,
-        case=case,
-        delivery=delivery,
-        level="must",
-        verdict=verdict,
-        culprit=None,
-        ms=1,
-        checks=(check,) if check else (),
-        **more,
-    )
+    fields = {"implementation": at, "checks": (check,) if check else (), **more}
+    return builders.result(verdict, case=case, delivery=delivery, **fields)
 
 
 def results(trials, *infos, **selection):
-    header = Header(
-        version="0.1.0",
-        cases=1,
-        trials=len(trials),
-        implementations=infos or (info(),),
-        selection=selection,
-        seed=0,
-    )
-    return Results(header, tuple(trials), Footer(counts={}, exit=0, complete=True))
+    return builders.results(*trials, infos=infos or (info(),), selection=selection)
 
 
 def suite(**tags):

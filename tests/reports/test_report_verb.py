@@ -93,7 +93,7 @@ def test_a_run_with_one_failure_is_valid_junit(project):
     assert "usage.output" in (project.folder / "a.xml").read_text()
 
 
-def test_the_exit_code_is_the_runs_where_it_is_asked_for(project):
+def test_the_exit_code_is_the_runs_where_it_is_requested(project):
     assert project.run("report", "badge", str(RESULTS)).code == 0
     assert project.run("report", "badge", "--exit-code", str(RESULTS)).code == 1
     assert project.run("report", "badge", "--exit-code", str(write_cut_results(project.folder))).code == 130

@@ -7,34 +7,26 @@ from dataclasses import replace
 
 import pytest
 
-from streamconform.model.result import Footer, Header, ImplementationInfo, TrialResult
+from streamconform.model.result import Footer
 from streamconform.reports.terminal import Terminal, list_smoke_commands
 from streamconform.run.results import Results
 
-MINE = ImplementationInfo(
-    name="mine", version=None, language=None, issues=None, impl="cmd:node a.mjs", input="bytes"
-)
+from ..harness import builders
+
+MINE = builders.info(version=None, impl="cmd:node a.mjs")
 OTHER = replace(MINE, name="other", impl="other")
 
 
-def trial(name, *, verdict="pass", culprit=None, ms=1.0, implementation=0):
-    return TrialResult(
-        implementation=implementation,
-        id=f"openai-chat/text/{name}@whole",
-        case=f"openai-chat/text/{name}",
-        delivery="whole",
-        level="must",
-        verdict=verdict,
-        culprit=culprit,
-        ms=ms,
-        reason=None if verdict == "pass" else "KeyError: 'x'",
+def trial(name, *, verdict="pass", **fields):
+    reason = None if verdict == "pass" else "KeyError: 'x'"
+    return builders.result(
+        verdict, case=f"openai-chat/text/{name}", delivery="whole", reason=reason, **fields
     )
 
 
 def print_run(*trials, infos=(MINE,), **options):
-    header = Header(version="0.1.0", cases=1, trials=len(trials), implementations=infos, selection={}, seed=0)
     stream = io.StringIO()
-    results = Results(header, trials, Footer(counts={"pass": len(trials)}, exit=0, complete=True))
+    results = builders.results(*trials, infos=infos)
     Terminal(**{"quiet": 0, "verbose": 0, "strict": False, "stream": stream} | options).finish(results, None)
     return stream.getvalue().splitlines()
 
@@ -57,7 +49,7 @@ def test_durations_lists_the_slowest_trials_before_the_headline(durations, lines
 
 
 @pytest.mark.parametrize("options", [{}, {"durations": 1, "quiet": 1}])
-def test_no_durations_are_listed_unless_asked_for(options):
+def test_no_durations_are_listed_unless_requested(options):
     assert not [line for line in print_run(*THREE, **options) if "Slowest" in line]
 
 
@@ -91,14 +83,13 @@ def test_other_runs_and_quiet_ones_end_with_the_headline(result, quiet):
 
 def test_a_run_that_was_stopped_with_this_advice_does_not_repeat_it():
     trials = (trial("a", verdict="faulted", culprit="adapter"),)
-    header = Header(version="0.1.0", cases=1, trials=9, implementations=(OTHER,), selection={}, seed=0)
     footer = Footer(counts={}, exit=1, complete=False, stopped="all fail; next: conform smoke other")
-    assert list_smoke_commands(Results(header, trials, footer), strict=False) == []
+    assert list_smoke_commands(builders.results(*trials, infos=(OTHER,), footer=footer), strict=False) == []
 
 
 def test_a_probe_and_a_proxy_have_no_adapter_to_check():
     trials = (trial("a", verdict="faulted", culprit="adapter"),)
-    header = Header(version="0.1.0", cases=1, trials=1, implementations=(MINE,), selection={}, seed=0)
+    header = builders.results(*trials, infos=(MINE,)).header
     proxy = replace(header, implementations=(replace(MINE, impl="proxy:http://localhost:1"),))
     for each in (proxy, replace(header, selection={"probe": "conform probe"})):
         assert list_smoke_commands(Results(each, trials, None), strict=False) == []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette, Pulled, Request
@@ -60,7 +61,7 @@ def test_a_recording_has_the_provenance_that_the_spec_names(corpus):
 
 
 def test_a_source_of_another_version_was_not_pulled(corpus):
-    assert load_pulled(corpus, API, "one", replace(ORIGIN, source="some.Source 1.1"), "") is None
+    assert load_pulled(corpus, API, "one", structs.replace(ORIGIN, source="some.Source 1.1"), "") is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_only_a_pattern_that_names_them_selects_pulled_recordings(pattern, named
 
 def test_a_case_over_a_recording_is_unavailable_until_it_is_pulled(tmp_path, corpus):
     path = write(tmp_path, SPEC)
-    origin = replace(ORIGIN, source="some-source 1.0")
+    origin = structs.replace(ORIGIN, source="some-source 1.0")
     (pulled,) = load(Sources(tmp_path / "specs", tmp_path, corpus))
     assert (pulled.cassette, pulled.unavailable) == (replace(RECORDING, provenance=origin), None)
     for folder in (None, tmp_path):
@@ -154,7 +155,7 @@ def test_every_recording_that_cannot_be_used_is_reported(tmp_path, corpus):
     ]
 
 
-def test_without_being_asked_for_nothing_of_these_specs_is_read(tmp_path):
+def test_without_being_requested_nothing_of_these_specs_is_read(tmp_path):
     path = write(tmp_path, "not a spec at all: [")
     specs = tmp_path / "specs"
     assert list_spec_files(specs) == []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from streamconform.apis.api import Probing
 from streamconform.errors import SourceError
@@ -83,7 +84,7 @@ def test_a_scenario_is_possible_if_the_api_has_all_that_it_needs():
     )
     both = Probing(answer=(), error=(), stop_sequences=("stop",), tool_by_name=True)
     assert scenario.possible(both)
-    assert not scenario.possible(replace(both, tool_by_name=False))
+    assert not scenario.possible(structs.replace(both, tool_by_name=False))
     assert replace(scenario, needs=()).possible(Probing(answer=(), error=()))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform.model.trial import Input
 
@@ -47,8 +48,7 @@ class Gate:
             self._open.set()
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(Struct, frozen=True):
     """Where a run gets its body: from the run message, from chunk messages after it, or from a server."""
 
     input: Input = "bytes"

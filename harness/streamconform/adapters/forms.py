@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Final
+
+from msgspec import Struct
 
 GROUP: Final = "streamconform.forms"
 """The entry points: the word before the colon, and the `Form`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """What a word before the colon stands for."""
 
     build_command: Callable[[str], tuple[str, ...]]
@@ -25,4 +24,6 @@ class Form:
 @cache
 def load_forms() -> Mapping[str, Form]:
     """Return the installed forms by their words."""
+    from importlib.metadata import entry_points  # most values of `--impl` have no form
+
     return {entry.name: entry.load() for entry in entry_points(group=GROUP)}

@@ -15,7 +15,7 @@ import os
 import sys
 import traceback
 from binascii import a2b_base64
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -168,7 +168,7 @@ def main(target: str) -> None:
     """Serve the adapter `target` on stdin and stdout until `stop` or the end of input."""
     sys.path.insert(0, str(Path.cwd()))
     # Before the import, which may print.
-    out = redirect_stdout()
+    messages, out = take_streams()
     # Also before the import, since a module may create a client at its top level.
     defer_certificate_loading()
     try:
@@ -179,22 +179,25 @@ def main(target: str) -> None:
     except BaseException:  # noqa: BLE001 - importing a user's module can raise anything
         traceback.print_exc()
         sys.exit(UNUSABLE)
-    serve(adapter, target, out)
+    serve(adapter, target, messages, out)
 
 
-def redirect_stdout() -> BinaryIO:
-    """Return a stream for protocol messages, and redirect stdout to stderr.
+def take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Return the streams for protocol messages; stdin becomes empty, and stdout becomes stderr.
 
-    A `print` in the adapter or its library must not end up among the messages.
+    A `print` in the adapter or its library must not end up among the messages, and nothing but the host may
+    read the messages of later runs, which may already be waiting.
     """
-    out = os.fdopen(os.dup(1), "wb")
+    messages, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    return out
+    return messages, out
 
 
-def serve(adapter: Callable[[Any], Any], target: str, out: LineWriter) -> None:
-    """Answer messages from stdin by writing to `out`, until `stop` or the end of input."""
-    for line in sys.stdin.buffer:
+def serve(adapter: Callable[[Any], Any], target: str, messages: Iterable[bytes], out: LineWriter) -> None:
+    """Answer `messages` by writing to `out`, until `stop` or the end."""
+    for line in messages:
         message = json_line.loads(line)
         match message.get("op"):
             case "hello":

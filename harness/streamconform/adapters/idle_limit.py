@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -32,8 +33,7 @@ _RUNNABLE: Final = b"RD"
 """The states of a process that runs or waits for a core (R), or waits for the disk (D)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """What some processes have done so far, and whether one of them is about to do more."""
 
     cpu_seconds: float = 0.0

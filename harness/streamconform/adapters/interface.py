@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
 from streamconform.model.result import Raised
 from streamconform.model.trial import Input, ProxyView
@@ -30,8 +32,7 @@ ProtocolFaultKind = Literal[
 """The ways in which an adapter can break the protocol."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Greeting:
+class Greeting(Struct, frozen=True, kw_only=True):
     """An implementation's description of itself.
 
     If `apis` is None, every API is claimed; if `capabilities` is None, every stream capability is claimed.
@@ -85,30 +86,26 @@ class Observation:
     """Values that JSON cannot represent, each with its path: `("outcome.content.0.arguments.x", "NaN")`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """The result of a function call: a JSON value, not judged yet."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """The adapter skipped the run."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Errored:
+class Errored(Struct, frozen=True):
     """The adapter reported its own failure."""
 
     message: str
     traceback: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolFault:
+class ProtocolFault(Struct, frozen=True):
     """The adapter broke the protocol."""
 
     kind: ProtocolFaultKind
@@ -117,8 +114,7 @@ class ProtocolFault:
     """The last lines of stderr of a program that ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Struct, frozen=True):
     """No answer arrived within the timeout."""
 
     seconds: float
@@ -127,8 +123,7 @@ class Hang:
 Answer = Observation | Output | Skipped | Errored | ProtocolFault | Hang
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRecord:
+class ServerRecord(Struct, frozen=True, kw_only=True):
     """What the replay server received and sent in one trial; it can be saved and judged later."""
 
     answered: bool

@@ -12,7 +12,7 @@ import os
 import re
 import signal
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from streamconform.adapters.environment import remove_secrets
 from streamconform.adapters.idle_limit import Activity, read_activity, wait_while_busy
@@ -36,6 +36,10 @@ ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal
 """Matches the beginning of a stderr line that states why a program ended."""
 
 
+OnLine = Callable[[bytes | None], None]
+"""Receives a line of stdout, an empty one at its end, and None instead of a line that is too long."""
+
+
 class LineTooLongError(ValueError):
     """A line from the process exceeds the size limit."""
 
@@ -53,24 +57,27 @@ class Process:
         self.argv = argv
         self._environment = dict(environment)
         self.stop_seconds = stop_seconds
-        self._process: asyncio.subprocess.Process | None = None
-        self._stderr = _LineTail()
-        self._reader: asyncio.Task[None] | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._pipes = _Pipes(0)
         self._mark = create_mark()
         self._is_gone = False
 
     @property
     def exit_code(self) -> int | None:
         """Return the exit code, or None before the start and while the process is running."""
-        return None if self._process is None else self._process.returncode
+        return None if self._transport is None else self._transport.get_returncode()
+
+    @property
+    def unsent(self) -> int:
+        """Return the number of bytes that wait until the process reads its stdin."""
+        return self._stdin.get_write_buffer_size()
 
     async def start(self, *, max_line: int) -> None:
         """Start it. Raises `OSError` or `ValueError` if that fails."""
-        self._process = await asyncio.create_subprocess_exec(
+        # Its own protocol instead of asyncio's streams, whose tasks and locks took most of the time of a run.
+        self._transport, self._pipes = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _Pipes(max_line),
             *self.argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
             # A new session: its group can be killed as a whole, and Ctrl-C in the terminal reaches only the
             # harness, which then shuts it down cleanly.
             start_new_session=True,
@@ -81,45 +88,34 @@ class Process:
                 "PYTHONUNBUFFERED": "1",
                 self._mark.variable: "1",
             },
-            # asyncio's own limit is 64 KiB, less than the result of a long answer.
-            limit=max_line,
         )
-        limit_process(self._process.pid, self._mark)
-        # Reading begins at the start, because a program that fills its stderr pipe would block.
-        self._reader = asyncio.create_task(self._read_stderr())
+        limit_process(self._transport.get_pid(), self._mark)
+
+    def write(self, line: bytes) -> None:
+        """Write `line` without waiting until the process reads it. Raises `OSError` if it no longer does."""
+        if self._stdin.is_closing():
+            raise BrokenPipeError
+        self._stdin.write(line)
 
     async def send(self, line: bytes) -> None:
-        """Write `line`. Raises `OSError` if the process no longer reads its stdin."""
-        stdin = self._process.stdin if self._process else None
-        if stdin is None or stdin.is_closing():
-            raise BrokenPipeError
-        stdin.write(line)
-        await stdin.drain()
+        """Write `line`, and wait while much is unread. Raises `OSError` if the process no longer reads."""
+        self.write(line)
+        await self._pipes.has_room.wait()
 
     async def read_line(self) -> bytes:
         """Return the next non-blank line, or an empty one at the end of stdout. Raises `LineTooLongError`."""
-        stream = self._process.stdout if self._process else None
-        while stream is not None:
-            try:
-                line = await stream.readline()
-            # asyncio raises `ValueError` if a line exceeds the limit.
-            except ValueError as error:
-                raise LineTooLongError from error
-            except OSError:
-                return b""
-            if line.strip() or not line:
-                return line
-        return b""
+        return await self._pipes.read_line()
+
+    def follow(self, on_line: OnLine) -> None:
+        """Call `on_line` with each further line at once, instead of keeping it for `read_line`."""
+        self._pipes.follow(on_line)
 
     async def wait_for_exit(self) -> None:
         """Wait for the exit code and the rest of stderr, so that messages can include them."""
-        if self._process is None:
-            return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.stop_seconds):
-                await self._process.wait()
-                if self._reader is not None:
-                    await self._reader
+                await self._pipes.exited.wait()
+                await self._pipes.stderr_ended.wait()
         # Children may outlive it and keep its pipes open.
         self._kill_group()
 
@@ -128,45 +124,37 @@ class Process:
 
         With `while_busy`, only the time in which it is idle counts.
         """
-        process = self._process
-        if process is None or process.returncode is not None:
+        if self._transport is None or self.exit_code is not None:
             return True
-        exiting = self._send_last(process, last)
+        exiting = self._send_last(last)
         with contextlib.suppress(OSError, TimeoutError):
             if while_busy:
                 await wait_while_busy(exiting, self.stop_seconds, self.read_activity)
             else:
                 await asyncio.wait_for(exiting, self.stop_seconds)
-        return process.returncode is not None
+        return self.exit_code is not None
 
-    async def _send_last(self, process: asyncio.subprocess.Process, last: bytes) -> None:
+    async def _send_last(self, last: bytes) -> None:
         await self.send(last)
-        if process.stdin:
-            process.stdin.close()
-        await process.wait()
+        self._stdin.close()
+        await self._pipes.exited.wait()
 
     async def kill(self) -> None:
         """Kill the process and every process that it started."""
-        process = self._process
-        if process is None or self._is_gone:
+        if self._transport is None or self._is_gone:
             return
+        pid = self._transport.get_pid()
         # Before the kill, because the orphans of a dead process get a new parent, so `ps` no longer shows
         # which process started them.
-        descendants = frozenset() if HAS_PROC else list_descendants(process.pid)
+        descendants = frozenset() if HAS_PROC else list_descendants(pid)
         self._kill_group()
-        transport = getattr(process, "_transport")  # noqa: B009 - asyncio exposes it under no other name
-        stdout = transport.get_pipe_transport(1)
-        if stdout is not None:
-            stdout.close()  # asyncio waits for the end of stdout, which never comes if nothing reads it
         try:
-            self._is_gone = await kill_marked(self._mark, group=process.pid, descendants=descendants)
+            self._is_gone = await kill_marked(self._mark, group=pid, descendants=descendants)
         finally:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.stop_seconds):
-                    await process.wait()
-            if self._reader is not None:
-                self._reader.cancel()
-            transport.close()  # a child in another session may still hold the other pipes
+                    await self._pipes.exited.wait()
+            self._transport.close()  # a child in another session may still hold the pipes
 
     def read_activity(self) -> Activity | None:
         """Return the activity of the process and of everything it started; None if the system hides it."""
@@ -186,27 +174,125 @@ class Process:
 
     def stderr_tail(self) -> str:
         """Return the last lines of the process's stderr."""
-        return self._stderr.text()
+        return self._pipes.stderr.text()
 
     def last_stderr_lines(self) -> tuple[str, ...]:
         """Return the last `STDERR_LINES` lines of the process's stderr, escaped."""
         lines = self.stderr_tail().splitlines()[-STDERR_LINES:]
         return tuple(escape_line(line, STDERR_WIDTH) for line in lines)
 
-    def _kill_group(self) -> None:
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+    @property
+    def _stdin(self) -> asyncio.WriteTransport:
+        assert self._transport is not None, "`start` was awaited"
+        stdin = self._transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        return stdin
 
-    async def _read_stderr(self) -> None:
-        stream = self._process.stderr if self._process else None
+    def _kill_group(self) -> None:
+        if self._transport is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+
+
+class _Pipes(asyncio.SubprocessProtocol):
+    """What a process writes: its stdout as lines, and the tail of its stderr. Both are always read."""
+
+    def __init__(self, max_line: int) -> None:
+        self.stderr = _LineTail()
+        self.exited = asyncio.Event()
+        self.stderr_ended = asyncio.Event()
+        self.has_room = asyncio.Event()
+        """Set unless much of what was written to stdin is unread."""
+        self.has_room.set()
+        self._max_line = max_line
+        self._lines: deque[bytes | None] = deque()
+        """The lines for `read_line`: an empty one is the end of stdout, None a line that is too long."""
+        self._rest = bytearray()
+        """The beginning of a line that has not ended yet."""
+        self._has_line = asyncio.Event()
+        self._on_line: OnLine = self._keep
         # Incremental, since a read may end inside a character.
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        while stream is not None:
-            data = await stream.read(65536)
-            if not data:
-                return
-            self._stderr.add(decoder.decode(data))
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Store the transport."""
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        stdout = transport.get_pipe_transport(1)
+        assert isinstance(stdout, asyncio.ReadTransport)
+        self._transport, self._stdout = transport, stdout
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """Close the transport after the exit and the end of all pipes."""
+        self._transport.close()
+
+    async def read_line(self) -> bytes:
+        """Return the next line that no function follows; see `Process`."""
+        while not self._lines:
+            self._has_line.clear()
+            self._stdout.resume_reading()
+            await self._has_line.wait()
+        line = self._lines[0]
+        if line is None:
+            raise LineTooLongError
+        if line:
+            self._lines.popleft()
+        return line
+
+    def follow(self, on_line: OnLine) -> None:
+        """Call `on_line` with each line from now on."""
+        self._on_line = on_line
+        while self._lines:
+            on_line(self._lines.popleft())
+        self._stdout.resume_reading()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Divide stdout into lines, and keep the end of stderr."""
+        if fd != 1:
+            self.stderr.add(self._decoder.decode(data))
+            return
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._rest += piece
+            if len(self._rest) > self._max_line:
+                break
+            self._rest += b"\n"
+            if not self._rest.isspace():
+                self._on_line(bytes(self._rest))
+            self._rest.clear()
+        else:
+            self._rest += rest
+        if len(self._rest) > self._max_line:
+            self._stdout.pause_reading()
+            self._on_line(None)
+
+    def pipe_connection_lost(self, fd: int, _: Exception | None) -> None:
+        """Note the end of stdout or stderr."""
+        if fd == 1:
+            if self._rest and not self._rest.isspace():
+                self._on_line(bytes(self._rest))
+            self._on_line(b"")
+        elif fd == 2:
+            self.stderr_ended.set()
+        else:
+            self.has_room.set()
+
+    def process_exited(self) -> None:
+        """Note the exit."""
+        self.exited.set()
+
+    def pause_writing(self) -> None:
+        """Let senders wait."""
+        self.has_room.clear()
+
+    def resume_writing(self) -> None:
+        """Let senders continue."""
+        self.has_room.set()
+
+    def _keep(self, line: bytes | None) -> None:
+        """Keep `line` for `read_line`, and read no more until then."""
+        self._lines.append(line)
+        self._has_line.set()
+        self._stdout.pause_reading()
 
 
 class _LineTail:

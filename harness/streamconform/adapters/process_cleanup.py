@@ -22,9 +22,10 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 PREFIX: Final = "CONFORM_PROGRAM_"
 ROUNDS: Final = 20
@@ -40,8 +41,7 @@ _PROC: Final = Path("/proc")
 HAS_PROC: Final = sys.platform == "linux"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """The marks of one program."""
 
     variable: str

@@ -34,15 +34,22 @@ BUSY_SECONDS = 0.1
 """If a timeout fires more than this after its deadline, this process was busy at the deadline."""
 LATE_SECONDS = 1.0
 """Time to read an answer that arrived while this process was busy."""
+MAX_QUEUED: Final = 4
+"""The number of runs that a program has at once if it answers in order, so that it never waits for this
+process.
+"""
+MAX_UNSENT: Final = 1 << 20
+"""The number of bytes that may wait for the program to read them before another run is sent."""
 STOP_SECONDS = 2.0
 """Time limit for each step of a shutdown: exiting after `stop`, and disappearing after a kill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collateral:
-    """No answer, because the program ended while several runs were in flight: retry each one alone.
+    """No answer, because the program ended while it had several runs: retry each one.
 
-    It is unknown which of those runs made the program end.
+    If the program answers in order, the first of these runs got the blame, and this one was not begun.
+    Otherwise, any of them may have made the program end.
     """
 
 
@@ -50,11 +57,17 @@ class Collateral:
 class PendingRun:
     """A run that has been sent but not yet answered."""
 
+    id: str
     future: asyncio.Future[Answer | Collateral]
+    seconds: float
+    """The time limit."""
+    sent: float
+    gate: Gate | None
+    extended: float | None = None
+    """The deadline that replaces the first one if this process was busy at that."""
     events: list[object] = field(default_factory=list)
     size: int = 0
     """The total size of its event lines in bytes."""
-    gate: Gate | None = None
     taken: list[int] = field(default_factory=list)
     """For each event, the number of chunks that had passed the gate when the event arrived."""
 
@@ -71,13 +84,17 @@ class Program:
         """The greeting as the process sent it."""
         self.imported_reference = False
         """Whether a result said that the process has imported the bundled parser."""
+        self.answers_in_order = get_python_target(connection) is not None
+        """Whether it reads a run when it has answered those before, as our own host does."""
         self._process = Process(
             connection.argv, stop_seconds=STOP_SECONDS, environment=connection.environment
         )
-        self._reader: asyncio.Task[None] | None = None
         self._pending: dict[str, PendingRun] = {}
         self._answered: set[str] = set()
         self._count = 0
+        self._last_answer = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._exit: asyncio.Task[None] | None = None  # waits for the exit code
         self._unreported: ProtocolFault | None = None  # a fault that occurred while no run was pending
 
     async def start(
@@ -109,46 +126,41 @@ class Program:
         except protocol.ProtocolError as error:
             await self.kill()
             raise self._unusable(f"invalid greeting: {error.message}") from error
-        self._reader = asyncio.create_task(self._read_stdout())
+        self._process.follow(self._receive_line)
         return greeting
+
+    def can_queue(self) -> bool:
+        """Return whether another run may be sent before the pending ones are answered."""
+        has_room = len(self._pending) < MAX_QUEUED and self._process.unsent < MAX_UNSENT
+        return self.answers_in_order and has_room and not self.dead
+
+    def submit(
+        self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
+    ) -> asyncio.Future[Answer | Collateral]:
+        """Send `trial` and return its future answer; a `Hang`, `ProtocolFault` or `Collateral` is the last.
+
+        In the mode `push`, only the first line is sent; `run` also sends the chunks.
+        """
+        return self._begin(trial, seconds, events=events, feed=feed).future
 
     async def run(
         self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed = BYTES_WITH_RUN
     ) -> Answer | Collateral:
         """Return the answer to `trial`; a `Hang`, `ProtocolFault` or `Collateral` kills the process."""
-        # A fault between two runs, such as a second answer, is reported for the next run: this one.
-        if self.dead or self._unreported is not None:
-            await self.kill()
-            return self._unreported or self._exit_fault()
-        self._count += 1
-        id_ = str(self._count)
-        loop = asyncio.get_running_loop()
-        pending = PendingRun(loop.create_future(), gate=feed.gate)
-        self._pending[id_] = pending
-        deadline = loop.time() + seconds
-        answer: Answer | Collateral
+        if self.dead:
+            await self.kill()  # the exit code is known afterwards
+        run, chunks = self._begin(trial, seconds, events=events, feed=feed), None
+        if feed.input == "push" and isinstance(trial, Trial):
+            chunks = asyncio.create_task(self._push(trial, run))
         try:
-            async with asyncio.timeout_at(deadline):
-                with contextlib.suppress(OSError):  # the reader of stdout reports the exit
-                    await self._process.send(protocol.encode_request(id_, trial, events=events, feed=feed))
-                    if feed.input == "push" and isinstance(trial, Trial):
-                        await self._push(id_, trial, pending)
-                answer = await asyncio.shield(pending.future)
-        except TimeoutError:
-            late_answer = await _read_late_answer(pending, loop.time() - deadline)
-            if late_answer is not None:
-                answer = late_answer
-            else:
-                # The program may have exited while one of its children holds stdout open.
-                answer = Hang(seconds) if self._process.exit_code is None else self._exit_fault()
+            answer = await run.future
         finally:
-            self._pending.pop(id_, None)
-            self._answered.add(id_)
-        if isinstance(answer, Hang | ProtocolFault | Collateral):
+            if chunks is not None:
+                chunks.cancel()
+            self._pending.pop(run.id, None)
+            self._answered.add(run.id)
+        if self.dead:
             await self.kill()
-        if isinstance(answer, Observation) and protocol.lacks_events(answer) and pending.events:
-            taken = answer.taken if pending.gate is None else tuple(pending.taken)
-            return replace(answer, events=pending.events, taken=taken)
         return answer
 
     async def stop(self) -> None:
@@ -165,43 +177,65 @@ class Program:
         try:
             await self._process.kill()
         finally:
-            if self._reader is not None and self._reader is not asyncio.current_task():
-                self._reader.cancel()
-            self._fail_all(ProtocolFault("exited", "the program was ended"), collateral=True)
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._exit is not None:
+                self._exit.cancel()
+            self._end(None)
         await asyncio.sleep(0)
 
-    async def _push(self, id_: str, trial: Trial, pending: PendingRun) -> None:
-        """Send the chunks one by one, then `eof`; stop as soon as the run is answered."""
-        for chunk in trial.chunks:
-            if pending.gate is not None:
-                await pending.gate.wait_for_turn()
-            if pending.future.done():
-                return
-            await self._process.send(protocol.encode_chunk(id_, chunk))
-        await self._process.send(protocol.encode_eof(id_))
+    def _begin(self, trial: AnyTrial, seconds: float, *, events: bool, feed: Feed) -> PendingRun:
+        loop = asyncio.get_running_loop()
+        self._count += 1
+        run = PendingRun(str(self._count), loop.create_future(), seconds, loop.time(), feed.gate)
+        # A fault between two runs, such as a second answer, is reported for the next run: this one.
+        if self.dead or self._unreported is not None:
+            self.dead = True
+            run.future.set_result(self._unreported or self._exit_fault())
+            return run
+        self._pending[run.id] = run
+        with contextlib.suppress(OSError):  # the end of stdout reports the exit
+            self._process.write(protocol.encode_request(run.id, trial, events=events, feed=feed))
+        deadline = run.sent + seconds
+        if self._timer is None or deadline < self._timer.when():
+            self._set_timer(deadline)
+        return run
 
-    async def _read_stdout(self) -> None:
-        while True:
-            try:
-                line = await self._process.read_line()
-            except LineTooLongError:
-                message = f"a line exceeds {protocol.MAX_LINE} bytes; each answer must be one line of JSON"
-                self._fail_all(ProtocolFault("line-too-long", message))
-                return
-            if not line:
-                self.dead = True
-                await self._process.wait_for_exit()
-                self._fail_all(self._exit_fault())
-                return
-            fault = self._handle_line(line)
-            # An incomplete line is a symptom of the exit, so the exit is reported.
-            if fault is not None and not line.endswith(b"\n"):
-                self.dead = True
-                await self._process.wait_for_exit()
-                message = f"{self._process.describe_exit()}, in the middle of {protocol.quote_line(line)}"
-                fault = ProtocolFault("exited", message, self._process.last_stderr_lines())
-            if fault is not None:
-                self._fail_all(fault)
+    async def _push(self, trial: Trial, run: PendingRun) -> None:
+        """Send the chunks one by one, then `eof`; stop as soon as the run is answered."""
+        with contextlib.suppress(OSError):
+            for chunk in trial.chunks:
+                if run.gate is not None:
+                    await run.gate.wait_for_turn()
+                if run.future.done():
+                    return
+                await self._process.send(protocol.encode_chunk(run.id, chunk))
+            await self._process.send(protocol.encode_eof(run.id))
+
+    def _receive_line(self, line: bytes | None) -> None:
+        """Handle a line of stdout, or its end."""
+        if self.dead:
+            return
+        if line is None:
+            message = f"a line exceeds {protocol.MAX_LINE} bytes; each answer must be one line of JSON"
+            self._end(ProtocolFault("line-too-long", message))
+            return
+        fault = self._handle_line(line) if line and self._unreported is None else None
+        # An incomplete line is a symptom of the exit, so the exit is reported.
+        if not line or (fault is not None and not line.endswith(b"\n")):
+            self.dead = True
+            self._exit = asyncio.create_task(self._report_exit(line))
+        elif fault is not None:
+            self._end(fault)
+
+    async def _report_exit(self, last: bytes) -> None:
+        """Fail the pending runs; `last` is the incomplete line in which stdout ended, if any."""
+        await self._process.wait_for_exit()
+        fault = self._exit_fault()
+        if last:
+            message = f"{fault.message}, in the middle of {protocol.quote_line(last)}"
+            fault = replace(fault, message=message)
+        self._end(fault)
 
     def _handle_line(self, line: bytes) -> ProtocolFault | None:
         """Pass the message in `line` to its pending run; return a fault if the message is invalid."""
@@ -209,35 +243,80 @@ class Program:
             reply = protocol.parse_reply(line)
         except protocol.ProtocolError as error:
             return ProtocolFault(error.kind, error.message)
-        pending = self._pending.get(reply.id)
-        if pending is None or pending.future.done():
+        run = self._pending.get(reply.id)
+        if run is None or run.future.done():
             return _reject_stray(reply.id, line, answered=reply.id in self._answered)
         if isinstance(reply, protocol.LiveEvent):
-            pending.events.append(reply.event)
-            if pending.gate is not None:
-                pending.taken.append(pending.gate.chunks_passed)
-                pending.gate.record_event(reply.event)
+            run.events.append(reply.event)
+            if run.gate is not None:
+                run.taken.append(run.gate.chunks_passed)
+                run.gate.record_event(reply.event)
             # The bytes are limited too, because a million events of 64 KiB each would fill the memory.
-            pending.size += len(line)
-            if len(pending.events) > protocol.MAX_EVENTS or pending.size > protocol.MAX_LINE:
+            run.size += len(line)
+            if len(run.events) > protocol.MAX_EVENTS or run.size > protocol.MAX_LINE:
                 limit = f"{protocol.MAX_EVENTS} events, or {protocol.MAX_LINE} bytes of them, for one run"
                 return ProtocolFault("too-many-events", f"more than {limit}; end each run with `result`")
-        else:
-            self._answered.add(reply.id)
-            self.imported_reference |= reply.imported_reference
-            pending.future.set_result(reply.answer)
+            return None
+        self.imported_reference |= reply.imported_reference
+        answer = reply.answer
+        if isinstance(answer, Observation) and run.events and protocol.lacks_events(answer):
+            taken = answer.taken if run.gate is None else tuple(run.taken)
+            answer = replace(answer, events=run.events, taken=taken)
+        del self._pending[run.id]
+        self._answered.add(run.id)
+        self._last_answer = asyncio.get_running_loop().time()
+        run.future.set_result(answer)
+        if isinstance(answer, ProtocolFault):
+            self._end(None)
         return None
 
-    def _fail_all(self, fault: ProtocolFault, *, collateral: bool = False) -> None:
-        """End the pending run with `fault`; end several pending runs with `Collateral`.
+    def _set_timer(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(when, self._check_deadlines)
+
+    def _get_deadline(self, run: PendingRun) -> float:
+        if run.extended is not None:
+            return run.extended
+        # A program that answers in order has only begun the run after its last answer.
+        return run.seconds + (max(run.sent, self._last_answer) if self.answers_in_order else run.sent)
+
+    def _check_deadlines(self) -> None:
+        """End the program if a run is not answered in time."""
+        self._timer = None
+        runs = [run for run in self._pending.values() if not run.future.done()]
+        if not runs:
+            return
+        run, now = min(runs, key=self._get_deadline), asyncio.get_running_loop().time()
+        late = now - self._get_deadline(run)
+        if late < 0:
+            self._set_timer(now - late)
+        # The timer fires late if this process was busy judging an answer. Meanwhile, it read nothing, so the
+        # program may have answered in time.
+        elif late > BUSY_SECONDS and run.extended is None:
+            run.extended = now + LATE_SECONDS
+            self._set_timer(run.extended)
+        else:
+            # The program may have exited while one of its children holds stdout open.
+            is_running = self._process.exit_code is None
+            run.future.set_result(Hang(run.seconds) if is_running else self._exit_fault())
+            self._end(None)
+
+    def _end(self, fault: ProtocolFault | None) -> None:
+        """Answer all pending runs: the one to blame for `fault` with that, and the others with `Collateral`.
 
         If no run is pending, the next run reports the fault, so that it does not go unnoticed.
         """
-        futures = [run.future for run in self._pending.values() if not run.future.done()]
-        for future in futures:
-            future.set_result(Collateral() if collateral or len(futures) > 1 else fault)
-        if not futures and not collateral:
+        runs = [run for run in self._pending.values() if not run.future.done()]
+        self._pending.clear()
+        if fault is not None and not runs:
             self._unreported = self._unreported or fault
+            return
+        self.dead = True
+        if fault is not None and (self.answers_in_order or len(runs) == 1):
+            runs.pop(0).future.set_result(fault)
+        for run in runs:
+            run.future.set_result(Collateral())
 
     def _exit_fault(self) -> ProtocolFault:
         return ProtocolFault("exited", self._process.describe_exit(), self._process.last_stderr_lines())
@@ -245,17 +324,6 @@ class Program:
     def _unusable(self, why: str, exit_code: int | None = None) -> ImplementationError:
         stderr = self._process.stderr_tail()
         return ImplementationError(describe_unusable(self.connection.impl, why, stderr, exit_code=exit_code))
-
-
-async def _read_late_answer(pending: PendingRun, late: float) -> Answer | Collateral | None:
-    """Return the answer to a run whose timeout fired `late` seconds after its deadline, or None."""
-    # A timeout fires late if this process was busy judging an answer. Meanwhile, it read nothing, so the
-    # program may have answered in time.
-    if late > BUSY_SECONDS:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LATE_SECONDS):
-                return await pending.future
-    return None
 
 
 async def exchange_greetings(

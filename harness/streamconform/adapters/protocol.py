@@ -9,8 +9,9 @@ import json
 import re
 from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform._version import __version__
 from streamconform.adapters import json_line, proxy_view
@@ -90,8 +91,7 @@ class ProtocolError(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class ResultLine:
+class ResultLine(Struct, frozen=True):
     """A result line, which answers the run `id`."""
 
     id: str
@@ -100,8 +100,7 @@ class ResultLine:
     """Whether the program says that it has imported the bundled parser."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveEvent:
+class LiveEvent(Struct, frozen=True):
     """An event line for the run `id`."""
 
     id: str

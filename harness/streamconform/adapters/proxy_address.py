@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct
 
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
@@ -20,8 +21,7 @@ HEADERS_VARIABLE: Final = "CONFORM_PROXY_HEADERS"
 """The environment variable that passes the headers for the proxy to its client, as a JSON object."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyAddress:
+class ProxyAddress(Struct, frozen=True):
     """A proxy, and the APIs between which it translates."""
 
     url: str

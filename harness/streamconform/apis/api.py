@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from streamconform.apis.payloads import Payload
 from streamconform.model.capability import Capability
@@ -33,8 +34,7 @@ CREATED_AT: Final = "2025-10-09T08:53:20Z"
 """The same moment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extensions:
+class Extensions(Struct, frozen=True, kw_only=True):
     """New events and fields that may appear in a stream. The levels follow the provider's documentation."""
 
     event: Mapping[Framing, bytes]
@@ -53,8 +53,7 @@ def never_settled(payload: Payload) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """How a stream ends: the terminal frame, the end of a tool call, and the error frame.
 
     The outcome of a broken stream is derived from this, without any parser.
@@ -89,8 +88,7 @@ class Ending:
     """Whether the usage may be in a frame after the terminal event, which is then the stop reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A request's target below the base URL, decoded."""
 
     path: str
@@ -108,8 +106,7 @@ def keep_path(path: str) -> str:
     return path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
+class Endpoints(Struct, frozen=True, kw_only=True):
     """Where clients send their requests. In a path, `{x}` is one component, `{x+}` one or more.
 
     A base URL is the provider's host, or the host plus the version. Clients differ in which of the two they
@@ -144,8 +141,7 @@ def match_any_target(target: Target) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CannedReply:
+class CannedReply(Struct, frozen=True, kw_only=True):
     """The shortest answer in one form, the text `OK`. It only has to be valid for every client."""
 
     matches: Callable[[Target], bool] = match_any_target
@@ -160,8 +156,7 @@ class CannedReply:
     """Returns the non-streaming answer, given the model's name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestForm:
+class RequestForm(Struct, frozen=True, kw_only=True):
     """Request bodies: which forms are equivalent, and where to find the ids of tool calls."""
 
     canonical: Callable[[Json], Json]
@@ -193,8 +188,7 @@ class RequestForm:
         return isinstance(after, list) and len(after) > count
 
 
-@dataclass(frozen=True, slots=True)
-class OptIn:
+class OptIn(Struct, frozen=True):
     """A feature that the provider uses only in answers to requests for it.
 
     Over HTTP, a client that does not request it is not judged on a stream that has it, because no provider
@@ -208,8 +202,7 @@ class OptIn:
     """Returns whether a body in canonical form requests the feature."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(Struct, frozen=True, kw_only=True):
     """How a request carries the API key."""
 
     header: str
@@ -225,8 +218,7 @@ class Key:
         return {self.header: f"{self.prefix}{key}"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """How `conform record` sends a request. An API whose paths contain the model has no such record."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -237,8 +229,7 @@ class Recording:
     """The provider's public host, which may be named in the provenance. Other hosts may be private."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Importing:
+class Importing(Struct, frozen=True, kw_only=True):
     """How captures made by other tools are recognized."""
 
     stream: re.Pattern[str]
@@ -260,8 +251,7 @@ FieldKind = Literal["text", "name", "text or null", "count", "number", "true or 
 """The kind of a field's value: `name` is non-empty text, and `count` a non-negative integer."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentField:
+class DocumentField(Struct, frozen=True):
     """A required field of a JSON document; in its path, `[]` stands for every item of a list."""
 
     path: str
@@ -275,8 +265,7 @@ def require(kind: FieldKind | str, *paths: str, level: Level = "must") -> tuple[
     return tuple(DocumentField(path, kind, level) for path in paths)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenCounting:
+class TokenCounting(Struct, frozen=True, kw_only=True):
     """The endpoint that counts a request's tokens."""
 
     path: str
@@ -287,8 +276,7 @@ class TokenCounting:
     """The member of the answer that contains the number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probing:
+class Probing(Struct, frozen=True, kw_only=True):
     """What `conform probe` can ask a server with this API, and the documents that the server returns."""
 
     answer: tuple[DocumentField, ...]
@@ -306,8 +294,7 @@ class Probing:
     token_counting: TokenCounting | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyLimits:
+class ProxyLimits(Struct, frozen=True, kw_only=True):
     """The values that are lost when a proxy translates another API's stream into this API.
 
     They follow from the stop reasons and fields that the provider documents. Only values that the API can
@@ -324,8 +311,7 @@ class ProxyLimits:
     """Whether a refusal is sent as text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmokeStreams:
+class SmokeStreams(Struct, frozen=True, kw_only=True):
     """The two bundled recordings that `conform smoke` sends, and their contents."""
 
     text_cassette: str
@@ -337,8 +323,7 @@ class SmokeStreams:
     """Capabilities of which both recordings have a value, whose keys an adapter could leave out."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedText:
+class RepeatedText(Struct, frozen=True):
     """Where an item repeats the text of its deltas: in a list of parts, or directly in the item."""
 
     parts: str | None
@@ -346,8 +331,7 @@ class RepeatedText:
     member: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reducing:
+class Reducing(Struct, frozen=True, kw_only=True):
     """What `conform minimise` needs in addition to the grammar to remove parts of a stream."""
 
     kept: frozenset[str] = frozenset()
@@ -360,8 +344,7 @@ class Reducing:
     """The path, in the terminal event, to the list that repeats the items by index."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
+class Api(Struct, frozen=True, kw_only=True):
     """One wire format and everything the harness knows about it."""
 
     name: str

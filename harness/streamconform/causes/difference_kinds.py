@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from itertools import combinations, permutations
@@ -69,6 +69,10 @@ class Difference:
     """Values that a headline may name."""
 
 
+Classify = Callable[[str, Check, TrialResult], Difference]
+"""Returns the kind of difference in a failed check of a trial, whose generalized path comes first."""
+
+
 def generalize_path(path: str) -> str:
     """Return `path` with indices replaced by `*`, and without the prefix of a round trip's outcome."""
     return _INDEX.sub("*", _ROUND_TRIP_PREFIX.sub("", path))
@@ -77,45 +81,13 @@ def generalize_path(path: str) -> str:
 def classify_check(check: Check, result: TrialResult) -> Difference:
     """Return the kind of difference in `check`, which is one of `result`'s failed checks."""
     path = generalize_path(check.path)
-    if path == "output":
-        # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
-        return Difference(f"output.{_get_topic(result)}", _classify_value(check.expected, check.got))
-    if (check.message or "").endswith("which JSON cannot represent"):
+    if (check.message or "").endswith("which JSON cannot represent") and path != "output":
         return Difference(path, "not-json")
     if check.message == SIGNATURE_AS_THINKING:
         return Difference("content.*.thinking", "signature")
-    if check.message == BLOCK_MISSING or path == "content.length":
-        return _classify_blocks(check, result)
-    match path.split("."):
-        case ["status"]:
-            return Difference(path, _classify_status(check.expected, check.got))
-        case ["stop", "reason"]:
-            return _classify_stop(path, check)
-        case ["usage", "input"] if hidden := _INCLUDED.search(check.message or ""):
-            return Difference(path, "with-hidden", {"hidden": hidden[1]})
-        case ["usage", bucket]:
-            return Difference(
-                path, _classify_bucket(bucket, check, result), {"bucket": BUCKET_NAMES.get(bucket, bucket)}
-            )
-        case ["cost", *_]:
-            # The parts of a cost depend on each other, and on the usage.
-            return Difference("cost", _classify_amount(check.expected, check.got))
-        case ["invariant", "unique-ids"]:
-            return Difference(path, "same" if "have the id" in (check.message or "") else "null")
-        case ["body" | "request" | "headers" | "path" | "requests", *_]:
-            kind = "missing" if check.message == "not sent" else _classify_value(check.expected, check.got)
-            # One field of a request often differs in several places.
-            part = ".".join(path.removeprefix("request.").split(".")[:2])
-            return Difference(path, kind, {"part": part})
-        case [*_, "complete"] if check.got is None and accepted_values(check.expected) == (False,):
-            # Without the mark, and with arguments, the call is executable.
-            return Difference(path, "null-for-false")
-        case [*_, "arguments"] if (check.message or "").startswith(MAY_BE_CUT):
-            return Difference(path, "cut")
-        case [*_, "arguments"]:
-            return Difference(path, _classify_arguments(check.expected, check.got))
-        case _:
-            return Difference(path, _classify_value(check.expected, check.got))
+    if check.message == BLOCK_MISSING:
+        return _classify_blocks(path, check, result)
+    return next(classify(path, check, result) for pattern, classify in _RULES if pattern.fullmatch(path))
 
 
 def accepted_values(expected: Any) -> tuple[Any, ...]:
@@ -127,9 +99,11 @@ def accepted_values(expected: Any) -> tuple[Any, ...]:
     return (expected,)
 
 
-def _get_topic(result: TrialResult) -> str:
+def _classify_output(_: str, check: Check, result: TrialResult) -> Difference:
+    # Functions have one check each; the topic (`heal`, `partial`, `tokens`) says which function it is.
     parts = result.case.split("/")
-    return parts[-2] if len(parts) > 1 else result.case
+    topic = parts[-2] if len(parts) > 1 else result.case
+    return Difference(f"output.{topic}", _classify_value(check.expected, check.got))
 
 
 def _classify_status(expected: Any, got: Any) -> str:
@@ -157,7 +131,7 @@ def _list_tolerated(expected: Any) -> tuple[Any, ...]:
             return ()
 
 
-def _classify_stop(path: str, check: Check) -> Difference:
+def _classify_stop(path: str, check: Check, _: TrialResult) -> Difference:
     accepted = accepted_values(check.expected)
     if check.got is None:
         return Difference(path, "null")
@@ -169,35 +143,66 @@ def _classify_stop(path: str, check: Check) -> Difference:
     return Difference(path, f"{check.got}-for-{expected}", {"expected": expected, "got": str(check.got)})
 
 
-def _classify_blocks(check: Check, result: TrialResult) -> Difference:
+def _classify_cost(_: str, check: Check, __: TrialResult) -> Difference:
+    # The parts of a cost depend on each other, and on the usage.
+    return Difference("cost", _classify_amount(check.expected, check.got))
+
+
+def _classify_ids(path: str, check: Check, _: TrialResult) -> Difference:
+    return Difference(path, "same" if "have the id" in (check.message or "") else "null")
+
+
+def _classify_request(path: str, check: Check, _: TrialResult) -> Difference:
+    kind = "missing" if check.message == "not sent" else _classify_value(check.expected, check.got)
+    # One field of a request often differs in several places.
+    part = ".".join(path.removeprefix("request.").split(".")[:2])
+    return Difference(path, kind, {"part": part})
+
+
+def _classify_complete(path: str, check: Check, _: TrialResult) -> Difference:
+    if check.got is None and accepted_values(check.expected) == (False,):
+        # Without the mark, and with arguments, the call is executable.
+        return Difference(path, "null-for-false")
+    return Difference(path, _classify_value(check.expected, check.got))
+
+
+def _classify_blocks(_: str, check: Check, result: TrialResult) -> Difference:
     """Return the kind for a missing, extra, merged or split block; its path contains the block's type."""
-    missing = _find_missing_blocks(result)
     expected, got = _read_block_types(check, result)
+    # The messages about some blocks give only their types.
+    missing = _list_missing_types(result) or [*(expected - got).elements()]
     extra = [*(got - expected).elements()]
-    if not missing and (expected - got):
-        # Negative keys, because the message gives only the types of these blocks, not their positions.
-        missing = {-1 - i: type_ for i, type_ in enumerate((expected - got).elements())}
     if missing:
-        type_ = min(missing.values(), key=_rank_type)
-        if not any(other.path.endswith("content.length") for other in result.checks):
-            # The number and the types of the blocks are as expected.
-            return Difference(f"content.*.{type_}", "elsewhere", {"block": type_})
-        kind = "merged" if _is_merged(type_, result) else "missing"
-        if kind == "missing" and extra and not _count_types(missing)[extra[0]]:
-            return Difference(f"content.*.{type_}", "as-other", {"block": type_, "other": extra[0]})
-    elif extra:
-        if any((other.message or "").startswith(MOVED_BLOCKS) for other in (check, *result.checks)):
-            return Difference(f"content.*.{extra[0]}", "elsewhere", {"block": extra[0]})
-        if extra[0] == "tool_call" and any(MISLABELED in (one.message or "") for one in result.checks):
-            return Difference("content.*.tool_call", "of-provider")
-        if _repeats(extra[0], result):
-            return Difference(f"content.*.{extra[0]}", "twice", {"block": extra[0]})
-        counts = Counter(extra)
-        whole = [name for name, count in counts.items() if not _is_split(name, count, result)]
-        type_, kind = (whole[0], "extra") if whole else (extra[0], "split")
-    else:
-        return Difference("content.length", "different")
-    return Difference(f"content.*.{type_}", kind, {"block": type_})
+        return _classify_missing(missing, extra, result)
+    return _classify_extra(extra, check, result) if extra else Difference("content.length", "different")
+
+
+def _classify_missing(missing: Sequence[str], extra: Sequence[str], result: TrialResult) -> Difference:
+    type_ = min(missing, key=_rank_type)
+    path, words = f"content.*.{type_}", {"block": type_}
+    if not any(check.path.endswith("content.length") for check in result.checks):
+        # The number and the types of the blocks are as expected.
+        return Difference(path, "elsewhere", words)
+    if _is_merged(type_, result):
+        return Difference(path, "merged", words)
+    if extra and extra[0] not in missing:
+        return Difference(path, "as-other", {**words, "other": extra[0]})
+    return Difference(path, "missing", words)
+
+
+def _classify_extra(extra: Sequence[str], check: Check, result: TrialResult) -> Difference:
+    type_ = extra[0]
+    path, words = f"content.*.{type_}", {"block": type_}
+    if any((other.message or "").startswith(MOVED_BLOCKS) for other in (check, *result.checks)):
+        return Difference(path, "elsewhere", words)
+    if type_ == "tool_call" and any(MISLABELED in (other.message or "") for other in result.checks):
+        return Difference(path, "of-provider")
+    if _repeats(type_, result):
+        return Difference(path, "twice", words)
+    for name, count in Counter(extra).items():
+        if not _is_split(name, count, result):
+            return Difference(f"content.*.{name}", "extra", {"block": name})
+    return Difference(path, "split", words)
 
 
 def _repeats(type_: str, result: TrialResult) -> bool:
@@ -211,18 +216,14 @@ def _rank_type(type_: str) -> int:
     return _TYPES.index(type_) if type_ in _TYPES else len(_TYPES)
 
 
-def _count_types(blocks: Mapping[int, str]) -> Counter[str]:
-    return Counter(blocks.values())
-
-
-def _find_missing_blocks(result: TrialResult) -> dict[int, str]:
-    """Map the position of each missing block to its type."""
+def _list_missing_types(result: TrialResult) -> list[str]:
+    """Return the types of the missing blocks, by position."""
     missing: dict[int, str] = {}
     for check in result.checks:
         match = _BLOCK_TYPE.search(check.path) if check.message == BLOCK_MISSING else None
         if match:
             missing.setdefault(int(match[1]), match[2])
-    return missing
+    return [*missing.values()]
 
 
 def _read_block_types(check: Check, result: TrialResult) -> tuple[Counter[str], Counter[str]]:
@@ -292,22 +293,25 @@ def _is_merged(type_: str, result: TrialResult) -> bool:
     """Return whether another block contains the missing content, in its text or as a second JSON document."""
     types = ((check, _BLOCK_TYPE.search(check.path)) for check in result.checks)
     checks = [check for check, match in types if match and match[2] == type_]
-    lost = [check for check in checks if check.message == BLOCK_MISSING]
+    lost = [
+        (check.path.rpartition(".")[2], check.expected)
+        for check in checks
+        if check.message == BLOCK_MISSING and isinstance(check.expected, str) and check.expected
+    ]
     wrong = [check for check in checks if check.message is None]
-    texts = [check.expected for check in lost if isinstance(check.expected, str) and check.expected]
-    received = [str(block.get("text"))[:MAX_COMPARED] for block in _list_blocks(type_, result)]
-    # All of these blocks are missing, but one received block has their texts.
-    if any(len(texts) > 1 and all(text in block for text in texts[:_MAX_BLOCKS]) for block in received):
-        return True
-    for check in lost:
-        if not isinstance(check.expected, str) or not check.expected:
-            continue
-        name = check.path.rpartition(".")[2]
-        for other in wrong:
-            # A merged text contains both texts; finding the text in a correct block proves nothing.
-            if other.path.endswith(f".{name}") and _contains_both(other, check.expected):
-                return True
-    return type_ == "tool_call" and any(map(_holds_two_documents, _list_blocks("tool_call", result)))
+    blocks = _list_blocks(type_, result)
+    received = [str(block.get("text"))[:MAX_COMPARED] for block in blocks]
+    return (
+        # All of these blocks are missing, but one received block has their texts.
+        (len(lost) > 1 and any(all(text in block for _, text in lost[:_MAX_BLOCKS]) for block in received))
+        # A merged text contains both texts; finding the text in a correct block proves nothing.
+        or any(
+            check.path.endswith(f".{name}") and _contains_both(check, text)
+            for name, text in lost
+            for check in wrong
+        )
+        or any(map(_holds_two_documents, blocks))
+    )
 
 
 def _contains_both(check: Check, text: str) -> bool:
@@ -330,7 +334,12 @@ def _holds_two_documents(call: Mapping[str, Any]) -> bool:
     return stripped[end:].lstrip().startswith("{")
 
 
-def _classify_arguments(expected: Any, got: Any) -> str:
+def _classify_arguments(path: str, check: Check, _: TrialResult) -> Difference:
+    is_cut = (check.message or "").startswith(MAY_BE_CUT)
+    return Difference(path, "cut" if is_cut else _compare_arguments(check.expected, check.got))
+
+
+def _compare_arguments(expected: Any, got: Any) -> str:
     if got is None:
         return "null"
     if accepted_values(expected) == (None,):
@@ -345,6 +354,14 @@ def _classify_arguments(expected: Any, got: Any) -> str:
     return "different"
 
 
+def _classify_usage(path: str, check: Check, result: TrialResult) -> Difference:
+    bucket = path.removeprefix("usage.")
+    if bucket == "input" and (hidden := _INCLUDED.search(check.message or "")):
+        return Difference(path, "with-hidden", {"hidden": hidden[1]})
+    kind = _classify_bucket(bucket, check, result)
+    return Difference(path, kind, {"bucket": BUCKET_NAMES.get(bucket, bucket)})
+
+
 def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
     """Return the kind for a token count."""
     accepted = [value for value in accepted_values(check.expected) if _is_number(value)]
@@ -352,28 +369,31 @@ def _classify_bucket(bucket: str, check: Check, result: TrialResult) -> str:
         return "null"
     if not _is_number(check.got):
         return "different"
-    if not accepted:
-        return "zero-for-null" if check.got == 0 else "unexpected"
-    if check.got == 0 and None in accepted_values(check.expected):
+    if check.got == 0 and (not accepted or None in accepted_values(check.expected)):
         return "zero-for-null"
+    if not accepted:
+        return "unexpected"
     if bucket == "input" and (check.message or "").endswith(UNCACHED):
         return "without-cache"
     excesses = {check.got - value for value in accepted}
-    # OpenAI and Google count cached tokens as part of the prompt, Anthropic does not: clients mix up the two.
-    if bucket == "input" and excesses & _list_sums(_CACHE_BUCKETS, result):
-        return "with-cache"
+    for kind, counts in _list_confusions(bucket, result).items():
+        if excesses & counts:
+            return kind
+    if check.got == 0:
+        return "zero"
+    return "sum" if _is_sum(check.got, accepted) else _compare_size(check.got, accepted)
+
+
+def _list_confusions(bucket: str, result: TrialResult) -> Mapping[str, set[int]]:
+    """Return how much too large a count is if a client mixes up what belongs to its bucket, by kind."""
+    if bucket == "input":
+        # OpenAI and Google count cached tokens as part of the prompt, Anthropic does not.
+        return {"with-cache": _list_sums(_CACHE_BUCKETS, result)}
     if bucket == "output":
         # Google counts thoughts separately from the answer, OpenAI as part of it.
         reasoning = _list_sums(("reasoning",), result)
-        if excesses & reasoning:
-            return "with-reasoning"
-        if excesses & {-count for count in reasoning}:
-            return "without-reasoning"
-    if check.got == 0:
-        return "zero"
-    if _is_sum(check.got, accepted):
-        return "sum"
-    return _compare_size(check.got, accepted)
+        return {"with-reasoning": reasoning, "without-reasoning": {-count for count in reasoning}}
+    return {}
 
 
 def _is_sum(got: Any, reports: Sequence[Any]) -> bool:
@@ -461,3 +481,26 @@ def _is_subsequence(part: str, whole: str) -> bool:
     # `in` consumes the iterator up to the match, so the characters must be in the same order.
     characters = iter(whole)
     return all(character in characters for character in part)
+
+
+def _by_values(classify: Callable[[Any, Any], str]) -> Classify:
+    return lambda path, check, _: Difference(path, classify(check.expected, check.got))
+
+
+_RULES: Final[Sequence[tuple[re.Pattern[str], Classify]]] = tuple(
+    (re.compile(path, re.DOTALL), classify)
+    for path, classify in (
+        (r"output", _classify_output),
+        (r"content\.length", _classify_blocks),
+        (r"status", _by_values(_classify_status)),
+        (r"stop\.reason", _classify_stop),
+        (r"usage\.[^.]*", _classify_usage),
+        (r"cost(\..*)?", _classify_cost),
+        (r"invariant\.unique-ids", _classify_ids),
+        (r"(body|request|headers|path|requests)(\..*)?", _classify_request),
+        (r"(.*\.)?complete", _classify_complete),
+        (r"(.*\.)?arguments", _classify_arguments),
+        (r".*", _by_values(_classify_value)),
+    )
+)
+"""The function for each path that `generalize_path` returns; the first that fits is used."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from streamconform.model.result import TrialResult
 from streamconform.printable import collapse_variables, escape_line
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionRecord:
+class ExceptionRecord(Struct, frozen=True):
     """An exception: its type, message, and innermost frame inside the library."""
 
     type: str

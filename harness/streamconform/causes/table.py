@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, get_args
+
+from msgspec import Struct
 
 from streamconform.causes.difference_kinds import Difference
 from streamconform.printable import escape_line
@@ -32,8 +33,7 @@ MISLEADS: Final[Harm] = "wrong metadata"
 HIDES: Final[Harm] = "exposes less"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A headline for the differences whose path and kind match."""
 
     path: str

@@ -46,7 +46,9 @@ class LazyGroup(Group):
         del ctx
         if cmd_name not in self.summaries:
             return None
-        command: click.Command = importlib.import_module(f"{self.package}.{cmd_name}").command
+        command: click.Command = importlib.import_module(
+            f"{self.package}.{cmd_name.replace('-', '_')}"
+        ).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from streamconform.config import read_settings
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.capability import CAPABILITIES, Capability
-from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.case import Case, RoundTripCase
 from streamconform.model.trial import AS_IS, AnyTrial, Call, Delivered, RoundTrip, Trial
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import ExplainedTrial, explain, explain_verdict
@@ -31,7 +32,7 @@ from streamconform.run.exits import Exit
 from streamconform.run.plan import plan_implementation
 from streamconform.suite.evidence import find_facts
 from streamconform.suite.expand import make_round_trip, make_trial
-from streamconform.suite.selection import find_case, find_sources
+from streamconform.suite.selection import SelectionSettings, find_case, find_sources
 from streamconform.wire.framings import split
 
 
@@ -117,21 +118,30 @@ def command(
     if file is not None:
         if program or impl:
             raise UsageError("--outcome judges a file; leave out the implementation")
-        trial = _make_trial(
-            find_case(case, settings.selection), case.partition("@")[2], settings.selection.seed
-        )
-        ctx.exit(_show_file(judge_file(file, trial, capability), shape, strict=strict, verbose=bool(verbose)))
+        judged = judge_file(file, _find_trial(case, settings.selection), capability)
+        ctx.exit(_show_file(judged, shape, strict=strict, verbose=bool(verbose)))
+    _reject_outcome_options(ctx)
+    connection = _connect(program, impl, arguments)
+    trial = _find_trial(case, settings.selection)
+    explained = asyncio.run(_run_trial(connection, trial, timeout, settings.start_timeout))
+    facts = find_facts(find_sources(settings.selection).specs, (trial.case,)).get(trial.case.id, ())
+    _show(explain(replace(explained, facts=facts), verbose=bool(verbose)), pager=pager)
+
+
+def _reject_outcome_options(ctx: click.Context) -> None:
+    """Raise `UsageError` for an option that only has an effect with `--outcome`."""
     for name in ("capability", "strict", "shape"):
         if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             raise UsageError(f"`--{name.replace('shape', 'format')}` needs --outcome")
+
+
+def _connect(program: tuple[str, ...], impl: str | None, arguments: Mapping[str, Any]) -> Connection:
     connection = connect_command(program) if program else connect_startable(impl or "reference")
-    (connection,) = add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])
-    suite_case = find_case(case, settings.selection)
-    trial = _make_trial(suite_case, case.partition("@")[2], settings.selection.seed)
-    start_timeout = settings.start_timeout
-    explained = asyncio.run(_run_trial(connection, trial, timeout, start_timeout))
-    facts = find_facts(find_sources(settings.selection).specs, (suite_case,)).get(suite_case.id, ())
-    text = render_lines(explain(replace(explained, facts=facts), verbose=bool(verbose)))
+    return add_proxy_headers((connection,), arguments["headers"], arguments["key_env"])[0]
+
+
+def _show(lines: Iterable[StyledLine], *, pager: bool) -> None:
+    text = render_lines(lines)
     if pager and sys.stdout.isatty():
         click.echo_via_pager(text)
     else:
@@ -148,7 +158,9 @@ def _show_file(judged: JudgedFile, shape: str, *, strict: bool, verbose: bool) -
     return judged.get_exit(strict=strict)
 
 
-def _make_trial(case: AnyCase, name: str, seed: int) -> AnyTrial:
+def _find_trial(id_: str, settings: SelectionSettings) -> AnyTrial:
+    """Return the trial with an id, or with the end of one; without a delivery, its bytes are as recorded."""
+    case, name, seed = find_case(id_, settings), id_.partition("@")[2], settings.seed
     if isinstance(case, Case):
         return make_trial(case, name or AS_IS, seed)
     if isinstance(case, RoundTripCase):

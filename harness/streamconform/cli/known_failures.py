@@ -72,10 +72,16 @@ def check_update_options(arguments: Mapping[str, Any], known_failures: Sequence[
         )
 
 
-def update_known_failures(
+def update_known_failures(files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool) -> None:
+    """Update the files to match the run, and print messages. Raises `ReportError` and `SourceError`."""
+    for line in _update_files(files, finished, strict=strict):
+        click.echo(line, err=True)
+
+
+def _update_files(
     files: Sequence[KnownFailuresFile], finished: FinishedRun, *, strict: bool
 ) -> Iterator[str]:
-    """Update the files to match the run, and yield messages. Raises `ReportError` and `SourceError`."""
+    """Update the files, and yield a message for each."""
     footer = finished.results.footer
     if finished.exit in INCOMPLETE_EXITS or footer is None or not footer.complete:
         yield "known-failures files are not updated, because the run is incomplete"

@@ -146,60 +146,73 @@ def proxy_options(command: F) -> F:
     )(command)
 
 
+SELECTION_OPTIONS: Final = (
+    click.option(
+        "-k",
+        "--select",
+        shell_complete=completion.complete_cases,
+        multiple=True,
+        metavar="PATTERN",
+        help="Only trials that match: a glob on ids (* one component, ** any number), or a substring.",
+    ),
+    click.option("--api", multiple=True, type=commands.Choice(list(APIS)), help="Only this API. Repeatable."),
+    click.option(
+        "--profile",
+        shell_complete=completion.complete_profiles,
+        metavar="NAME",
+        help="Run only a profile's cases: `core` covers the most serious bugs of every API and takes "
+        "less than a minute for most clients. A profile is frozen; `core` is its newest release, such as "
+        "`core-2026.2`. `next` runs the cases in no profile.",
+    ),
+    click.option(
+        "--level",
+        type=commands.Choice(LEVELS),
+        help="Only trials at this level or stricter. [default: may]",
+    ),
+    click.option(
+        "--deliver",
+        type=commands.Choice(list(DELIVERY_SETS)),
+        help="Which deliveries of each stream to run. [default: standard]",
+    ),
+    click.option(
+        "--faults",
+        type=commands.Choice(CHOICES["faults"]),
+        help="Which faults to apply to each stream; `one` is one of each kind. "
+        "[default: none with --deliver fast, one with standard, all with full]",
+    ),
+    click.option(
+        "--recorded",
+        is_flag=True,
+        default=None,
+        help="Only the cases based on recordings that other projects publish (docs/recorded.md). Without "
+        "this option, they run only if -k names them: -k recorded-magentic.",
+    ),
+    click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]"
+    ),
+)
+
+
 def selection_options(command: F) -> F:
-    """Add `-k`, `--api`, `--profile`, `--level`, `--deliver`, `--faults`, `--shard` and `--seed`."""
-    options = (
-        click.option(
-            "-k",
-            "--select",
-            shell_complete=completion.complete_cases,
-            multiple=True,
-            metavar="PATTERN",
-            help="Only trials that match: a glob on ids (* one component, ** any number), or a substring.",
-        ),
-        click.option(
-            "--api", multiple=True, type=commands.Choice(list(APIS)), help="Only this API. Repeatable."
-        ),
-        click.option(
-            "--profile",
-            shell_complete=completion.complete_profiles,
-            metavar="NAME",
-            help="Run only a profile's cases: `core` covers the most serious bugs of every API and takes "
-            "less than a minute for most clients. A profile is frozen; `core` is its newest release, such as "
-            "`core-2026.2`. `next` runs the cases in no profile.",
-        ),
-        click.option(
-            "--level",
-            type=commands.Choice(LEVELS),
-            help="Only trials at this level or stricter. [default: may]",
-        ),
-        click.option(
-            "--deliver",
-            type=commands.Choice(list(DELIVERY_SETS)),
-            help="Which deliveries of each stream to run. [default: standard]",
-        ),
-        click.option(
-            "--faults",
-            type=commands.Choice(CHOICES["faults"]),
-            help="Which faults to apply to each stream; `one` is one of each kind. "
-            "[default: none with --deliver fast, one with standard, all with full]",
-        ),
-        click.option(
-            "--recorded",
-            is_flag=True,
-            default=None,
-            help="Only the cases based on recordings that other projects publish (docs/recorded.md). Without "
-            "this option, they run only if -k names them: -k recorded-magentic.",
-        ),
-        click.option("--shard", metavar="K/N", help="Only part K of N of the cases."),
-        click.option(
-            "--seed", type=click.IntRange(min=0), help="Seed for the random chunk boundaries. [default: 0]"
-        ),
-    )
+    """Add the options that select trials, from `-k` to `--seed`."""
     # Reversed, because decorators are applied from the bottom up and `--help` keeps their order.
-    for option in reversed(options):
+    for option in reversed(SELECTION_OPTIONS):
         command = option(command)
     return command
+
+
+def failure_limit_options(command: F) -> F:
+    """Add `-x` and `--maxfail`."""
+    maxfail = click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
+    return click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")(
+        maxfail(command)
+    )
+
+
+def get_failure_limit(*, exitfirst: bool, maxfail: int | None) -> int:
+    """Return the number of failures after which a run stops; 0 for no limit."""
+    return 1 if exitfirst else maxfail or 0
 
 
 def find_results_path(report: Sequence[str]) -> Path | None:

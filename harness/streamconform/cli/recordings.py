@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Final
 
 from streamconform.errors import UsageError
@@ -18,6 +17,8 @@ def fetch_recordings(settings: SelectionSettings, *, agreed: bool) -> None:
     Without the package for it, nothing is fetched. Raises `UsageError` if the selection needs none.
     """
     if settings.includes_recorded:
+        from importlib.metadata import entry_points
+
         for entry in entry_points(group=GROUP):
             entry.load()(agreed=agreed)
     elif agreed:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -84,27 +85,17 @@ def command(
     report and a warning on stderr say so. Exit codes: 0 report made, 2 usage error or unreadable results,
     4 if trials are missing although the run ended by itself; with --exit-code, the run's exit code.
     """
-    kind, _, path = report.partition("=")
-    kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
-    if kind not in kinds or report.endswith("="):
-        known = ", ".join(f"`{name}`" for name in kinds)
-        raise UsageError(
-            f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}{suggest(kind, kinds)}"
-        )
+    kind, path = _parse_kind(report)
     if answers is not None and results:
         raise UsageError("`--judge` reads saved answers; leave out the results files")
     merged = _judge_answers(answers) if answers is not None else _read_results(results)
     baseline_results = options.read_baseline(baseline, (kind,))
-    if kind in reports.SUITE_REPORTS:
-        reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
-    elif kind != TERMINAL:
+    if kind == TERMINAL:
+        _print_results(merged, verbose, durations, path)
+    elif kind in KINDS:
         reports.write_text(path or "-", reports.render(kind, merged))
-    elif path in ("", "-"):
-        _print_results(merged, verbose, durations)
     else:
-        text = io.StringIO()
-        _print_results(merged, verbose, durations, text)
-        reports.write_text(path, text.getvalue().rstrip("\n"))
+        reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
     reason = describe_incomplete(merged)
     if reason is not None:
         click.echo(f"warning: the results are incomplete: {reason}", err=True)
@@ -112,6 +103,18 @@ def command(
         ctx.exit(Exit.BUG)
     if exit_code:
         ctx.exit(Exit.INTERRUPTED if merged.footer is None else merged.footer.exit)
+
+
+def _parse_kind(report: str) -> tuple[str, str]:
+    """Return the kind of report and its path, which is empty for stdout."""
+    kind, _, path = report.partition("=")
+    kinds = (TERMINAL, *KINDS, *reports.SUITE_REPORTS)
+    if kind not in kinds or report.endswith("="):
+        known = ", ".join(f"`{name}`" for name in kinds)
+        raise UsageError(
+            f"`{report}`: expected KIND or KIND=PATH, where KIND is one of {known}{suggest(kind, kinds)}"
+        )
+    return kind, path
 
 
 def _read_results(names: Sequence[str]) -> Results:
@@ -169,20 +172,33 @@ def make_page_contexts(catalog: Catalog, case_ids: Collection[str]) -> Callable[
     if the page is inside the folder that contains the specs folder.
     """
     root = catalog.sources.specs.resolve().parent
-    access = {
-        f"{word}:{name}": functions
-        for word, form in load_forms().items()
-        for name, functions in form.list_names().items()
-    }
 
     def make_page_context(path: str) -> PageContext:
         from streamconform.reports.matrix import PageContext  # only the matrix needs it
 
         folder = Path.cwd() if path == "-" else Path(path).resolve().parent
         cases = {case.id: case for case in catalog.load(frozenset(case_ids))}
+        access = {
+            f"{word}:{name}": functions
+            for word, form in load_forms().items()
+            for name, functions in form.list_names().items()
+        }
         return PageContext(cases, str(folder), str(root), access)
 
     return make_page_context
+
+
+def write_reports(
+    targets: Sequence[tuple[str, str]],
+    results: Results,
+    page_context: Callable[[str], PageContext],
+    baseline: Results | None = None,
+) -> None:
+    """Write the reports that are not written during the run, each even if one before it raises."""
+    with ExitStack() as reversed_steps:
+        for kind, target in reversed(targets):
+            if kind != reports.STREAMED:
+                reversed_steps.callback(reports.write_report, kind, target, results, page_context, baseline)
 
 
 def _load_page_context(results: Results) -> Callable[[str], PageContext]:
@@ -196,10 +212,12 @@ def _load_page_context(results: Results) -> Callable[[str], PageContext]:
     return make_page_context
 
 
-def _print_results(
-    results: Results, verbose: int, durations: int | None, stream: TextIO | None = None
-) -> None:
+def _print_results(results: Results, verbose: int, durations: int | None, path: str) -> None:
+    """Print what `conform run` prints, or write it to `path` if that is neither empty nor `-`."""
+    stream = None if path in ("", "-") else io.StringIO()
     strict = bool(results.header.selection.get("strict"))
     with Terminal(quiet=0, verbose=verbose, strict=strict, durations=durations, stream=stream) as terminal:
         terminal.start(results.header)
         terminal.finish(results, None)
+    if stream is not None:
+        reports.write_text(path, stream.getvalue().rstrip("\n"))

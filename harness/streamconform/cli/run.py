@@ -25,7 +25,7 @@ from streamconform.cli.not_run import describe_not_run
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.recordings import fetch_recordings
-from streamconform.cli.report import make_page_contexts
+from streamconform.cli.report import make_page_contexts, write_reports
 from streamconform.cli.resume import add_interrupted, apply_interrupted, find_interrupted
 from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.config import ProjectSettings, read_settings
@@ -169,8 +169,7 @@ class RunOptions:
     help="Start no trial later than this many seconds after the first one. The trials that find the most "
     "bugs run first; --resume runs the rest.",
 )
-@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
-@click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
+@options.failure_limit_options
 @click.option(
     "--report",
     multiple=True,
@@ -287,10 +286,10 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
     ):
         finished = execute_run(order, path, _make_progress(terminal, lines, folder))
-    # Each of these runs even if one before it raises: a bug in one report must not lose the others.
+    # Each of these runs even if one before it raises.
     with ExitStack() as reversed_steps:
-        for kind, target in reversed(report_targets):
-            reversed_steps.callback(_write_report, kind, target, finished.results, selection, baseline)
+        page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
+        reversed_steps.callback(write_reports, report_targets, finished.results, page_context, baseline)
         rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
         reversed_steps.callback(_print_unjudged, selection, rest, quiet)
         if not quiet:
@@ -298,8 +297,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     if chosen.update:
-        for line in update_known_failures(files, finished, strict=run_settings.strict):
-            click.echo(line, err=True)
+        update_known_failures(files, finished, strict=run_settings.strict)
     return finished.exit
 
 
@@ -389,15 +387,6 @@ def _make_budget(seconds: float | None, specs: Path) -> Budget | None:
     return None if seconds is None else Budget(seconds, read_order(specs))
 
 
-def _write_report(
-    kind: str, target: str, results: Results, selection: Selection, baseline: Results | None
-) -> None:
-    if kind == reports.STREAMED:  # written during the run
-        return
-    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
-    reports.write_report(kind, target, results, page_context, baseline)
-
-
 def _make_run_settings(
     settings: ProjectSettings, chosen: RunOptions, connections: tuple[Connection, ...]
 ) -> Settings:
@@ -410,5 +399,5 @@ def _make_run_settings(
         seed=settings.selection.seed,
         strict=has_mutants or settings.strict,
         input=settings.selection.input,
-        maxfail=1 if chosen.exitfirst else chosen.maxfail or 0,
+        maxfail=options.get_failure_limit(exitfirst=chosen.exitfirst, maxfail=chosen.maxfail),
     )

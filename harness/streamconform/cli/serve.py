@@ -23,7 +23,7 @@ from streamconform.replay.formats import FORMATS
 from streamconform.replay.index_page import ServedCase, make_index_reply
 from streamconform.replay.reply import Reply
 from streamconform.replay.request import ReceivedRequest, ServerLimits
-from streamconform.replay.server import ReplayServer
+from streamconform.replay.server import ReplayServer, WatchRequest
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
@@ -98,17 +98,22 @@ def command(
     if not cases:
         raise SelectionError("no case with a stream is selected")
 
-    def find_trial(id_: str) -> Trial | str:
-        return _find_trial(id_, cases, settings.seed)
-
+    _raise_file_limit(LIMITS.connections + OTHER_FILES)
     watch = None if quiet else _log_request
+    asyncio.run(_serve(_make_server(cases, settings.seed, port, time_scale, watch), port, cases))
+
+
+def _make_server(
+    cases: Mapping[str, Case], seed: int, port: int, time_scale: float, watch: WatchRequest | None
+) -> ReplayServer:
+    def find_trial(id_: str) -> Trial | str:
+        return _find_trial(id_, cases, seed)
 
     def make_index() -> Reply:
         return make_index_reply(
             ServedCase(id_, case.title, server.base_url(id_), _find_path(case)) for id_, case in cases.items()
         )
 
-    _raise_file_limit(LIMITS.connections + OTHER_FILES)
     server = ReplayServer(
         find_trial,
         port=port,
@@ -117,7 +122,7 @@ def command(
         watch=watch,
         make_index=make_index,
     )
-    asyncio.run(_serve(server, port, cases))
+    return server
 
 
 def _raise_file_limit(wanted: int) -> None:

@@ -16,13 +16,13 @@ from streamconform.adapters.connect import Connection, get_proxy_address
 from streamconform.adapters.proxy_address import HEADERS_VARIABLE
 from streamconform.apis import APIS
 from streamconform.errors import UsageError
+from streamconform.loopback import LOOPBACK
 from streamconform.secrets import scrub
 from streamconform.secrets.credentials import CREDENTIALS
 
 CONNECTION_HEADERS: Final = frozenset(
     {"accept-encoding", "connection", "content-length", "transfer-encoding"}
 )
-LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 
 
 def parse_base_url(text: str, option: str) -> tuple[str, str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 GROUP: Final = "streamconform.commands"
 """The entry points: each names a tuple of `Verb`s. A package that is not installed adds no commands."""
@@ -14,8 +13,7 @@ Heading = Literal["Judge", "Capture", "Examine", "Libraries", "Maintain"]
 HEADINGS: Final[tuple[Heading, ...]] = ("Judge", "Capture", "Examine", "Libraries", "Maintain")
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(NamedTuple):
     """A command: how `--help` lists it, and the module that defines it as `command`."""
 
     name: str

@@ -43,6 +43,11 @@ class Stream:
         return self.case.cassette.body
 
     @cached_property
+    def cuts(self) -> dict[tuple[str, str], tuple[int, ...]]:
+        """Return the cuts of the body that are known so far, by delivery and seed."""
+        return {}
+
+    @cached_property
     def ending(self) -> Ending:
         """Return how the API ends streams."""
         return APIS[self.case.api].ending

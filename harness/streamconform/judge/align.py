@@ -14,7 +14,7 @@ ended. In these APIs, thoughts without a signature are also joined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from streamconform.judge.match import matches_leaf
@@ -24,6 +24,8 @@ from streamconform.model.leaf import Digest, Leaf, Literally, Present, digest_te
 from streamconform.model.outcome import Block, BlockType, Other, Refusal, Text, Thinking, ToolCall
 
 B = TypeVar("B")
+FindId = Callable[[str], int | None]
+"""Returns the position of the first mention of an id or a signature in the stream, or None."""
 
 JOINED_TYPES = ("text", "refusal")
 _RANKS: Final[Mapping[BlockType, int]] = {
@@ -40,6 +42,38 @@ SEPARATORS: Final = ("phase", "signature")
 MAX_PAIRS = 250_000
 """Maximum number of (expected, received) block pairs in the search for the best alignment, which takes one
 step per pair; above it, blocks are paired by position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """The blocks to compare."""
+
+    expected: list[ExpectedBlock]
+    received: list[Block]
+    former_ids: tuple[str, ...]
+    """The ids of the calls in the order in which they were received, if that is not the stream's order."""
+    moved: int
+    """The number of signatures that were reported as a block of their own."""
+
+
+def align(
+    expected: Iterable[ExpectedBlock],
+    received: Sequence[Block],
+    claims: Claims,
+    named: Sequence[ExpectedBlock],
+    *,
+    ordered: bool,
+    find_id: FindId,
+    separators: Sequence[str] = (),
+) -> Aligned:
+    """Normalize both sides, and give the received blocks the form and the order of the expected ones."""
+    wanted = normalize_expected(
+        expected, claims, ordered=ordered, separators=separators, hidden=find_hidden(received)
+    )
+    blocks = normalize_received(received, claims, named, ordered=ordered, separators=separators)
+    blocks, moved = return_signatures(wanted, blocks, find_id)
+    blocks, former_ids = order_calls_by_id(wanted, join_split_thoughts(wanted, blocks), find_id)
+    return Aligned(wanted, blocks, former_ids, moved)
 
 
 def find_separators(
@@ -167,10 +201,6 @@ def join_split_thoughts(expected: Sequence[ExpectedBlock], received: Sequence[Bl
     return joined
 
 
-FindId = Callable[[str], int | None]
-"""Returns the position of the first mention of an id or a signature in the stream, or None."""
-
-
 def find_no_id(_: str) -> None:
     """Return None: the stream is unknown."""
 
@@ -182,7 +212,7 @@ def return_signatures(
 
     Some libraries report such a signature as a thinking block without text before the block.
     """
-    thoughts = [block.fields.get("signature") for block in expected if block.type == "thinking"]
+    has_thoughts = any(block.type == "thinking" for block in expected)
     others = [block.fields.get("signature") for block in expected if block.type != "thinking"]
 
     def is_moved(block: Block) -> bool:
@@ -191,7 +221,7 @@ def return_signatures(
         if any(leaf is not None and matches_leaf(leaf, block.signature) for leaf in others):
             return True
         # A case need not name the signature, but the stream has it. It may belong to any thought.
-        return not thoughts and find_id(block.signature) is not None
+        return not has_thoughts and find_id(block.signature) is not None
 
     returned: list[Block] = []
     moved: str | None = None
@@ -221,33 +251,38 @@ def order_calls_by_id(
     The calls that both sides have by id change places only among themselves. The ids are empty if the order
     was right, or if ids do not identify the calls.
     """
-    wanted = [block for block in expected if block.type == "tool_call"]
-    ids = [*map(_get_id, wanted)]
-    calls = {i: block.id for i, block in enumerate(received) if isinstance(block, ToolCall)}
-    positions: dict[int, int | None]
-    if None in ids or len(set(ids)) < len(ids):
-        if all(map(_is_same_call, wanted, (received[i] for i in calls))):
-            return list(received), ()  # the common case; searching the stream takes longer
-        positions = {i: None if id_ is None else find_id(id_) for i, id_ in calls.items()}
-        is_common = len(calls) <= len(ids) and None not in positions.values()
-    else:
-        positions = {i: ids.index(id_) for i, id_ in calls.items() if id_ in ids}
-        is_common = True
-    places = [*positions]
-    got = [calls[i] for i in places]
-    if not is_common or len(set(got)) < len(got):
-        return list(received), ()
-    in_order = sorted(places, key=lambda i: positions[i] or 0)
-    if in_order == places:
+    calls = {i: block for i, block in enumerate(received) if isinstance(block, ToolCall)}
+    positions = _find_positions([block for block in expected if block.type == "tool_call"], calls, find_id)
+    places, in_order = [*positions], sorted(positions, key=positions.__getitem__)
+    ids = [calls[i].id for i in places]
+    if in_order == places or len(set(ids)) < len(ids):
         return list(received), ()
     ordered = list(received)
     for place, source in zip(places, in_order, strict=True):
         ordered[place] = received[source]
-    return ordered, tuple(id_ for id_ in got if id_ is not None)
+    return ordered, tuple(id_ for id_ in ids if id_ is not None)
 
 
-def _is_same_call(expected: ExpectedBlock, got: Block) -> bool:
-    leaves = ((expected.fields.get(name), getattr(got, name, None)) for name in ("name", "arguments"))
+def _find_positions(
+    expected: Sequence[ExpectedBlock], calls: Mapping[int, ToolCall], find_id: FindId
+) -> dict[int, int]:
+    """Map the calls that both sides have by id to the positions of the ids in the stream.
+
+    If the case does not name each call by an id of its own, all calls must have ids that are in the stream.
+    """
+    ids = [*map(_get_id, expected)]
+    if None not in ids and len(set(ids)) == len(ids):
+        return {i: ids.index(call.id) for i, call in calls.items() if call.id in ids}
+    # The same calls in the same order are the common case; searching the stream takes longer.
+    if len(calls) > len(ids) or all(map(_is_same_call, expected, calls.values())):
+        return {}
+    found = {i: find_id(call.id) for i, call in calls.items() if call.id is not None}
+    positions = {i: position for i, position in found.items() if position is not None}
+    return positions if len(positions) == len(calls) else {}
+
+
+def _is_same_call(expected: ExpectedBlock, got: ToolCall) -> bool:
+    leaves = ((expected.fields.get(name), getattr(got, name)) for name in ("name", "arguments"))
     return all(leaf is None or matches_leaf(leaf, value) for leaf, value in leaves)
 
 
@@ -261,7 +296,7 @@ def _get_length(block: ExpectedBlock) -> int:
     leaf = block.fields.get("text")
     if isinstance(leaf, Digest):
         return leaf.length
-    texts = (list_values(leaf) if leaf is not None else None) or ()
+    texts = list_values(leaf) or ()
     return max((len(text) for text in texts if isinstance(text, str)), default=0)
 
 

@@ -8,19 +8,19 @@ expects a value counts: tags say what a case is about, not what is in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.judge.compare import BLOCK_MISSING, format_block_path, get_required_claim, sum_cache_usage
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Capability, Claims
 from streamconform.model.case import Expectation, ExpectedBlock
-from streamconform.model.outcome import Block, Outcome, Text, Thinking, ToolCall
+from streamconform.model.outcome import Outcome, Text, Thinking, ToolCall
 from streamconform.model.verdict import Check
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedClaims:
+class ComparedClaims(Struct, frozen=True):
     """The claimed capabilities of which a trial expects a value, in alphabetical order."""
 
     compared: tuple[Capability, ...] = ()
@@ -33,7 +33,7 @@ NOTHING_COMPARED: Final = ComparedClaims()
 
 
 def find_compared(
-    expect: Expectation, outcome: Outcome, claims: Claims, checks: Sequence[Check], *, raised: bool = False
+    expect: Expectation, outcome: Outcome, claims: Claims, checks: Sequence[Check], *, raised: bool
 ) -> ComparedClaims:
     """Return the claims that `checks` compared, and those that `outcome` leaves out.
 
@@ -95,8 +95,9 @@ def _find_in_blocks(
     if any(check.path.endswith(names) and _compares_value(check) for check in checks):
         yield "signatures", True
     elif any(
-        block.type in types and "signature" in _get_absent(block) and _is_judged(block, claims)
+        "signature" in block.absent and block.type in types and _is_judged(block, claims)
         for block in outcome.content
+        if isinstance(block, Text | Thinking | ToolCall)
     ):
         yield "signatures", False
 
@@ -112,15 +113,11 @@ def _must_be_signed(block: ExpectedBlock) -> bool:
     return leaf is not None and not matches_leaf(leaf, None)
 
 
-def _get_absent(block: Block) -> frozenset[str]:
-    return block.absent if isinstance(block, Text | Thinking | ToolCall) else frozenset()
-
-
-def _is_judged(block: Block, claims: Claims) -> bool:
+def _is_judged(block: Text | Thinking | ToolCall, claims: Claims) -> bool:
     match block:
         case Thinking():
             return "thinking" in claims
         case ToolCall(executor=executor):
             return ("provider_tools" if executor == "provider" else "tool_calls") in claims
-        case _:
+        case Text():
             return True

@@ -97,25 +97,18 @@ def compare_outcome(
                 check = _accept_hidden_buckets(check, expect.fields, outcome, claims)
             yield check
     if expect.content is not None and expect.partial is None:
-        separators = align.find_separators(expect.content, outcome.content, claims)
-        expected = align.normalize_expected(
+        aligned = align.align(
             expect.content,
+            outcome.content,
             claims,
+            expect.content,
             ordered=ordered,
-            separators=separators,
-            hidden=align.find_hidden(outcome.content),
+            find_id=find_id,
+            separators=align.find_separators(expect.content, outcome.content, claims),
         )
-        blocks = align.normalize_received(
-            outcome.content, claims, expect.content, ordered=ordered, separators=separators
-        )
-        blocks, moved = align.return_signatures(expected, blocks, find_id)
-        blocks = align.join_split_thoughts(expected, blocks)
-        blocks, former = align.order_calls_by_id(expected, blocks, find_id)
-        yield from check_call_order(expected, former, level)
-        mislabeled = align.find_mislabeled_calls(expect.content, expected, blocks)
-        yield from _compare_content(
-            expected, blocks, claims, level, tolerant=tolerant, moved=moved, mislabeled=mislabeled
-        )
+        yield from check_call_order(aligned, level)
+        mislabeled = align.find_mislabeled_calls(expect.content, aligned.expected, aligned.received)
+        yield from _compare_content(aligned, claims, level, tolerant=tolerant, mislabeled=mislabeled)
 
 
 def list_unexposed(expect: Expectation, outcome: Outcome, claims: Claims) -> tuple[str, ...]:
@@ -219,26 +212,24 @@ def _may_lose_content(expect: Expectation, outcome: Outcome) -> bool:
     return status is not None and outcome.status != "complete" and matches_leaf(status, outcome.status)
 
 
-def check_call_order(
-    expected: Sequence[ExpectedBlock], former: Sequence[str], level: Level
-) -> Iterator[Check]:
-    """Yield the check that calls are in the order of the stream; `former` are the ids if they are not."""
+def check_call_order(aligned: align.Aligned, level: Level) -> Iterator[Check]:
+    """Yield the check that the calls are in the order of the stream, if there are several."""
     # The order alone does not matter to an agent that runs the calls: results refer to them by id.
-    if sum(block.type == "tool_call" for block in expected) > 1:
+    if sum(block.type == "tool_call" for block in aligned.expected) > 1:
+        former = aligned.former_ids
         message = f"the calls are in another order than in the stream: {', '.join(former[:_MAX_TYPES])}"
         yield check_rule("content.order", lower_level(level, "should"), message if former else None)
 
 
 def _compare_content(
-    expected: Sequence[ExpectedBlock],
-    got: Sequence[Block],
+    aligned: align.Aligned,
     claims: Claims,
     level: Level,
     *,
     tolerant: bool,
-    moved: int,
     mislabeled: Iterable[ToolCall],
 ) -> Iterator[Check]:
+    expected, got = aligned.expected, aligned.received
     pairs = align.pair_blocks(expected, got)
     # Leaving out a call that must not be executed is as safe as marking it.
     left_out = {i for i, position in enumerate(pairs) if position is None and must_not_run(expected[i])}
@@ -257,7 +248,7 @@ def _compare_content(
         expected=len(expected),
         got=len(got),
     )
-    yield warn_of_signatures(length_check, moved)
+    yield warn_of_signatures(length_check, aligned.moved)
     for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
         if i in left_out:
             for name, leaf in block.fields.items():
@@ -304,10 +295,11 @@ def _compare_block(
         path = f"content.{i}.{format_block_path(expected.type, name)}"
         if isinstance(got, ToolCall) and name in ("complete", "arguments") and must_not_run(expected):
             yield _check_not_executable(path, name, leaf, got, level)
+        elif _is_left_out(expected, name, got):
+            continue
         elif name == "citations" and isinstance(leaf, Literally):
-            if name not in getattr(got, "absent", ()):
-                yield _check_citations(path, leaf, value, lower_level(level, "should") if tolerant else level)
-        elif not _is_left_out(expected, name, got):
+            yield _check_citations(path, leaf, value, lower_level(level, "should") if tolerant else level)
+        else:
             is_loss = tolerant and _is_part(leaf, name, value)
             yield check_leaf(path, leaf, value, lower_level(level, "should") if is_loss else level)
 

@@ -84,6 +84,13 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why a case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, Case) and case.unavailable is not None:
         return case.unavailable
+    needed = find_needed_capabilities(case)
+    missing = next((capability for capability in needed if capability not in claims), None)
+    return None if missing is None else f"{missing} is not claimed"
+
+
+def find_needed_capabilities(case: AnyCase) -> tuple[Capability, ...]:
+    """Return the capabilities without which a case is skipped."""
     needed: tuple[Capability, ...]
     calls = 0
     if isinstance(case, CallCase):
@@ -102,10 +109,7 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
         if APIS[case.api].thoughts_on_request and _has_thoughts(case):
             needed = (*needed, "thinking")
         calls = count_client_calls(case.expect)
-    if calls > 1:
-        needed = (*needed, "parallel_tool_calls")
-    missing = next((capability for capability in needed if capability not in claims), None)
-    return None if missing is None else f"{missing} is not claimed"
+    return (*needed, "parallel_tool_calls") if calls > 1 else needed
 
 
 def _has_thoughts(case: Case) -> bool:
@@ -120,6 +124,8 @@ class AnswerChecks:
 
     checks: tuple[Check, ...]
     culprit: Culprit
+    outcome: Outcome | None = None
+    """The outcome, unless it is not in the normal form."""
     events: tuple[Event, ...] | None = None
     """The events, if they were judged."""
     not_exposed: tuple[str, ...] = ()
@@ -148,13 +154,13 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     if has_events and (seen.raised is None or seen.events is not None):
         if seen.events is None:
             message = "the implementation claims `events` but sent none"
-            return _report_malformed(trial, "event-schema", message, not_exposed)
+            return _report_malformed(trial, "event-schema", message, outcome, not_exposed)
         try:
             events = decode.decode_events(seen.events)
         except decode.MalformedError:
             message = explain_malformed_events(seen.events)
-            return _report_malformed(trial, "event-schema", message, not_exposed)
-    outcome = _read_error_of_exception(trial.expect, outcome, seen.raised)
+            return _report_malformed(trial, "event-schema", message, outcome, not_exposed)
+    decoded, outcome = outcome, _read_error_of_exception(trial.expect, outcome, seen.raised)
     ordered = is_ordered(trial)
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
     find_id = partial(_find_in_stream, trial)
@@ -170,7 +176,7 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     checks += proxy_expectation.check_rules(trial, seen.deviations)
     checks = _add_non_json_checks(trial, seen, claims, checks)
     unknown_keys = find_unknown_keys(seen.outcome)
-    return AnswerChecks(tuple(checks), "implementation", events, not_exposed, compared, unknown_keys)
+    return AnswerChecks(tuple(checks), "implementation", decoded, events, not_exposed, compared, unknown_keys)
 
 
 def _find_in_stream(trial: Trial, id_: str) -> int | None:
@@ -246,9 +252,9 @@ def _check_split_thoughts(
 
 
 def _report_malformed(
-    trial: Trial, rule: str, message: str, not_exposed: tuple[str, ...] = ()
+    trial: Trial, rule: str, message: str, outcome: Outcome | None = None, not_exposed: tuple[str, ...] = ()
 ) -> AnswerChecks:
-    return AnswerChecks((_make_check(trial, rule, message),), "adapter", not_exposed=not_exposed)
+    return AnswerChecks((_make_check(trial, rule, message),), "adapter", outcome, not_exposed=not_exposed)
 
 
 def judge(

@@ -63,40 +63,15 @@ def compare_partial(
     # A client that raises while it builds a call loses the call, and the texts around it become neighbors.
     has_calls = any(isinstance(block, ToolCall) for block in content)
     left_out = ("other",) if has_calls else ("other", "tool_call")
-    whole = (block for block in expect.content if block.type not in left_out)
-    hidden = align.find_hidden(content)
-    expected = align.normalize_expected(whole, claims, ordered=ordered, hidden=hidden)
+    whole = [block for block in expect.content if block.type not in left_out]
     calls = [block for block in expect.content if block.type == "tool_call"]
-    got = align.normalize_received(content, claims, calls, ordered=ordered)
-    got, moved = align.return_signatures(expected, got, find_id)
-    got = align.join_split_thoughts(expected, got)
-    got, former = align.order_calls_by_id(expected, got, find_id)
-    yield from check_call_order(expected, former, level)
+    aligned = align.align(whole, content, claims, calls, ordered=ordered, find_id=find_id)
+    expected, got = aligned.expected, aligned.received
+    yield from check_call_order(aligned, level)
     pairs = align.pair_blocks(expected, got)
-    paired = frozenset(pairs)
-    unpaired = [block for position, block in enumerate(got) if position not in paired]
-    missing = [block for block, position in zip(expected, pairs, strict=True) if position is None]
     mislabeled = [*align.find_mislabeled_calls(expect.content, expected, got)]
-    length_check = check_rule(
-        "content.length",
-        level,
-        add_mislabeled_calls(
-            _explain_unpaired(unpaired, missing, expected, got),
-            mislabeled,
-        ),
-        expected=len(expected),
-        got=len(got),
-    )
-    yield warn_of_signatures(length_check, moved)
-    # Only the numbers are compared: `Ending` counts the client's calls that had ended, but cannot identify
-    # them without a parser. A provider's own call is not run again.
-    executable = [
-        block
-        for block in got
-        if isinstance(block, ToolCall) and block.executor == "client" and block.is_executable
-        # This is another bug: the provider's call has its own end.
-        if not any(block is call for call in mislabeled)
-    ]
+    yield _check_length(aligned, pairs, mislabeled, level)
+    executable = _list_executable(got, mislabeled)
     ended = expect.partial.calls_ended
     may_be_cut = len(executable) > ended
     for i, (block, position) in enumerate(zip(expected, pairs, strict=True)):
@@ -110,16 +85,44 @@ def compare_partial(
         expected=ended,
         got=len(executable),
     )
-    arrived = expect.partial.text_arrived
+    yield _check_kept_text(got, expect.partial.text_arrived, lower_level(level, "should"))
+
+
+def _check_length(
+    aligned: align.Aligned, pairs: Sequence[int | None], mislabeled: Sequence[ToolCall], level: Level
+) -> Check:
+    """Return the check that each received block has a counterpart among the expected ones."""
+    expected, got = aligned.expected, aligned.received
+    paired = frozenset(pairs)
+    unpaired = [block for position, block in enumerate(got) if position not in paired]
+    missing = [block for block, position in zip(expected, pairs, strict=True) if position is None]
+    message = add_mislabeled_calls(_explain_unpaired(unpaired, missing, expected, got), mislabeled)
+    check = check_rule("content.length", level, message, expected=len(expected), got=len(got))
+    return warn_of_signatures(check, aligned.moved)
+
+
+def _list_executable(got: Sequence[Block], mislabeled: Sequence[ToolCall]) -> list[ToolCall]:
+    """Return the client's calls that are reported as executable.
+
+    Only their number is compared: `Ending` counts the client's calls that had ended, but cannot identify them
+    without a parser. A provider's own call is not run again. One that is `mislabeled` as the client's has an
+    end of its own, and is another bug.
+    """
+    return [
+        block
+        for block in got
+        if isinstance(block, ToolCall)
+        and block.executor == "client"
+        and block.is_executable
+        and not any(block is call for call in mislabeled)
+    ]
+
+
+def _check_kept_text(got: Sequence[Block], arrived: int, level: Level) -> Check:
+    """Return the check that the text that had arrived is kept; `arrived` is its length."""
     kept = sum(len(block.text) for block in got if isinstance(block, Text))
     message = f"{arrived} characters of text had arrived before the break, but the content has only {kept}"
-    yield check_rule(
-        "content.kept",
-        lower_level(level, "should"),
-        message if kept < arrived else None,
-        expected=arrived,
-        got=kept,
-    )
+    return check_rule("content.kept", level, message if kept < arrived else None, expected=arrived, got=kept)
 
 
 def _explain_unpaired(

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
+
 from streamconform.adapters.interface import Observation
 from streamconform.apis import APIS
 from streamconform.judge import decode, invariants
@@ -115,7 +117,7 @@ def _expect_results_only(trial: RoundTrip, kept: str) -> RequestExpectation:
         # The results are the last messages in the whole history that the case expects.
         fields[messages] = Items(history.items[-len(trial.case.results) :])
     must_not = tuple(path for path in expect.must_not if path != kept)
-    return replace(expect, must=Fields(fields), must_not=must_not)
+    return structs.replace(expect, must=Fields(fields), must_not=must_not)
 
 
 def _prefix_paths(name: str, checks: Iterable[Check]) -> Iterator[Check]:

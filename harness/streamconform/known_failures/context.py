@@ -6,8 +6,10 @@ The full suite is used so that a filtered run does not report entries for trials
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
+
+from msgspec import Struct
 
 from streamconform.adapters.interface import Observation
 from streamconform.errors import Problem
@@ -41,8 +43,7 @@ EMPTY_ANSWER = Observation(
 """An answer without content, for which only the checks common to all answers are made."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFailuresContext:
+class KnownFailuresContext(Struct, frozen=True):
     """A known-failures file, with what is needed (besides the results) to find its outdated entries."""
 
     known: KnownFailures

@@ -8,6 +8,7 @@ entry for a cause covers the trials with that cause, and says how many there are
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -168,27 +169,43 @@ def get_match_status(entry: KnownFailure, result: TrialResult, paths: GetPaths) 
         return None
     if not pattern.matches_delivery(result.delivery):
         return None
+    if pattern.check is None:
+        return _match_trial(entry, result)
+    return _match_check(entry, pattern.check, result, paths)
+
+
+def _match_trial(entry: KnownFailure, result: TrialResult) -> MatchStatus:
+    """Return how a trial relates to an entry about everything in it."""
     if result.verdict in ("hang", "faulted"):
-        # Such a trial has no checks, so an entry about a check cannot match it.
-        same_verdict = pattern.check is None and entry.verdict == result.verdict
-        return "matched" if same_verdict and _has_message(entry, describe_result(result)) else "mismatched"
-    checks = [check for check in result.checks if pattern.check is None or pattern.check.match(check.path)]
-    failed = [check for check in checks if check.verdict != "may"]
+        return _compare_failure(entry, result.verdict, describe_result(result))
     # If an adapter skips a trial that it claims, the trial fails without a check.
-    if failed or (pattern.check is None and result.verdict in ("fail", "warn")):
-        text = describe_result(result) if pattern.check is None else describe_check(failed[0])
-        return "matched" if entry.verdict == "fail" and _has_message(entry, text) else "mismatched"
+    if result.verdict in ("fail", "warn") or any(check.verdict != "may" for check in result.checks):
+        return _compare_failure(entry, "fail", describe_result(result))
+    return "inconclusive" if result.checks else "passing"
+
+
+def _match_check(
+    entry: KnownFailure, pattern: re.Pattern[str], result: TrialResult, paths: GetPaths
+) -> MatchStatus | None:
+    """Return how a trial relates to an entry about the checks that `pattern` matches."""
+    checks = [check for check in result.checks if pattern.match(check.path)]
+    failed = next((check for check in checks if check.verdict != "may"), None)
+    if failed is not None:
+        return _compare_failure(entry, "fail", describe_check(failed))
     if checks:
         return "inconclusive"
-    if pattern.check is None:
-        return "passing"
     # The check was never made, so the trial fails differently from the entry.
     if not _was_judged(result):
         return "mismatched"
     judged = paths(result)
-    if any(pattern.check.match(path) for path in judged.certain):
+    if any(map(pattern.match, judged.certain)):
         return "passing"
-    return "inconclusive" if any(pattern.check.match(path) for path in judged.possible) else None
+    return "inconclusive" if any(map(pattern.match, judged.possible)) else None
+
+
+def _compare_failure(entry: KnownFailure, verdict: str, text: str) -> MatchStatus:
+    has_message = entry.message is None or text.startswith(entry.message)
+    return "matched" if entry.verdict == verdict and has_message else "mismatched"
 
 
 def describe_result(result: TrialResult) -> str:
@@ -321,10 +338,6 @@ def _is_covered(result: TrialResult, matched: Sequence[KnownFailure], *, strict:
 
 
 def _was_judged(result: TrialResult) -> bool:
-    """Return whether the answer was well-formed, so that it was compared with the expectation."""
+    """Return whether there was a well-formed answer, so that it was compared with the expectation."""
     malformed = any(check.path in MALFORMED for check in result.checks)
-    return not malformed and (result.verdict != "fail" or bool(result.checks))
-
-
-def _has_message(entry: KnownFailure, text: str) -> bool:
-    return entry.message is None or text.startswith(entry.message)
+    return not malformed and (bool(result.checks) or not is_failure(result, strict=False))

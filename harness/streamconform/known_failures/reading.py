@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.known_failures.context import KnownFailuresContext, find_unmatched
@@ -30,8 +31,7 @@ FILE_SUFFIXES: Final = (".yaml", ".yml")
 UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFailuresSettings:
+class KnownFailuresSettings(Struct, frozen=True):
     """Which files to read, and the part of the suite that the run covers."""
 
     paths: tuple[str, ...]
@@ -45,8 +45,7 @@ class KnownFailuresSettings:
     """Whether the files will be updated; those that do not exist are created."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFailuresFile:
+class KnownFailuresFile(Struct, frozen=True):
     """A known-failures file as it was before the run."""
 
     path: Path
@@ -68,8 +67,7 @@ class KnownFailuresFile:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadFile:
+class _ReadFile(Struct, frozen=True):
     """A file as read, before its entries are matched against the suite."""
 
     known: KnownFailures

@@ -80,36 +80,44 @@ def plan_update(
     None, nothing is added. `scope` is how this run's selection differs from the default one, and `coverage`
     says which entries it is about.
     """
-    kinds = {(item.entry, item.kind) for item in outdated}
-    causes = known.causes
-    removed = {
-        n for n, kind in kinds if kind in ("unmatched", "duplicate") or (kind == "stale" and n not in causes)
-    }
-    wide = sorted(n for n, kind in kinds if kind == "too-wide" and n not in removed)
-    cases: dict[str, list[TrialResult]] = {}
-    for result in results:
-        cases.setdefault(result.case, []).append(result)
-    narrowed = {n: tuple(_narrow(known.patterns[n], cases, paths)) for n in wide}
-    change = Amendment(frozenset(removed), narrowed)
+    change = _amend_patterns(known, results, outdated, paths)
     added: tuple[KnownCause, ...] = ()
     if beside is not None:
         # Only the remaining entries count: a failure that a narrowed entry no longer covers is a new failure.
         remaining = replace(known, entries=change.apply(known.entries))
         added = _create_entries((*beside, remaining), results, paths, strict=strict)
+    causes, new = known.causes, dict(enumerate(added, start=len(known.entries)))
     # An entry may lose trials to a new one that fits them better, so all are counted.
-    entries = {n: entry for n, entry in causes.items() if n not in removed}
-    entries |= {len(known.entries) + n: entry for n, entry in enumerate(added)}
+    entries = {n: entry for n, entry in (causes | new).items() if n not in change.removed}
     groups = group_by_entry(entries, results, strict=strict)
     counts = {n: count_trials(group) for n, group in groups.items()}
     judged = list_judged_apis(results)
     own = [n for n in causes if n in counts and causes[n].api in judged and coverage.includes(causes[n])]
     return replace(
         change,
-        removed=frozenset(removed) | {n for n in own if not counts[n]},
+        removed=change.removed | {n for n in own if not counts[n]},
         counted={n: counts[n] for n in own if counts[n] not in (0, causes[n].trials)},
-        added=tuple(replace(entry, trials=counts[len(known.entries) + n]) for n, entry in enumerate(added)),
+        added=tuple(replace(entry, trials=counts[n]) for n, entry in new.items()),
         scope=dict(scope) if scope and added and not causes and known.scope is None else None,
     )
+
+
+def _amend_patterns(
+    known: KnownFailures,
+    results: Iterable[TrialResult],
+    outdated: Iterable[OutdatedEntry],
+    paths: GetPaths,
+) -> Amendment:
+    """Return the changes that need no count: wrong entries to remove, and patterns to narrow."""
+    kinds, patterns = {(item.entry, item.kind) for item in outdated}, known.patterns
+    removed = frozenset(
+        n for n, kind in kinds if kind in ("unmatched", "duplicate") or (kind == "stale" and n in patterns)
+    )
+    cases: dict[str, list[TrialResult]] = {}
+    for result in results:
+        cases.setdefault(result.case, []).append(result)
+    wide = sorted(n for n, kind in kinds if kind == "too-wide" and n not in removed)
+    return Amendment(removed, {n: tuple(_narrow(patterns[n], cases, paths)) for n in wide})
 
 
 def _create_entries(

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from msgspec import Struct
+
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import BlockType, Usage
@@ -19,16 +21,14 @@ Kind = Literal["heal", "partial", "assemble", "tokens", "request"]
 Function = Literal["heal", "partial", "assemble", "count_tokens", "build_request"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedBlock:
+class ExpectedBlock(Struct, frozen=True):
     """An expected content block, with one leaf per judged field."""
 
     type: BlockType
     fields: Mapping[str, Leaf]
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
+class Partial(Struct, frozen=True):
     """Marks the expectation of a broken stream: any prefix of the content is correct."""
 
     calls_ended: int
@@ -54,8 +54,7 @@ NOTHING_EXPECTED: Final = Expectation(None, {})
 """The expectation for a recording without a spec, which is judged only by the invariants."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """Deliveries and faults to skip because they would change the meaning of the case."""
 
     why: str
@@ -107,8 +106,7 @@ class Case(CaseHead):
 CountOrder = Literal["equal", "increasing", "non_decreasing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """The function is called once per input; the results must be non-negative integers in this `order`."""
 
     order: CountOrder

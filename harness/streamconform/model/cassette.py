@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+
 MODEL_IN_PATH: Final = re.compile(
     r"/models?/([^/?]+?)"
     r"(?::(?:streamG|g)enerateContent|/converse(?:-stream)?|/invoke(?:-with-response-stream)?)(?:\?|$)"
@@ -16,8 +18,7 @@ MODEL_IN_PATH: Final = re.compile(
 """Matches the model in the path of a google-generate, bedrock-converse or bedrock-invoke request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """Bytes that a live server sent."""
 
     server: str
@@ -28,8 +29,7 @@ class Recorded:
     kind: Literal["recorded"] = "recorded"
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(Struct, frozen=True):
     """Bytes derived from another cassette by a reproducible recipe."""
 
     source: str
@@ -39,8 +39,7 @@ class Derived:
     kind: Literal["derived"] = "derived"
 
 
-@dataclass(frozen=True, slots=True)
-class Authored:
+class Authored(Struct, frozen=True):
     """Bytes written by hand from a documented format."""
 
     source: str
@@ -49,8 +48,7 @@ class Authored:
     kind: Literal["authored"] = "authored"
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(Struct, frozen=True):
     """Bytes recorded and published by another project, and fetched with `conform run --recorded --pull`."""
 
     source: str
@@ -66,8 +64,7 @@ class Pulled:
 Provenance = Recorded | Derived | Authored | Pulled
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkMark:
+class ChunkMark(Struct, frozen=True):
     """The start of a chunk."""
 
     offset: int

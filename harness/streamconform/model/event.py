@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from streamconform.model.outcome import Block, Cost, Error, Stop, Usage
 
 StreamedType = Literal["text", "thinking", "refusal", "tool_call"]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStart:
+class BlockStart(Struct, frozen=True):
     """The start of a block; `content_index` is its position in the outcome's content."""
 
     block: StreamedType
@@ -21,8 +21,7 @@ class BlockStart:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BlockDelta:
+class BlockDelta(Struct, frozen=True):
     """Part of a block: text, or a fragment of a call's arguments."""
 
     block: StreamedType
@@ -30,8 +29,7 @@ class BlockDelta:
     delta: str
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEnd:
+class BlockEnd(Struct, frozen=True):
     """The end of a block, with the final block."""
 
     block: StreamedType
@@ -39,23 +37,20 @@ class BlockEnd:
     final: Block
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(Struct, frozen=True):
     """Usage and cost so far."""
 
     usage: Usage
     cost: Cost | None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The last event of a complete answer."""
 
     stop: Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The last event of an incomplete or failed answer (`error` on the wire)."""
 
     status: Literal["incomplete", "error"]

@@ -5,35 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Literally:
+
+class Literally(Struct, frozen=True):
     """Equal to this value."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """Text that contains a match for the pattern."""
 
     pattern: re.Pattern[str]
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Struct, frozen=True):
     """Not null if `present`, otherwise null."""
 
     present: bool
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True):
     """One of these values. If some are `preferred`, matching one of the others results in a warning."""
 
     values: tuple[Any, ...]
@@ -41,16 +38,14 @@ class AnyOf:
     preferred: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixOf:
+class PrefixOf(Struct, frozen=True):
     """A prefix of this text."""
 
     text: str
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """Text that is not included in the suite: adjacent parts, each given by its length and SHA-256 digest.
 
     The length is in characters; the digest is of the UTF-8 bytes. A value that is not text is compared as

@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from streamconform.model.leaf import Leaf
 
 
-@dataclass(frozen=True, slots=True)
-class Exactly:
+class Exactly(Struct, frozen=True):
     """Exactly this JSON value; objects have no further members."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class JsonText:
+class JsonText(Struct, frozen=True):
     """JSON text that parses to this value, regardless of whitespace and key order."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class SameAs:
+class SameAs(Struct, frozen=True):
     """The value at another path in the body, such as the id that the client gave to a result's call."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """An object with at least these members."""
 
     fields: Mapping[str, Wanted]
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list of exactly these items."""
 
     items: tuple[Wanted, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     """A value that meets at least one of these expectations."""
 
     options: tuple[Wanted, ...]
@@ -56,12 +51,11 @@ Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items | OneOf
 """The expectation for one value of a body."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestExpectation:
+class RequestExpectation(Struct, frozen=True):
     """The expected request; its body is compared in canonical form (`RequestForm.canonical`)."""
 
-    must: Fields = field(default_factory=lambda: Fields({}))
-    may: Fields = field(default_factory=lambda: Fields({}))
+    must: Fields = Fields({})
+    may: Fields = Fields({})
     """Like `must`, but differences are only recorded."""
     must_not: tuple[str, ...] = ()
     """Dotted paths that must not exist in the body; `*` matches any key or index."""

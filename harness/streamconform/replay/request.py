@@ -126,7 +126,6 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
     # One h11 connection per request: h11 can reuse one only if it also writes the replies, and `reply` says
     # why it does not.
     protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head_bytes)
-    loop = asyncio.get_running_loop()
     request: h11.Request | None = None
     body = bytearray()
     size = 0
@@ -142,14 +141,10 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
                 raise BadRequest(error.error_status_hint, _describe_error(connection, data, error)) from error
             match event:
                 case h11.NEED_DATA:
-                    if protocol.they_are_waiting_for_100_continue and request is not None:
+                    if request is not None and protocol.they_are_waiting_for_100_continue:
                         # Some clients, such as curl, send a large body only after this response.
                         connection.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                    data = await connection.reader.read(65536)
-                    if data and not connection.is_mid_request:
-                        # The first byte ends the idle time and starts the time limit for the request.
-                        limit.reschedule(loop.time() + bounds.request_seconds)
-                        connection.is_mid_request = True
+                    data = await _read(connection, limit)
                     protocol.receive_data(data)
                 case h11.Request():
                     if event.http_version not in _VERSIONS:
@@ -168,6 +163,15 @@ async def receive_request(connection: ClientConnection, pending: bytes) -> Recei
                     )
                 case _:
                     return None
+
+
+async def _read(connection: ClientConnection, limit: asyncio.Timeout) -> bytes:
+    """Return the next bytes; the first ones end the idle time and start the time limit for the request."""
+    data = await connection.reader.read(65536)
+    if data and not connection.is_mid_request:
+        limit.reschedule(asyncio.get_running_loop().time() + connection.bounds.request_seconds)
+        connection.is_mid_request = True
+    return data
 
 
 def _describe_error(connection: ClientConnection, data: bytes, error: h11.RemoteProtocolError) -> str:

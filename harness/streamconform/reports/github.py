@@ -58,7 +58,7 @@ def render(results: Results) -> str:
     causes = list_causes(results)
     lines += _format_causes("error", causes.failed, results, room)
     lines += _format_causes("warning", (*causes.warned, *causes.adapter), results, MAX_ANNOTATIONS)
-    lines.append(_format_annotation("notice", "streamconform", format_headline(results)))
+    lines.append(_format_annotation("notice", "streamconform", format_headline(results, causes)))
     return "\n".join(lines)
 
 

@@ -60,7 +60,8 @@ def render(results: Results) -> str:
 
 
 def _blocks(results: Results) -> Iterator[str]:
-    yield f"### streamconform {format_code(results.header.version)}: {format_headline(results)}"
+    causes = list_causes(results)
+    yield f"### streamconform {format_code(results.header.version)}: {format_headline(results, causes)}"
     reason = describe_incomplete(results)
     if reason is not None:
         yield f"> **These results are incomplete**: {reason}. Trials that did not run are not judged."
@@ -68,7 +69,6 @@ def _blocks(results: Results) -> Iterator[str]:
     if claims:
         yield f"#### {CLAIMS_TITLE}"
         yield "\n".join(f"- {format_code(claim, 600)}" for claim in claims[:MAX_ROWS])
-    causes = list_causes(results)
     yield "\n".join(_table(results, find_unexpected(results)))
     not_exposed = describe_not_exposed(results)
     if not_exposed:

@@ -16,7 +16,7 @@ from streamconform.judge.unknown_keys import suggest_key
 from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
 from streamconform.plural import format_count
 from streamconform.printable import collapse_variables, escape_line
-from streamconform.reports.causes import list_causes
+from streamconform.reports.causes import CauseLists, list_causes
 from streamconform.run.results import Results
 
 STOP_REASON: Final = "stop.reason"
@@ -76,8 +76,8 @@ def summarize(results: Results) -> Summary:
     )
 
 
-def format_headline(results: Results) -> str:
-    """Return the result of the run in one line.
+def format_headline(results: Results, causes: CauseLists) -> str:
+    """Return the result of the run in one line; `causes` are those in `results`.
 
     `No new failures: 377 passed, 136 known failures, 40 warnings` or
     `Failed: 2 causes, in 10 of 2,298 trials (12,359 skipped)`.
@@ -89,7 +89,6 @@ def format_headline(results: Results) -> str:
         counts = [f"{summary.passed:,} passed", *_count(summary.failed, "failure"), *_count_rest(summary)]
         return f"The results do not add up: {', '.join(counts)}, {_describe_lost(results)}"
     if summary.failed:
-        causes = format_count(len(list_causes(results).failed), "cause")
         counts = [
             *_count(summary.adapter_errors, "adapter error"),
             *([f"{summary.timeouts:,} timed out"] if summary.timeouts else []),
@@ -98,7 +97,8 @@ def format_headline(results: Results) -> str:
         details = f" ({', '.join(counts)})" if counts else ""
         problems = "".join(f"; {text}" for text in _count_other_failures(summary))
         trials = format_count(summary.judged, "trial")
-        return f"Failed: {causes}, in {summary.failed:,} of {trials}{details}{problems}"
+        failed = format_count(len(causes.failed), "cause")
+        return f"Failed: {failed}, in {summary.failed:,} of {trials}{details}{problems}"
     if not summary.judged:
         return f"No trial was judged: {format_count(summary.skipped, 'trial')} skipped"
     title = "No new failures" if summary.known or summary.fixed or summary.problems else "No failures"

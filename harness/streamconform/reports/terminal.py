@@ -152,8 +152,8 @@ class Terminal:
         self.__exit__(None, None, None)
         unexpected = [trial for trial in results.trials if is_unexpected(trial, strict=self._strict)]
         problems, claims = list_problems(results), describe_claims(results)
+        causes = list_causes(results)
         if not self._quiet:
-            causes = list_causes(results)
             has_causes = self._print_cause_lists(causes, results)
             self._print_claims(claims, after_causes=has_causes)
             self._print_problems(problems, after_causes=has_causes or bool(claims))
@@ -162,7 +162,7 @@ class Terminal:
         style = "bold red" if unexpected or problems or claims else "bold green"
         if style == "bold green" and needs_attention(results):
             style = "bold yellow"
-        self._print(_format_last_line(results, seconds), style)
+        self._print(_format_last_line(results, causes, seconds), style)
         if not self._quiet:
             for command in list_smoke_commands(results, strict=self._strict):
                 self._print(f"next: {command}", "dim")
@@ -392,9 +392,9 @@ def format_frames(numbers: tuple[int, ...]) -> str:
     return f"frame{'s' if len(numbers) > 1 else ''}: {', '.join(ranges)}{more}"
 
 
-def _format_last_line(results: Results, seconds: float | None) -> str:
+def _format_last_line(results: Results, causes: CauseLists, seconds: float | None) -> str:
     """Return the headline with the time taken, and the number of trials that did not run."""
-    headline = format_headline(results)
+    headline = format_headline(results, causes)
     if seconds is not None:
         headline += f"; ran in {seconds:.1f} s" if headline.startswith("Failed: ") else f" in {seconds:.1f} s"
     if (results.footer is not None and results.footer.complete) or is_inconsistent(results):

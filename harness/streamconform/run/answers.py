@@ -13,10 +13,11 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Final, Self, get_args
+
+from msgspec import Struct
 
 from streamconform.adapters import protocol
 from streamconform.adapters.interface import (
@@ -56,8 +57,7 @@ KINDS: Final[Mapping[type, str]] = {
 assert set(KINDS) == set(get_args(Answer)), "every type of answer can be saved"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedAnswer:
+class SavedAnswer(Struct, frozen=True, kw_only=True):
     """One line of an answers file; exactly one of the members from `observation` to `hang` is set."""
 
     implementation: int
@@ -81,8 +81,7 @@ class SavedAnswer:
         return next(answer for answer in answers if answer is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class SavedAnswers:
+class SavedAnswers(Struct, frozen=True):
     """An answers file: its header, and how to read the answers."""
 
     path: Path
@@ -227,5 +226,5 @@ def _encode(members: Mapping[str, Any]) -> bytes:
 
 
 def _list_members(value: Any) -> dict[str, Any]:
-    """Return the members of a dataclass, without copying what they contain."""
-    return {name: getattr(value, name) for name in type(value).__slots__}
+    """Return the members of an answer or of its record, without copying what they contain."""
+    return {name: getattr(value, name) for name in type(value).__annotations__}

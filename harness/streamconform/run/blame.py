@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
 from typing import Any, Final
 
 from streamconform.apis import APIS
@@ -118,17 +117,24 @@ class Blame:
 
 
 @cache
-def load_snapshots() -> Snapshots | None:
-    """Return the snapshots function of the first entry point in the group, or None."""
-    # Sorted, because the order of entry points depends on the installation.
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    return partial(_call_entry_point, points[0]) if points else None
+def load_snapshots() -> Snapshots:
+    """Return the snapshots function of the first entry point in the group; without one, it yields none."""
+
+    def take_snapshots(run: Any, positions: list[int]) -> Iterator[dict[str, Any]]:
+        # Found on the first call: a run in which every check passes never needs the reference here.
+        snapshots = _find_snapshots()
+        return iter(()) if snapshots is None else snapshots(run, positions)
+
+    return take_snapshots
 
 
-def _call_entry_point(point: EntryPoint, run: Any, positions: list[int]) -> Iterator[dict[str, Any]]:
-    # Loaded on the first call: a run in which every check passes never needs the reference in this process.
-    snapshots: Snapshots = point.load()
-    return snapshots(run, positions)
+@cache
+def _find_snapshots() -> Snapshots | None:
+    from importlib.metadata import entry_points
+
+    # By name, because the order of entry points depends on the installation.
+    point = min(entry_points(group=GROUP), key=lambda point: point.name, default=None)
+    return None if point is None else point.load()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ import ctypes
 import mmap
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Clock = Callable[[], float]
 """Returns a number of seconds, as `time.monotonic` does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A limit on the time for the trials of a run, and the trials to run first."""
 
     seconds: float

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from streamconform.adapters.in_process import InProcessAdapter
     from streamconform.replay.server import ReplayServer
 
+Dispatched = (
+    asyncio.Future[Answer | Collateral] | asyncio.Future[tuple[Answer | Collateral, ServerRecord | None]]
+)
+"""A future answer, over HTTP together with what the server saw."""
+
 
 @dataclass(slots=True)
 class Dispatcher:
@@ -42,13 +48,28 @@ class Dispatcher:
         """Return whether a delay in this process changes answers: a client's timeout, or the gate's."""
         return self.plan.input != "bytes"
 
+    def can_begin(self, program: Program, running: int) -> bool:
+        """Return whether `program`, which has `running` trials, may get another one."""
+        return not program.dead if not running else not self.is_timed and program.can_queue()
+
+    def begin(self, program: Program, trial: AnyTrial, seconds: float) -> Dispatched:
+        """Send `trial` and return its future answer; without awaiting it, `can_begin` may allow another."""
+        calls = _split_counts(trial)
+        if self.is_timed or (calls is not None and not program.answers_in_order):
+            return asyncio.create_task(self.dispatch(program, trial, seconds))
+        if calls is None:
+            return program.submit(trial, seconds, events=self._wants_events(trial))
+        # All at once, so that the program gets the runs of one trial after those of the other.
+        answers = [program.submit(call, seconds, events=False) for call in calls]
+        return asyncio.create_task(_join_outputs(answers))
+
     async def dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, ServerRecord | None]:
         """Return `program`'s answer to `trial` and, over HTTP, what the server saw."""
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
-        events = trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
+        events = self._wants_events(trial)
         # The run message contains all chunks, so there is no server and nothing to hold back.
         if self.plan.input == "bytes":
             return await program.run(trial, seconds, events=events), None
@@ -73,8 +94,9 @@ class Dispatcher:
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
-            if isinstance(trial, Call) and isinstance(trial.case.expect, Counts):
-                return await _call_per_input(program, trial, seconds), None
+            calls = _split_counts(trial)
+            if calls is not None:
+                return await _join_outputs(program.run(call, seconds, events=False) for call in calls), None
             return await program.run(trial, seconds, events=False), None
         async with self.turns.serve():
             with server.exchange(trial) as exchange:
@@ -89,6 +111,11 @@ class Dispatcher:
                 answer = Output(sent[0])
         return answer, exchange.summarize()
 
+    def _wants_events(self, trial: AnyTrial) -> bool:
+        if not isinstance(trial, Trial):
+            return False
+        return trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
+
     async def _create_gate(self, trial: Trial) -> Gate | None:
         """Return the gate before the last chunk, or None if no delta is possible before that chunk."""
         if trial.delivery != AS_IS or len(trial.chunks) < 2:
@@ -99,14 +126,18 @@ class Dispatcher:
         return Gate(len(trial.chunks)) if delta_end is not None and delta_end <= last_start else None
 
 
-async def _call_per_input(
-    program: Program | InProcessAdapter, trial: Call, seconds: float
-) -> Answer | Collateral:
-    """Return a list with the result for each input, or the first answer that is not a result."""
+def _split_counts(trial: AnyTrial) -> tuple[Call, ...] | None:
+    """Return a call for each input of a case that counts tokens, or None for other trials."""
+    if isinstance(trial, Call) and isinstance(trial.case.expect, Counts):
+        return tuple(Call(replace(trial.case, input=value)) for value in trial.case.input)
+    return None
+
+
+async def _join_outputs(answers: Iterable[Awaitable[Answer | Collateral]]) -> Answer | Collateral:
+    """Return a list with the results, or the first answer that is not a result."""
     results: list[Any] = []
-    for value in trial.case.input:
-        one = Call(replace(trial.case, input=value))
-        answer = await program.run(one, seconds, events=False)
+    for pending in answers:
+        answer = await pending
         if not isinstance(answer, Output):
             return answer
         results.append(answer.value)
@@ -123,47 +154,58 @@ def apply_http_checks(
     skipped. The checks of a refused trial are kept, because it fails if no other trial of the API got a
     request.
     """
-    # This takes precedence over any judgement of the answer: the client never got the recording.
-    if server.mismatch is not None and isinstance(answer, Observation):
-        return Judgement("skipped", None, reason=server.mismatch)
-    if isinstance(trial, Call):
-        return _judge_request_case(judgement, trial, answer, server)
-    if server.wants_wrong_form and isinstance(answer, Observation):
-        return Judgement("faulted", "adapter", reason=server.complaint)
-    complaint = server.complaint
-    if isinstance(trial, Trial) and isinstance(answer, Observation) and answer.raised and not server.reached:
-        raised = f"{_format_raised(answer.raised)}; {complaint}"
-        if is_refusal(answer.raised):
-            reason = f"{REFUSED}: {_format_raised(answer.raised)}"
-            return replace(judgement, verdict="skipped", culprit=None, reason=reason)
-        if judgement.verdict == "fail":
-            return replace(judgement, reason=f"{CRASHED}: {raised}")
-    if isinstance(answer, Observation) and judgement.verdict in ("pass", "warn") and not server.answered:
-        if isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error":
-            exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
-            reason = f"the client reported its own error: {exception}{complaint}"
-            return Judgement("skipped", None, reason=reason)
-        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {complaint}")
-    if isinstance(trial, RoundTrip) and isinstance(answer, Observation) and not server.model_requests:
-        return _judge_missing_request(answer, trial, server)
-    if isinstance(answer, Observation) and server.requests and not server.answered:
-        # This server answered every request with an error, so nothing is known about the client's parser.
-        return Judgement("faulted", "adapter", reason=f"not-asked: {complaint}")
+    if isinstance(trial, Call) and not isinstance(answer, Observation):
+        return _explain_more_requests(judgement, answer, server)
+    changed = (
+        _judge_observation(judgement, trial, answer, server) if isinstance(answer, Observation) else None
+    )
     # A complaint without consequences, such as one about a retry, is not shown.
-    if judgement.verdict == "pass":
-        return judgement
-    reasons = [judgement.reason, complaint]
+    if changed is not None or judgement.verdict == "pass":
+        return changed or judgement
+    reasons = [judgement.reason, server.complaint]
     if isinstance(answer, Hang) and server.answered:
         reasons.append(server.progress)
     return replace(judgement, reason="; ".join(reason for reason in reasons if reason is not None) or None)
 
 
-def _judge_request_case(
-    judgement: Judgement, trial: AnyTrial, answer: Answer, server: ServerRecord
-) -> Judgement:
-    """Return the judgement on the first request to the model."""
-    if isinstance(answer, Observation):
+def _judge_observation(
+    judgement: Judgement, trial: AnyTrial, answer: Observation, server: ServerRecord
+) -> Judgement | None:
+    """Return the judgement that replaces `judgement` because of the requests, or None."""
+    # This takes precedence over any judgement of the answer: the client never got the recording.
+    if server.mismatch is not None:
+        return Judgement("skipped", None, reason=server.mismatch)
+    if isinstance(trial, Call):
         return _judge_missing_request(answer, trial, server)
+    if server.wants_wrong_form:
+        return Judgement("faulted", "adapter", reason=server.complaint)
+    if isinstance(trial, Trial) and answer.raised and not server.reached:
+        raised = _format_raised(answer.raised)
+        if is_refusal(answer.raised):
+            return replace(judgement, verdict="skipped", culprit=None, reason=f"{REFUSED}: {raised}")
+        if judgement.verdict == "fail":
+            return replace(judgement, reason=f"{CRASHED}: {raised}; {server.complaint}")
+    if not server.answered and judgement.verdict in ("pass", "warn"):
+        return _judge_unread_stream(answer, server)
+    if isinstance(trial, RoundTrip) and not server.model_requests:
+        return _judge_missing_request(answer, trial, server)
+    if not server.answered and server.requests:
+        # This server answered every request with an error, so nothing is known about the client's parser.
+        return Judgement("faulted", "adapter", reason=f"not-asked: {server.complaint}")
+    return None
+
+
+def _judge_unread_stream(answer: Observation, server: ServerRecord) -> Judgement:
+    """Return the verdict for an answer that passes although the client never got the stream."""
+    if not _reports_error(answer):
+        return _judge_answer_without_request(server)
+    exception = f"{_format_raised(answer.raised)}; " if answer.raised is not None else ""
+    reason = f"the client reported its own error: {exception}{server.complaint}"
+    return Judgement("skipped", None, reason=reason)
+
+
+def _explain_more_requests(judgement: Judgement, answer: Answer, server: ServerRecord) -> Judgement:
+    """Return `judgement` on the first request to the model; if it fails, the reason counts all of them."""
     count = server.model_requests
     if isinstance(answer, Output) and judgement.verdict != "pass" and count > 1:
         return replace(judgement, reason=f"{count} requests received; only the first is judged")
@@ -172,10 +214,10 @@ def _judge_request_case(
 
 def _judge_missing_request(answer: Observation, trial: AnyTrial, server: ServerRecord) -> Judgement:
     """Return the verdict for a client that sent no request: fail if it reports an error, else faulted."""
-    outcome, level = answer.outcome, trial.level
-    if not (isinstance(outcome, Mapping) and outcome.get("status") == "error"):
-        return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {server.complaint}")
-    error = outcome.get("error")
+    level = trial.level
+    if not _reports_error(answer):
+        return _judge_answer_without_request(server)
+    error = answer.outcome.get("error")
     error_message = error.get("message") if isinstance(error, Mapping) else None
     if answer.raised is not None:
         error_message = _format_raised(answer.raised)
@@ -184,6 +226,14 @@ def _judge_missing_request(answer: Observation, trial: AnyTrial, server: ServerR
     check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
     reason = None if error_message else server.complaint
     return Judgement(decide_verdict([check]), "implementation", (check,), reason=reason)
+
+
+def _reports_error(answer: Observation) -> bool:
+    return isinstance(answer.outcome, Mapping) and answer.outcome.get("status") == "error"
+
+
+def _judge_answer_without_request(server: ServerRecord) -> Judgement:
+    return Judgement("faulted", "adapter", reason=f"not-asked: it answered, but {server.complaint}")
 
 
 def _format_raised(raised: Raised) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 
 class Exit(IntEnum):
@@ -43,8 +44,7 @@ def select_exit(*codes: Exit) -> Exit:
     return min(codes, key=PRECEDENCE.index, default=Exit.EXPECTED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True, kw_only=True):
     """The properties of a run that determine its exit code."""
 
     interrupted: bool

@@ -53,10 +53,10 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
 
     Outside the main thread, and on systems without timers, this has no effect.
     """
-    if not _HAS_TIMER or threading.current_thread() is not threading.main_thread():
+    if not _can_tick():
         yield
         return
-    with _ticking(min(seconds, TICK_SECONDS)):
+    with ticking(min(seconds, TICK_SECONDS)):
         _Section.deadline = time.monotonic() + seconds
         _Section.is_open = True
         try:
@@ -66,10 +66,10 @@ def interrupt_at_once(seconds: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ticking(seconds: float) -> Iterator[None]:
+def ticking(seconds: float = TICK_SECONDS) -> Iterator[None]:
     """Check at this interval whether the deadline has passed; inside another such block, do nothing."""
     # One timer for a whole run, because setting one for each answer took a tenth of the judging.
-    if _Section.is_ticking:
+    if _Section.is_ticking or not _can_tick():
         yield
         return
     previous = signal.signal(signal.SIGALRM, _check_deadline)
@@ -83,6 +83,10 @@ def _ticking(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         _Section.is_ticking = False
         signal.signal(signal.SIGALRM, previous)
+
+
+def _can_tick() -> bool:
+    return _HAS_TIMER and threading.current_thread() is threading.main_thread()
 
 
 def _check_deadline(*_: object) -> None:
@@ -110,7 +114,7 @@ async def _cancel_on_signals(main: Coroutine[Any, Any, None]) -> None:
     if callable(on_sigint):
         signal.signal(signal.SIGINT, handle_sigint)
     try:
-        with _ticking(TICK_SECONDS) if _HAS_TIMER else contextlib.nullcontext():
+        with ticking():
             await main
     finally:
         signal.signal(signal.SIGTERM, previous)

@@ -46,19 +46,7 @@ def merge(runs: Sequence[tuple[str, Results]]) -> Results:
             trials.append(replace(trial, implementation=index))
     if not others:
         return sort_trials(first)
-    headers = [run.header for _, run in runs]
-    # Shards may split a case, so the number of cases is not a sum.
-    cases = max(len({trial.case for trial in trials}), *(header.cases for header in headers))
-    header = replace(
-        first.header,
-        cases=cases,
-        trials=sum(header.trials for header in headers),
-        implementations=tuple(implementations),
-        date=max((header.date for header in headers if header.date), default=None),
-        command=None,  # describes one shard only
-        platform=first.header.platform if len({header.platform for header in headers}) == 1 else None,
-        selection={k: v for k, v in first.header.selection.items() if _all_agree(headers, k, v)},
-    )
+    header = _merge_headers([run.header for _, run in runs], implementations, trials)
     footer = _merge_footers([run for _, run in runs], trials)
     if footer is not None and imported:
         flags = tuple(imported.get(index) for index in range(len(implementations)))
@@ -115,6 +103,23 @@ def _report_duplicate(first: str, other: str, info: ImplementationInfo, trial: T
 
 def _all_agree(headers: Sequence[Header], key: str, value: Any) -> bool:
     return all(header.selection.get(key) == value for header in headers)
+
+
+def _merge_headers(
+    headers: Sequence[Header], implementations: Sequence[ImplementationInfo], trials: Sequence[TrialResult]
+) -> Header:
+    first = headers[0]
+    return replace(
+        first,
+        # Shards may split a case, so the number of cases is not a sum.
+        cases=max(len({trial.case for trial in trials}), *(header.cases for header in headers)),
+        trials=sum(header.trials for header in headers),
+        implementations=tuple(implementations),
+        date=max((header.date for header in headers if header.date), default=None),
+        command=None,  # describes one shard only
+        platform=first.platform if len({header.platform for header in headers}) == 1 else None,
+        selection={k: v for k, v in first.selection.items() if _all_agree(headers, k, v)},
+    )
 
 
 def _merge_footers(runs: Sequence[Results], trials: Sequence[TrialResult]) -> Footer | None:

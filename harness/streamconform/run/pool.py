@@ -22,7 +22,7 @@ from streamconform.printable import escape_line
 from streamconform.run.answers import encode_answer
 from streamconform.run.blame import Blame
 from streamconform.run.budget import Stopwatch
-from streamconform.run.dispatch import Dispatcher, add_requests, apply_http_checks
+from streamconform.run.dispatch import Dispatched, Dispatcher, add_requests, apply_http_checks
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
 from streamconform.run.repeated_answers import RepeatedAnswers
@@ -144,6 +144,19 @@ class WorkQueue:
     dispatcher: Dispatcher
     retries: list[AnyTrial] = field(default_factory=list)
 
+    def may_start(self, context: WorkerContext) -> bool:
+        """Return whether there is a trial that may start now."""
+        return not context.tally.gave_up(self.plan.index) and self.pending.refill()
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A trial that a program has got, and its future answer."""
+
+    trial: AnyTrial
+    sent: float
+    future: Dispatched
+
 
 async def judge_all(
     plan: ImplementationPlan,
@@ -167,7 +180,7 @@ async def judge_all(
     await _run_workers(queue, workers, plan.greeting.concurrency, context, program)
     if queue.retries:
         # Restore the suite's order, since retries are added in the order in which programs died.
-        queue.pending.add(sorted(queue.retries, key=plan.trials.index))
+        queue.pending.put_back(sorted(queue.retries, key=plan.trials.index))
         await _run_workers(queue, workers, 1, context)
 
 
@@ -205,12 +218,11 @@ async def _run_worker(
     queue: WorkQueue, concurrency: int, context: WorkerContext, started: Program | None
 ) -> None:
     """Use the `started` program, if any, then start one program after another until no trials are pending."""
-    while queue.pending.refill():
+    while queue.may_start(context):
         program = started or Program(queue.plan.connection)
         failure: BaseException | None = None  # Raising it inside `except*` would wrap it in a group.
         try:
-            # After giving up, no program is started, and the remaining trials only get their results.
-            if started is None and not context.tally.gave_up(queue.plan.index):
+            if started is None:
                 await program.start(context.settings.start_timeout)
             started = None
             async with asyncio.TaskGroup() as group:
@@ -225,6 +237,7 @@ async def _run_worker(
             await program.stop()
         if failure is not None:
             raise failure
+    await _give_up(queue, context)
 
 
 def _get_first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -242,47 +255,64 @@ def _find_cause(message: str) -> str:
 async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext) -> None:
     """Run pending trials on `program` until it dies or no trials are left.
 
+    If the program answers in order, it gets the next trials before it has answered, so that it never waits.
     An answer is judged while the program works on the next trial or, if a delay could change that trial's
     answer, between trials.
     """
     tally, settings, plan, dispatcher = context.tally, context.settings, queue.plan, queue.dispatcher
+    flights: deque[_Flight] = deque()
     unjudged: deque[Callable[[], None]] = deque()
+    answered = 0.0
     try:
-        while queue.pending.refill() and (not program.dead or tally.gave_up(plan.index)):
-            trial = queue.pending.take()
-            started = time.perf_counter()
-            answer: Answer | Collateral
-            server: ServerRecord | None = None
-            gave_up = tally.gave_up(plan.index)
-            if gave_up:
-                answer = tally.create_fault(plan.index)
-            else:
-                running = asyncio.create_task(dispatcher.dispatch(program, trial, settings.timeout))
-                try:
-                    if not dispatcher.is_timed:
-                        await asyncio.sleep(0)  # so that the task sends the trial before this one judges
-                        _call_each(unjudged)
-                    answer, server = await running
-                finally:
-                    running.cancel()
-            ms = (time.perf_counter() - started) * 1000
-            # The program is dead; this trial is judged later.
-            if isinstance(answer, Collateral):
-                queue.retries.append(trial)
+        while True:
+            # With `--maxfail`, the verdict decides whether there is a next trial.
+            while (
+                not (flights and settings.maxfail)
+                and dispatcher.can_begin(program, len(flights))
+                and queue.may_start(context)
+            ):
+                trial = queue.pending.take()
+                future = dispatcher.begin(program, trial, settings.timeout)
+                flights.append(_Flight(trial, time.perf_counter(), future))
+            if not flights:
                 break
-            if not gave_up:
-                tally.record_answer(plan.index, answer)
+            if not dispatcher.is_timed:
+                if isinstance(flights[0].future, asyncio.Task):
+                    await asyncio.sleep(0)  # so that the task sends its trial before this one judges
+                _call_each(unjudged)
+            given = await flights[0].future
+            answer, server = given if isinstance(given, tuple) else (given, None)
+            # The program is dead; these trials are judged later.
+            if isinstance(answer, Collateral):
+                if not program.answers_in_order:
+                    queue.retries.append(flights.popleft().trial)
+                break
+            flight = flights.popleft()
+            began, answered = max(flight.sent, answered), time.perf_counter()
+            tally.record_answer(plan.index, answer)
             if program.imported_reference:
                 tally.imported_reference[plan.index] = 1
-            unjudged.append(partial(_judge_answer, plan, trial, answer, server, ms, context))
-            # With `--maxfail`, the verdict decides whether there is a next trial.
-            if gave_up or settings.maxfail or _is_time_to_judge(dispatcher, unjudged):
+            ms = (answered - began) * 1000
+            unjudged.append(partial(_judge_answer, plan, flight.trial, answer, server, ms, context))
+            if settings.maxfail or _is_time_to_judge(dispatcher, unjudged):
                 await dispatcher.turns.wait_to_judge()
                 _call_each(unjudged)
         await dispatcher.turns.wait_to_judge()
     finally:
+        for flight in flights:
+            flight.future.cancel()
+        queue.pending.put_back([flight.trial for flight in flights])
         # Also if the run is interrupted, so that no answer is lost.
         _call_each(unjudged)
+
+
+async def _give_up(queue: WorkQueue, context: WorkerContext) -> None:
+    """Emit the results of the pending trials, which are not run."""
+    while queue.pending.refill():
+        trial = queue.pending.take()
+        await queue.dispatcher.turns.wait_to_judge()
+        fault = context.tally.create_fault(queue.plan.index)
+        _judge_answer(queue.plan, trial, fault, None, 0.0, context)
 
 
 def _is_time_to_judge(dispatcher: Dispatcher, unjudged: Sequence[object]) -> bool:

@@ -111,6 +111,6 @@ class PendingTrials:
         """Return the next trial; there is one."""
         return self._taken.popleft()
 
-    def add(self, trials: Iterable[AnyTrial]) -> None:
-        """Add trials that this process has taken before."""
-        self._taken.extend(trials)
+    def put_back(self, trials: Sequence[AnyTrial]) -> None:
+        """Add trials that this process has taken before; they are next."""
+        self._taken.extendleft(reversed(trials))

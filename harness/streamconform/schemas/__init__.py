@@ -31,6 +31,7 @@ NAMES = (
     "scores.v1",
     "finding.v1",
     "spec.v1",
+    "suite.v1",
     "cassette.v1",
     "outcome.v1",
     "event.v1",

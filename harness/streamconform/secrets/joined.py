@@ -87,14 +87,7 @@ def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
     changing = {
         place: pieces for place, pieces in by_place.items() if len(pieces) > 1 and len(set(pieces)) > 1
     }
-    by_field: defaultdict[Any, list[bytes]] = defaultdict(list)
-    names: dict[Place, Place] = {}
-    for (_, place), piece in ordered:
-        if place not in names:
-            names[place] = tuple(step for step in place if isinstance(step, str))
-        by_field[names[place]].append(piece)
-    fields = [pieces for pieces in by_field.values() if len(pieces) > 1]
-    texts = {b"".join(pieces): pieces for pieces in (*changing.values(), *fields)}
+    texts = {b"".join(pieces): pieces for pieces in (*changing.values(), *_group_by_field(ordered))}
     joined = [
         _join("joining all fields of a frame", in_frames),
         _join("joining a field of all frames", texts.values()),
@@ -103,6 +96,17 @@ def join_pieces(values: Iterable[Any]) -> tuple[Joined, ...]:
         content = [piece for key, piece in ordered if key in changing and key[1][-1:] not in STRUCTURE]
         joined.append(_join("joining all frames", [content]))
     return tuple(text for text in joined if text.data)
+
+
+def _group_by_field(ordered: Iterable[tuple[Any, bytes]]) -> list[list[bytes]]:
+    """Return the pieces of each field that has several, in any block: at one path without its indices."""
+    by_field: defaultdict[Any, list[bytes]] = defaultdict(list)
+    names: dict[Place, Place] = {}
+    for (_, place), piece in ordered:
+        if place not in names:
+            names[place] = tuple(step for step in place if isinstance(step, str))
+        by_field[names[place]].append(piece)
+    return [pieces for pieces in by_field.values() if len(pieces) > 1]
 
 
 def _join(how: str, texts: Iterable[list[bytes]]) -> Joined:

@@ -22,6 +22,7 @@ from streamconform.model.cassette import (
     Request,
 )
 from streamconform.schemas import check_document
+from streamconform.suite.compiled import CheckedDocument, ReadChecked, read_checked
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
@@ -39,18 +40,27 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     Raises a `SourceError` that lists every problem: missing files, invalid fields, wrong digests, or chunk
     marks that do not match the body.
     """
-    path = folder / api / f"{name}.yaml"
-    if not path.exists():
-        raise SourceError((Problem(str(path), None, "no such cassette"),))
-    document = reader.read(path)
-    problems = check_document("cassette.v1", document)
-    if problems:
-        raise SourceError(problems)
+    return build(api, name, read_metadata(folder, api, name))
+
+
+def read_metadata(folder: Path, api: str, name: str, read: ReadChecked = read_checked) -> CheckedDocument:
+    """Return the YAML file of a cassette. Raises a `SourceError` with everything wrong with it."""
+    path = folder.joinpath(api, f"{name}.yaml")
+    try:
+        return read(path, "cassette.v1")
+    except SourceError:
+        if path.exists():
+            raise
+        raise SourceError((Problem(str(path), None, "no such cassette"),)) from None
+
+
+def build(api: str, name: str, document: CheckedDocument) -> Cassette:
+    """Return the cassette that `document` describes. Raises `SourceError` like `load`."""
     metadata = document.value
     response = metadata["response"]
     file_problems: list[Problem] = []
-    body = _read_sidecar(path, document, "response", file_problems)
-    twin = _read_sidecar(path, document, "twin", file_problems) if "twin" in metadata else None
+    body = _read_sidecar(name, document, "response", file_problems)
+    twin = _read_sidecar(name, document, "twin", file_problems) if "twin" in metadata else None
     marks = tuple(ChunkMark(offset, ms) for offset, ms in response.get("chunks", ()))
     if body is not None:
         file_problems += _check_marks(document, marks, len(body))
@@ -99,37 +109,45 @@ def save(folder: Path, cassette: Cassette) -> Path:
         twin.unlink(missing_ok=True)
     schema = folder.parent / "harness/streamconform/schemas/cassette.v1.json"
     modeline = _MODELINE if schema.is_file() else ""  # a user's folder has no schema next to it
-    write_atomically(path, (modeline + dump(_build_metadata(cassette), "request")).encode())
+    write_atomically(path, (modeline + format_metadata(cassette)).encode())
     return path
 
 
-def _read_sidecar(path: Path, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
+def format_metadata(cassette: Cassette) -> str:
+    """Return the text of the YAML file. Raises `SourceError` if it would not be valid."""
+    text = dump(_build_metadata(cassette), "request")
+    problems = check_document("cassette.v1", reader.parse(text.encode(), cassette.name))
+    if problems:
+        raise SourceError(problems)
+    return text
+
+
+def _read_sidecar(name: str, document: CheckedDocument, key: str, problems: list[Problem]) -> bytes | None:
     """Return the bytes of the file that `key` names, or None after adding the error to `problems`."""
     entry: dict[str, str] = document.value[key]
-    sidecar = path.parent / entry["body"]
-    stem = sidecar.name.partition(".")[0]
+    sidecar = entry["body"]
     # `conform lint` finds files that belong to no cassette by this part of their names.
-    if stem != path.stem:
-        problems.append(document.problem((key, "body"), f"`{sidecar.name}` must begin with `{path.stem}.`"))
+    if sidecar.partition(".")[0] != name:
+        problems.append(document.problem((key, "body"), f"`{sidecar}` must begin with `{name}.`"))
         return None
     try:
         # Read one byte more than allowed, to detect a file that is too large.
-        data = read_regular(sidecar, MAX_BODY + 1)
+        data = read_regular(document.path.removesuffix(f"{name}.yaml") + sidecar, MAX_BODY + 1)
     except OSError as error:
-        problems.append(document.problem((key, "body"), f"`{sidecar.name}`: {error.strerror}"))
+        problems.append(document.problem((key, "body"), f"`{sidecar}`: {error.strerror}"))
         return None
     if len(data) > MAX_BODY:
-        problems.append(document.problem((key, "body"), f"`{sidecar.name}` is larger than {MAX_BODY} bytes"))
+        problems.append(document.problem((key, "body"), f"`{sidecar}` is larger than {MAX_BODY} bytes"))
         return None
     digest = hashlib.sha256(data).hexdigest()
     # The bytes are returned even if the digest is wrong, so that the chunk marks are checked too.
     if digest != entry["sha256"]:
-        message = f"`{sidecar.name}` was changed: its SHA-256 is {digest}, expected {entry['sha256']}"
+        message = f"`{sidecar}` was changed: its SHA-256 is {digest}, expected {entry['sha256']}"
         problems.append(document.problem((key, "sha256"), message))
     return data
 
 
-def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+def _check_marks(document: CheckedDocument, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
     if not marks:
         return []
     problems = []

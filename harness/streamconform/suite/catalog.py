@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase, CaseHead
-from streamconform.suite.load import Sources, list_spec_files, load, load_heads
+from streamconform.suite.load import LoadedSuite, Sources, list_spec_files, load_heads, load_suite
 from streamconform.suite.select import may_match_file
 from streamconform.yaml_text import reader
 
@@ -60,9 +60,13 @@ class Catalog:
         Reads only their spec files and cassettes. Raises a `SourceError` that lists every problem in those
         files.
         """
+        return self.load_suite(ids).cases
+
+    def load_suite(self, ids: Collection[str] | None = None) -> LoadedSuite:
+        """Return the cases that `load` returns, and what is kept of their trials."""
         if ids is None:
-            return load(self.sources)
-        return load(self.sources, self.find_files(ids), ids)
+            return load_suite(self.sources)
+        return load_suite(self.sources, self.find_files(ids), ids)
 
     def load_heads(self, ids: Collection[str]) -> tuple[CaseHead, ...]:
         """Return the heads of the cases in `ids`, in file order.

@@ -5,7 +5,11 @@ A trial's level is the lower of the case's level and the delivery's or fault's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
+from typing import Final
+
+import msgspec
 
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import identify
@@ -20,6 +24,7 @@ from streamconform.model.trial import (
     AS_IS,
     DELIVERIES,
     FAULTS,
+    FAULTS_OVER_HTTP,
     OF_DOCUMENTS,
     OF_ROUND_TRIPS,
     SAMPLE_TAG,
@@ -35,6 +40,22 @@ from streamconform.model.trial import (
 )
 from streamconform.suggestions import suggest
 
+DEFAULT_SEED: Final = 0
+
+
+class TrialNames(msgspec.Struct, frozen=True, array_like=True):
+    """The names of a case's trials over HTTP, with the default seed."""
+
+    deliveries: dict[str, str]
+    """Each delivery, with the first one that has the same chunks."""
+    faults: tuple[str, ...] = ()
+    one_of_each: tuple[str, ...] = ()
+    """The fault of each kind that `--faults one` selects."""
+
+
+FindNames = Callable[[Case | RoundTripCase], TrialNames | None]
+"""Returns what `list_trial_names` returned for a case, or None if that is unknown."""
+
 
 def expand(
     cases: Iterable[AnyCase],
@@ -43,6 +64,7 @@ def expand(
     seed: int,
     faults: FaultSet = "none",
     sampled: Collection[str] = (),
+    find_names: FindNames = lambda _: None,
 ) -> Iterator[AnyTrial]:
     """Yield the trials of each case: first its deliveries, in the order of `DELIVERIES`, then its faults.
 
@@ -51,67 +73,97 @@ def expand(
     """
     requested = set(deliveries)
     # Use the table's order rather than the options', because results and reports list trials in that order.
-    names = [name for name in DELIVERIES if name in requested]
+    names = [name for name in DELIVERIES if name in requested and input_mode in DELIVERIES[name].inputs]
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
             continue
+        known = find_names(case) if seed == DEFAULT_SEED else None
         if isinstance(case, RoundTripCase):
-            yield from _expand_round_trip(case, names, seed)
+            yield from _expand_round_trip(case, names, seed, known)
             continue
         if case.unavailable is not None:
             # One trial without bytes, so that the results list the case as skipped.
             yield Trial(case, AS_IS, case.level, Delivered(()))
             continue
         excluded = () if SAMPLE_TAG in case.tags else sampled
-        applicable = [
-            name for name in names if name not in excluded and (case.stream or name in OF_DOCUMENTS)
-        ]
+        applicable = (name for name in names if name not in excluded)
         # With the case's id, so that a case is cut in the same places regardless of the selection.
         recipe = Recipe(f"{seed}:{case.id}")
-        yield from _expand_deliveries(case, applicable, input_mode, recipe)
-        # A broken stream may end with any prefix of its texts, but a pulled recording has only digests.
-        if faults != "none" and not isinstance(case.cassette.provenance, Pulled):
-            for name in list_faults(read_stream(case), every=faults == "all", http=input_mode == "http"):
-                level = lower_level(case.level, FAULTS[name.partition(".")[0]])
-                yield Trial(case, name, level, recipe)
-
-
-def _expand_deliveries(
-    case: Case, names: Iterable[str], input_mode: Input, recipe: Recipe
-) -> Iterator[Trial]:
-    skipped = case.skip.deliveries if case.skip else frozenset[str]()
-    stream = read_stream(case)
-    seen: set[tuple[bool, object]] = set()
-    for name in names:
-        delivery = DELIVERIES[name]
-        if name in skipped or input_mode not in delivery.inputs:
-            continue
-        # The body is split into frames only if a delivery depends on them.
-        if delivery.framings != ANY and stream.framing not in delivery.framings:
-            continue
-        # A delivery with the same chunks as an earlier one would be the same trial; gzip differs only in
-        # transit.
-        key = name == "gzip", identify(stream, name, recipe.seed)
-        if key not in seen:
-            seen.add(key)
+        for name in _list_different(case, applicable, seed, known):
             yield _make_trial(case, name, recipe)
+        for name in _list_faults(case, faults, known):
+            kind = name.partition(".")[0]
+            if input_mode == "http" or kind not in FAULTS_OVER_HTTP:
+                yield Trial(case, name, lower_level(case.level, FAULTS[kind]), recipe)
 
 
-def _expand_round_trip(case: RoundTripCase, names: Iterable[str], seed: int) -> Iterator[RoundTrip]:
-    """Yield the round trips of a case, skipping those with the same chunks as an earlier one."""
-    answers = case.first, case.second
-    # With the cassette's name, because both answers have the same id but should be cut in different places.
-    recipes = [Recipe(f"{seed}:{answer.id}:{answer.cassette.name}") for answer in answers]
-    seen: set[tuple[object, ...]] = set()
+def list_trial_names(case: Case | RoundTripCase) -> TrialNames:
+    """Return the names of a case's trials."""
+    first: dict[object, str] = {}
+    keys = {name: _identify(case, name, DEFAULT_SEED) for name in DELIVERIES}
+    deliveries = {name: first.setdefault(key, name) for name, key in keys.items() if key is not None}
+    if isinstance(case, RoundTripCase):
+        return TrialNames(deliveries)
+    return TrialNames(deliveries, _list_faults(case, "all", None), _list_faults(case, "one", None))
+
+
+def _list_different(
+    case: Case | RoundTripCase, names: Iterable[str], seed: int, known: TrialNames | None
+) -> Iterator[str]:
+    """Yield the deliveries that a case has, without those that have the same chunks as an earlier one."""
+    seen: set[object] = set()
     for name in names:
-        if name not in OF_ROUND_TRIPS:
-            continue
-        pairs = tuple(zip(answers, recipes, strict=True))
-        key = tuple(identify(read_stream(answer), name, recipe.seed) for answer, recipe in pairs)
-        if key not in seen:
+        key = _identify(case, name, seed) if known is None else known.deliveries.get(name)
+        if key is not None and key not in seen:
             seen.add(key)
-            yield RoundTrip(case, *(_make_trial(answer, name, recipe) for answer, recipe in pairs))
+            yield name
+
+
+def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None:
+    """Return a value that differs between deliveries of a case if their trials do.
+
+    Returns None if the case has no such delivery.
+    """
+    if isinstance(case, RoundTripCase):
+        if name not in OF_ROUND_TRIPS:
+            return None
+        return tuple(
+            identify(read_stream(answer), name, recipe.seed) for answer, recipe in _list_answers(case, seed)
+        )
+    if (case.skip and name in case.skip.deliveries) or not (case.stream or name in OF_DOCUMENTS):
+        return None
+    stream, framings = read_stream(case), DELIVERIES[name].framings
+    # The body is split into frames only if a delivery depends on them.
+    if framings != ANY and stream.framing not in framings:
+        return None
+    # Gzip differs only in transit.
+    return name == "gzip", identify(stream, name, f"{seed}:{case.id}")
+
+
+def _list_faults(case: Case, faults: FaultSet, known: TrialNames | None) -> tuple[str, ...]:
+    """Return the names of a case's faults over HTTP."""
+    # A broken stream may end with any prefix of its texts, but a pulled recording has only digests.
+    if faults == "none" or isinstance(case.cassette.provenance, Pulled):
+        return ()
+    if known is not None:
+        return known.faults if faults == "all" else known.one_of_each
+    return tuple(list_faults(read_stream(case), every=faults == "all", http=True))
+
+
+def _expand_round_trip(
+    case: RoundTripCase, names: Iterable[str], seed: int, known: TrialNames | None
+) -> Iterator[RoundTrip]:
+    """Yield the round trips of a case."""
+    answers = _list_answers(case, seed)
+    for name in _list_different(case, names, seed, known):
+        yield RoundTrip(case, *(_make_trial(answer, name, recipe) for answer, recipe in answers))
+
+
+def _list_answers(case: RoundTripCase, seed: int) -> tuple[tuple[Case, Recipe], ...]:
+    """Return both answers; each recipe has the cassette's name, because they are cut in different places."""
+    answers = case.first, case.second
+    return tuple((answer, Recipe(f"{seed}:{answer.id}:{answer.cassette.name}")) for answer in answers)
 
 
 def _make_trial(case: Case, name: str, recipe: Recipe) -> Trial:
@@ -121,7 +173,7 @@ def _make_trial(case: Case, name: str, recipe: Recipe) -> Trial:
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
     """Return a round trip's trial with the delivery `name`. Raises `SelectionError` if none exists."""
     name = get_current_name(name)
-    trial = next(_expand_round_trip(case, (name,), seed), None)
+    trial = next(_expand_round_trip(case, (name,), seed, None), None)
     if trial is None:
         available = ", ".join(OF_ROUND_TRIPS)
         raise SelectionError(f"`{case.id}` has no delivery `{name}`; round trips have {available}")
@@ -160,6 +212,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
     raise SelectionError(f"`{case.id}` has no fault `{name}`; available: {available}")
 
 
+@cache
 def find_delivery_level(api: str, name: str) -> Level:
     """Return a delivery's level: the API's own for unknown events and fields, otherwise from `DELIVERIES`."""
     extensions = APIS[api].extensions

@@ -103,7 +103,7 @@ def parse_block(entry: Mapping[str, Any]) -> ExpectedBlock:
 
 def parse_leaf(value: Any) -> Leaf:
     """Return the matcher that a mapping describes; any other value is expected literally."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict:  # faster than `isinstance`, and YAML has no other mappings
         return Literally(value)
     why = value.get("why")
     if "matches" in value:

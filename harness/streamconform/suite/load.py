@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +14,15 @@ from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, 
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.model.trial import get_current_name
-from streamconform.schemas import check_document
 from streamconform.suite import cassettes, documents, expectation, pulled, request_expectation
+from streamconform.suite.compiled import (
+    CheckedDocument,
+    Compiled,
+    ReadChecked,
+    open_compiled,
+    read_checked,
+)
+from streamconform.suite.expand import TrialNames, list_trial_names
 from streamconform.yaml_text import reader
 
 COMMON: Final = "common"
@@ -41,6 +49,29 @@ class LoadResult:
     problems: list[Problem] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
     """The (API, cassette name) pair of every cassette that a case names."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """By case id, a digest of the files that a case is made from; cases without bytes have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSuite:
+    """Cases, and what is kept of their trials."""
+
+    cases: tuple[AnyCase, ...]
+    keys: Mapping[str, str]
+    compiled: Compiled | None
+
+    def find_names(self, case: Case | RoundTripCase) -> TrialNames | None:
+        """Return the names of a case's trials, or None if they are not kept."""
+        key = self.keys.get(case.id)
+        if self.compiled is None or key is None:
+            return None
+        return self.compiled.remember(key, TrialNames, lambda: list_trial_names(case))
+
+    def keep(self, *, is_whole: bool) -> None:
+        """Keep what was made; if this `is_whole` of the suite, what was not used is dropped."""
+        if self.compiled is not None:
+            self.compiled.keep(only_used=is_whole)
 
 
 def load(
@@ -50,12 +81,39 @@ def load(
 
     Raises a `SourceError` that lists every problem in the files, and in the cassettes that these cases name.
     """
+    return load_suite(sources, files, ids).cases
+
+
+def load_suite(
+    sources: Sources, files: Sequence[Path] | None = None, ids: Collection[str] | None = None
+) -> LoadedSuite:
+    """Return the cases that `load` returns, and what is kept of their trials. Raises `SourceError`."""
     if files is None:
         files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
-    result = collect(sources, files, ids)
+    compiled = open_compiled(sources.specs, files)
+    result = _load_files(sources, files, ids, read_checked if compiled is None else compiled.read).result
     if result.problems:
         raise SourceError(tuple(result.problems))
-    return tuple(result.cases)
+    suite = LoadedSuite(tuple(result.cases), result.keys, compiled)
+    suite.keep(is_whole=False)
+    return suite
+
+
+def compile_suite(sources: Sources, path: Path) -> None:
+    """Write to `path` what is kept of a suite, including the specs about pulled recordings.
+
+    Raises a `SourceError` that lists every problem in the files.
+    """
+    compiled = Compiled({}, path)
+    files = list_spec_files(sources.specs, recorded=True)
+    result = _load_files(sources, files, None, compiled.read).result
+    if result.problems:
+        raise SourceError(tuple(result.problems))
+    suite = LoadedSuite(tuple(result.cases), result.keys, compiled)
+    for case in suite.cases:
+        if not isinstance(case, CallCase):
+            suite.find_names(case)
+    compiled.keep()
 
 
 def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) -> tuple[CaseHead, ...]:
@@ -63,10 +121,13 @@ def load_heads(sources: Sources, files: Sequence[Path], ids: Collection[str]) ->
 
     Raises a `SourceError` that lists every problem in the files.
     """
-    loader = _Loader(sources, ids)
+    compiled = open_compiled(sources.specs, files)
+    loader = _Loader(sources, ids, read_checked if compiled is None else compiled.read)
     heads = [head for path in files for head in loader.read_heads(path)]
     if loader.result.problems:
         raise SourceError(tuple(loader.result.problems))
+    if compiled is not None:
+        compiled.keep()
     return tuple(heads)
 
 
@@ -91,19 +152,26 @@ def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None
     With `ids`, each file is still checked completely, but only these cases are built and only their cassettes
     are read.
     """
-    loader = _Loader(sources, ids)
+    return _load_files(sources, files, ids, read_checked).result
+
+
+def _load_files(
+    sources: Sources, files: Sequence[Path], ids: Collection[str] | None, read: ReadChecked
+) -> _Loader:
+    loader = _Loader(sources, ids, read)
     for path in files:
         loader.load_file(path)
-    return loader.result
+    return loader
 
 
 class _Loader:
     """Loads spec files one by one into `result`; a cassette that several cases name is read once."""
 
-    def __init__(self, sources: Sources, ids: Collection[str] | None) -> None:
+    def __init__(self, sources: Sources, ids: Collection[str] | None, read: ReadChecked) -> None:
         self.result = LoadResult()
-        self._sources, self._ids = sources, ids
+        self._sources, self._ids, self._read = sources, ids, read
         self._cassettes: dict[tuple[str, str], Cassette | None] = {}
+        self._cassette_keys: dict[tuple[str, str], str] = {}
 
     def load_file(self, path: Path) -> None:
         """Load the cases of a file."""
@@ -126,27 +194,25 @@ class _Loader:
         api = document.value.get("api")
         return [CaseHead(api=api, **_read_head(document, i)) for i, _ in self._select_entries(document)]
 
-    def _read_file(self, path: Path) -> reader.Document | None:
+    def _read_file(self, path: Path) -> CheckedDocument | None:
         """Return a valid spec, or None after reporting what is wrong with it."""
         try:
-            document = reader.read(path)
+            document = self._read(path, "spec.v1")
         except SourceError as error:
             self.result.problems += error.problems
             return None
-        problems = list(check_document("spec.v1", document))
         # Done only if the file matches the schema, because these checks rely on its types.
-        if not problems:
-            problems += [*_check_names(path, document), *_check_matchers(document)]
+        problems = [*_check_names(path, document), *_check_matchers(document)]
         self.result.problems += problems
         return None if problems else document
 
-    def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _select_entries(self, document: CheckedDocument) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the entry of each case to load, with its index in the file."""
         for i, entry in enumerate(document.value["cases"]):
             if self._ids is None or _build_case_id(document.value, entry) in self._ids:
                 yield i, entry
 
-    def _load_stream_cases(self, document: reader.Document) -> None:
+    def _load_stream_cases(self, document: CheckedDocument) -> None:
         """Load cases of kind `stream` or `document`."""
         stream = document.value.get("kind", _DEFAULT_KIND) == "stream"
         for i, entry in self._select_entries(document):
@@ -160,8 +226,9 @@ class _Loader:
             if cassette is not None:
                 case = _build_stream_case(entry, cassette, _read_head(document, i))
                 self.result.cases.append(case if stream else replace(case, stream=False))
+                self._add_key(case.id, document, i, (entry["cassette"],))
 
-    def _load_pulled_case(self, document: reader.Document, i: int, entry: Mapping[str, Any]) -> None:
+    def _load_pulled_case(self, document: CheckedDocument, i: int, entry: Mapping[str, Any]) -> None:
         """Load a case based on a pulled recording, with a reason to skip it if its source was not pulled."""
         spec, recording = document.value, entry["cassette"]
         origin = pulled.parse_origin(spec["source"], recording)
@@ -181,7 +248,7 @@ class _Loader:
         self.result.cases.append(case if cassette else replace(case, unavailable=pulled.NOT_PULLED))
 
     def _take_document(
-        self, document: reader.Document, cassette: Cassette, value_path: reader.ValuePath
+        self, document: CheckedDocument, cassette: Cassette, value_path: reader.ValuePath
     ) -> Cassette | None:
         """Return the non-streaming exchange of `cassette`, or None after reporting that there is none."""
         whole = documents.take_document(cassette)
@@ -194,7 +261,7 @@ class _Loader:
             self.result.problems.append(document.problem(value_path, message))
         return whole
 
-    def _load_round_trips(self, document: reader.Document) -> None:
+    def _load_round_trips(self, document: CheckedDocument) -> None:
         for i, entry in self._select_entries(document):
             first, second = (
                 self._load_cassette(document, name, ("cases", i, "cassettes", n))
@@ -203,8 +270,9 @@ class _Loader:
             if first is not None and second is not None:
                 head = _read_head(document, i)
                 self.result.cases.append(_build_round_trip(entry, first, second, head))
+                self._add_key(head["id"], document, i, entry["cassettes"])
 
-    def _load_call_cases(self, document: reader.Document) -> None:
+    def _load_call_cases(self, document: CheckedDocument) -> None:
         spec = document.value
         is_request = spec["kind"] == "request"
         parse = request_expectation.parse if is_request else expectation.parse_output
@@ -220,7 +288,7 @@ class _Loader:
         ]
 
     def _load_cassette(
-        self, document: reader.Document, name: str, value_path: reader.ValuePath
+        self, document: CheckedDocument, name: str, value_path: reader.ValuePath
     ) -> Cassette | None:
         """Return the cassette `name`, or None if it is invalid; its problems are reported on first use."""
         key = (document.value["api"], name)
@@ -228,14 +296,23 @@ class _Loader:
         if key not in self._cassettes:
             self._cassettes[key] = None
             try:
-                self._cassettes[key] = cassettes.load(self._sources.cassettes, *key)
+                metadata = cassettes.read_metadata(self._sources.cassettes, *key, self._read)
+                self._cassette_keys[key] = metadata.key
+                self._cassettes[key] = cassettes.build(*key, metadata)
             except SourceError as error:
                 problem = document.problem(value_path, f"cassette `{name}` cannot be used")
                 self.result.problems += [problem, *error.problems]
         return self._cassettes[key]
 
+    def _add_key(self, case_id: str, document: CheckedDocument, i: int, names: Iterable[str]) -> None:
+        """Add a case's key: that of its spec, its index there, and the keys of its cassettes."""
+        # A cassette's file has the digests of its bodies, which were compared with them.
+        keys = (self._cassette_keys[document.value["api"], name] for name in names)
+        text = "/".join((document.key, str(i), *keys))
+        self.result.keys[case_id] = hashlib.sha256(text.encode()).hexdigest()
 
-def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
+
+def _check_names(path: Path, document: CheckedDocument) -> Iterator[Problem]:
     """Yield a problem if `api`, `topic` or an id contradicts the path or an earlier id."""
     spec, folder = document.value, path.parent.name
     api = spec.get("api")
@@ -251,16 +328,15 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
         message = f"`topic` is `{spec['topic']}`, but the file is `{path.name}`; they must match"
         yield document.problem(("topic",), message)
     yield from _check_source(document)
-    first_lines: dict[str, int | None] = {}
+    first: dict[str, int] = {}
     for i, entry in enumerate(spec["cases"]):
-        id_path = ("cases", i, "id")
-        if entry["id"] in first_lines:
-            message = f"duplicate case `{entry['id']}`, first defined on line {first_lines[entry['id']]}"
-            yield document.problem(id_path, message)
-        first_lines.setdefault(entry["id"], document.line(id_path))
+        if first.setdefault(entry["id"], i) != i:
+            line = document.line(("cases", first[entry["id"]], "id"))
+            message = f"duplicate case `{entry['id']}`, first defined on line {line}"
+            yield document.problem(("cases", i, "id"), message)
 
 
-def _check_source(document: reader.Document) -> Iterator[Problem]:
+def _check_source(document: CheckedDocument) -> Iterator[Problem]:
     """Yield a problem if `source`, the topic and the cases disagree about whether recordings are pulled."""
     spec = document.value
     source = spec.get("source")
@@ -279,7 +355,7 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
             yield document.problem(("cases", i, "cassette"), f"expected {needed}")
 
 
-def _check_matchers(document: reader.Document) -> Iterator[Problem]:
+def _check_matchers(document: CheckedDocument) -> Iterator[Problem]:
     """Yield the invalid matchers in expected requests."""
     kind = document.value.get("kind", _DEFAULT_KIND)
     expect_path = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
@@ -291,7 +367,7 @@ def _check_matchers(document: reader.Document) -> Iterator[Problem]:
                 yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
 
 
-def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
+def _read_head(document: CheckedDocument, index: int) -> dict[str, Any]:
     """Return the fields of `CaseHead` except the API; cases of all kinds share them."""
     spec = document.value
     entry = spec["cases"][index]
@@ -306,7 +382,7 @@ def _read_head(document: reader.Document, index: int) -> dict[str, Any]:
         "sources": tuple(entry.get("sources", ())),
         "guards": tuple(entry.get("guards", ())),
         "path": document.path,
-        "line": document.line(("cases", index)) or 0,
+        "line": document.case_lines[index],
     }
 
 

@@ -7,7 +7,7 @@ from what it is given.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -151,11 +151,14 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     if ids is not None:
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    cases = _load_cases(settings, catalog, case_ids)
+    # If the whole suite is read, a file without cases is also an error.
+    is_whole = not (settings.api or settings.select) and case_ids == catalog.ids
+    suite = catalog.load_suite(None if is_whole else case_ids)
+    cases = (case for case in suite.cases if is_at_least(case.level, settings.least_level))
     # Input mode http has all the trials of bytes, and more. An implementation's input mode is known only
     # after it has started, so a run expands the trials for http and then drops those that the implementation
     # cannot run.
-    expanded = expand(cases, deliveries, "http", settings.seed, faults, sampled)
+    expanded = expand(cases, deliveries, "http", settings.seed, faults, sampled, suite.find_names)
     may_be_empty = settings.shard is not None or ids is not None
     matching = select_trials(
         (trial for trial in expanded if settings.input in (None, *supported_inputs(trial))),
@@ -167,20 +170,10 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
         for trial in matching
         if is_at_least(trial.level, settings.least_level) and (ids is None or trial.id in ids)
     )
+    suite.keep(is_whole=is_whole)
     if not (selected or may_be_empty):
         raise SelectionError("--api, --profile, --level and --deliver leave no trials; relax one of them")
     return Selection(catalog, selected, profile)
-
-
-def _load_cases(
-    settings: SelectionSettings, catalog: Catalog, case_ids: tuple[str, ...]
-) -> Iterator[AnyCase]:
-    """Yield the cases with these ids whose level is selected."""
-    # If the whole suite is read, a file without cases is also an error.
-    is_whole = not (settings.api or settings.select) and case_ids == catalog.ids
-    for case in catalog.load(None if is_whole else case_ids):
-        if is_at_least(case.level, settings.least_level):
-            yield case
 
 
 def select_heads(settings: SelectionSettings) -> tuple[CaseHead, ...]:

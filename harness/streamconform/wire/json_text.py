@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec import Struct
 
 # Not `*+`: see the note on possessive quantifiers in `json_array`.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
@@ -31,8 +31,7 @@ _CACHE_SIZE = 512
 _KINDS = {ord("{"): "object", ord("["): "array"}
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A value and its span; an object has `keys` (spans) and `items`, but an array has only `items`."""
 
     start: int

@@ -24,22 +24,21 @@ from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
-from streamconform.reports.style import StyledLine, make_console, make_text
+from streamconform.reports.style import PlainConsole, StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, RunSummary, choose_exit
 from streamconform.run.workers import count_default_workers
 from streamconform_capture.cli.examine_progress import ExamineProgress
 from streamconform_capture.cli.pulling import cache_option, pull_missing
-from streamconform_capture.compare import drive, store
+from streamconform_capture.compare import drive, store, work
 from streamconform_capture.compare.comparison import Comparison, to_json
 from streamconform_capture.compare.engines import Engine
 from streamconform_capture.compare.engines.local import InlineEngine, ProcessEngine
-from streamconform_capture.compare.examiner import Examiner
+from streamconform_capture.compare.findings import Finding
 from streamconform_capture.compare.inputs import describe_nothing, measure_input
 from streamconform_capture.compare.inputs.partition import PARTITION_BYTES, Partition
 from streamconform_capture.compare.inputs.storage import make_absolute
 from streamconform_capture.compare.job import Job
-from streamconform_capture.compare.minimise_examples import list_examples, minimise_examples
 from streamconform_capture.compare.part import Part
 from streamconform_capture.compare.report import format_lines, format_markdown
 from streamconform_capture.compare.sample import By, SampleRequest
@@ -98,7 +97,7 @@ class CompareOptions:
 @click.option("--api", multiple=True, metavar="API", help="Only this API. Repeatable.")
 @click.option(
     "--deliver",
-    default="whole,bytewise,random",
+    default="whole,random,windows",
     show_default=True,
     help="Deliveries or sets of them (fast, standard, full), separated by commas.",
 )
@@ -178,7 +177,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     console = None if quiet else make_console(sys.stdout)
     # Before the workers start, so that an unusable implementation is reported once rather than once per
     # worker.
-    implementations = _start_once(job)
+    implementations = work.get_examiner(job).implementations
     if console is not None:
         _print_head(console, implementations, job.seed)
     workers = settings.workers or count_default_workers()
@@ -194,7 +193,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         seed=job.seed,
         found=found,
         complete=examined.complete,
-        minimised=minimise_examples(found, examined.cases, job, Path(given.minimise or ".")),
+        minimised=_minimise(given, job, examined),
     )
     _report(comparison, report_targets, given.text, quiet, time.perf_counter() - started)
     # Not `quiet`: a report on stdout does not suppress a note on stderr.
@@ -273,31 +272,40 @@ def _examine(
             found = drive.examine_inputs(job, engine, split(only), progress.advance, resume=given.resume)
             if given.minimise is None:
                 return _Examined(found)
-            return _Examined(found, cases=drive.fetch_recordings(list_examples(found), engine, split()))
+            return _Examined(found, cases=drive.fetch_recordings(found.examples, engine, split()))
     except KeyboardInterrupt:
         # Findings made before Ctrl-C are still reported.
         return _Examined(progress.found, complete=False)
 
 
-def _print_head(console: Console, implementations: Iterable[ImplementationInfo], seed: int) -> None:
+def _minimise(given: CompareOptions, job: Job, examined: _Examined) -> Mapping[Finding, str]:
+    """Minimise the examples, if the user asked for it; return the cassette of each one."""
+    if given.minimise is None:
+        return {}
+    # Imported here, because it imports the grammars of all APIs and the importers.
+    from streamconform_capture.compare.minimise_examples import minimise_examples
+
+    return minimise_examples(examined.found, examined.cases, job, Path(given.minimise))
+
+
+def _print_head(
+    console: Console | PlainConsole, implementations: Iterable[ImplementationInfo], seed: int
+) -> None:
     console.print(f"streamconform {__version__}, seed {seed}")
     for info in implementations:
         console.print(make_text(StyledLine(f"  {describe_implementation(info)}", "bold")))
 
 
-def _start_once(job: Job) -> tuple[ImplementationInfo, ...]:
-    """Return the implementations' greetings. Raises `ImplementationError`."""
-    with Examiner(job) as examiner:
-        return examiner.implementations
-
-
 def _make_engine(given: CompareOptions, workers: int, inputs: _Inputs) -> Engine:
-    if given.engine == "dask":
-        from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
-
-        return DaskEngine(given.scheduler, workers)
     # For a single partition, starting a process takes longer than it saves.
-    return InlineEngine() if workers == 1 or inputs.total <= inputs.partition else ProcessEngine(workers)
+    if given.engine == "local" and (workers == 1 or inputs.total <= inputs.partition):
+        return InlineEngine()
+    work.close_examiners()  # each worker starts its own programs
+    if given.engine == "local":
+        return ProcessEngine(workers)
+    from streamconform_capture.compare.engines.dask import DaskEngine  # an extra
+
+    return DaskEngine(given.scheduler, workers)
 
 
 @contextmanager

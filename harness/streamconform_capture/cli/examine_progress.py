@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from streamconform.plural import format_count
+from streamconform.reports.style import PlainConsole
 from streamconform_capture.compare.drive import Advance
 from streamconform_capture.compare.part import Part
 
@@ -20,7 +21,7 @@ LINE_SECONDS: Final = 10.0
 class ExamineProgress:
     """Prints the number of recordings, the rate, the number of causes and the time left."""
 
-    def __init__(self, console: Console | None, total: int) -> None:
+    def __init__(self, console: Console | PlainConsole | None, total: int) -> None:
         """Print to `console`, if there is one; `total` is the total input size in bytes."""
         self.found = Part()
         """The totals so far."""
@@ -61,7 +62,7 @@ class ExamineProgress:
         elif self._console is not None and now - self._last_line >= LINE_SECONDS:
             self._last_line = now
             left = seconds * (self._total - advance.done) / advance.done if advance.done else 0
-            self._console.print(f"  {line}, about {_format_seconds(left)} left", highlight=False)
+            self._console.print(f"  {line}, about {_format_seconds(left)} left")
 
 
 def _format_seconds(seconds: float) -> str:

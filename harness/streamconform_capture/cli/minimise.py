@@ -14,15 +14,15 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from streamconform.adapters.preflight import connect_startable
 from streamconform.cli import commands, completion, options
-from streamconform.config import read_settings
+from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import SelectionError, UsageError
-from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.case import Case, RoundTripCase
 from streamconform.model.trial import DELIVERY_SETS, Trial
 from streamconform.plural import format_count
 from streamconform.run.exits import Exit
 from streamconform.run.interruptible import run_interruptible
 from streamconform.suite.expand import expand, make_trial
-from streamconform.suite.selection import find_case
+from streamconform.suite.selection import SelectionSettings, find_case
 from streamconform_capture.minimise import render
 from streamconform_capture.minimise.oracle import Candidate, SearchBudget
 from streamconform_capture.minimise.search import MinimiseJob, Search, select_reducible
@@ -56,7 +56,6 @@ DEFAULT_FOLDER: Final = "minimised"
 @click.option("--no-write", is_flag=True, help="Print only, write nothing.")
 @click.option(
     "--allow",
-    "allowed",
     multiple=True,
     metavar="FIELD|FINGERPRINT",
     help="Ignore a possible secret. Repeatable.",
@@ -96,7 +95,6 @@ def command(
     check: str | None,
     out: str,
     no_write: bool,  # noqa: FBT001 - click's flag
-    allowed: tuple[str, ...],
     form: str,
     max_trials: int,
     time_limit: float,
@@ -120,43 +118,51 @@ def command(
     Exit codes: 0 a stream was printed and written, 2 usage error or nothing fails, 3 implementation unusable,
     130 interrupted (the smallest stream found so far is written).
     """
-    settings = read_settings(arguments | {"allow": allowed})
-    selection = settings.selection
-    # Before the case is read, which takes a second.
-    connection = connect_startable(_pick_impl(impl, settings.impl))
-    suite_case = find_case(case, selection)
+    settings = read_settings(arguments)
     job = MinimiseJob(
-        connection=connection,
-        trials=_find_trials(suite_case, case.partition("@")[2], selection.seed),
+        # Before the case is read, which takes a second.
+        connection=connect_startable(_pick_impl(impl, settings.impl)),
+        trials=_find_trials(case, settings.selection),
         check=check,
-        input=selection.input,
+        input=settings.selection.input,
         timeout=timeout,
         start_timeout=settings.start_timeout,
         on_long_wait=options.print_note,
         max_trials=max_trials,
         seconds=time_limit,
     )
+    search, is_interrupted = _run_search(job)
+    if search.best is None:
+        ctx.exit(Exit.INTERRUPTED)
+    written = _write(search, search.best, settings, None if no_write else Path(out))
+    click.echo(_render_result(form, search, written))
+    ctx.exit(Exit.INTERRUPTED if is_interrupted else Exit.EXPECTED)
+
+
+def _run_search(job: MinimiseJob) -> tuple[Search, bool]:
+    """Return the search, and whether it was interrupted."""
     search = Search(job)
-    interrupted = False
     try:
         with _progress_bar(search):
             run_interruptible(search.run())
     except KeyboardInterrupt:
-        interrupted = True
-    if search.best is None:
-        ctx.exit(Exit.INTERRUPTED)
+        return search, True
+    return search, False
+
+
+def _write(
+    search: Search, best: Candidate, settings: ProjectSettings, folder: Path | None
+) -> WrittenFiles | None:
+    """Write the smallest stream to `folder`, or only check that it contains no possible secret."""
+    selection = settings.selection
     names = [name for name in ("input", "seed", "specs", "cassettes") if getattr(selection, name)]
     option_text = "".join(f" --{name} {shlex.quote(str(getattr(selection, name)))}" for name in names)
-    search_command = format_command(search, option_text)
-    written = None
-    if no_write:
+    command = format_command(search, option_text)
+    if folder is None:
         # What is printed may be published too.
-        scan_result(search, search.best, search_command, settings.allow)
-    else:
-        written = write_result(Path(out), search, search.best, search_command, settings.allow)
-    click.echo(_render_result(form, search, written))
-    if interrupted:
-        ctx.exit(Exit.INTERRUPTED)
+        scan_result(search, best, command, settings.allow)
+        return None
+    return write_result(folder, search, best, command, settings.allow)
 
 
 def _pick_impl(impl: str | None, configured: tuple[str, ...]) -> str:
@@ -168,8 +174,9 @@ def _pick_impl(impl: str | None, configured: tuple[str, ...]) -> str:
     return impls[0]
 
 
-def _find_trials(case: AnyCase, name: str, seed: int) -> tuple[Trial, ...]:
+def _find_trials(id_: str, settings: SelectionSettings) -> tuple[Trial, ...]:
     """Return the trials that may fail: the one for the named delivery or fault, or all standard ones."""
+    case, name, seed = find_case(id_, settings), id_.partition("@")[2], settings.seed
     if not isinstance(case, Case) or not case.stream:
         kind = (
             "tests an answer without streaming"

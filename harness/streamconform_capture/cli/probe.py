@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,15 +18,18 @@ from streamconform.cli.known_failures import (
     known_failures_options,
     update_known_failures,
 )
-from streamconform.cli.report import make_page_contexts
+from streamconform.cli.report import make_page_contexts, write_reports
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
-from streamconform.known_failures.reading import KnownFailuresSettings, read_known_failures
+from streamconform.known_failures.reading import KnownFailuresFile, KnownFailuresSettings, read_known_failures
 from streamconform.reports.terminal import Terminal
 from streamconform.run.run_folders import CONFORM, prepare_conform_folder
 from streamconform.run.session import Progress
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.selection import SelectionSettings, find_sources
+
+if TYPE_CHECKING:
+    from streamconform_capture.probe.probe import ProbePlan
 
 RESULTS: Final = CONFORM / "probe.jsonl"
 """Default path for the results: a separate file, so that `conform run`'s results are not overwritten."""
@@ -75,8 +78,7 @@ class ProbeOptions:
 )
 @known_failures_options
 @click.option("--strict", is_flag=True, help="Treat warnings (level should) as failures.")
-@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
-@click.option("--maxfail", type=click.IntRange(min=1), help="Stop after this many failures.")
+@options.failure_limit_options
 @click.option(
     "--report",
     multiple=True,
@@ -102,68 +104,69 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     """
     given = ProbeOptions(**arguments)
     # Slow to import, and not needed for `--help`.
-    from streamconform_capture.probe.plan import find_unmatched, list_cases
-    from streamconform_capture.probe.probe import ProbePlan, run_probe
-    from streamconform_capture.record.scenario_request import RequestSettings
+    from streamconform_capture.probe.probe import run_probe
 
     started = time.perf_counter()
+    report_targets = [reports.parse_option(option) for option in given.report]
+    check_update_options(arguments, given.known_failures)
+    plan, files = _make_plan(url, given, arguments)
+    path = options.find_results_path(given.report)
+    if path is None:
+        path = RESULTS
+        prepare_conform_folder()
+    # A report on stdout is for a machine, so nothing else is printed there.
+    quiet = 2 if any(target == "-" for _, target in report_targets) else given.quiet
+    with Terminal(quiet=min(quiet, 1), verbose=given.verbose, strict=plan.strict) as terminal:
+        finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
+        if quiet < 2:
+            terminal.finish(finished.results, time.perf_counter() - started)
+    page_context = make_page_contexts(read_catalog(find_sources(SelectionSettings())), ())
+    write_reports(report_targets, finished.results, page_context)
+    if given.update:
+        update_known_failures(files, finished, strict=plan.strict)
+    ctx.exit(finished.exit)
+
+
+def _make_plan(
+    url: str, given: ProbeOptions, arguments: Mapping[str, Any]
+) -> tuple[ProbePlan, tuple[KnownFailuresFile, ...]]:
+    from streamconform_capture.probe.plan import find_unmatched, list_cases
+    from streamconform_capture.probe.probe import ProbePlan
+    from streamconform_capture.record.scenario_request import RequestSettings
+
     api = given.api
     base_url, host = parse_base_url(url, "URL")
     if given.model is None and APIS[api].endpoints.names_model:
         raise UsageError(f"the URL path of {api} contains the model; add --model NAME")
     key = read_key(given.key_env, APIS[api].key.variable)
     check_key_is_private(base_url, host, key)
-    headers = parse_headers(given.headers)
-    report_targets = [reports.parse_option(option) for option in given.report]
-    check_update_options(arguments, given.known_failures)
     # Every entry may be about the API that is probed: its questions are all of them.
-    files = read_known_failures(
-        KnownFailuresSettings(
-            given.known_failures,
-            SelectionSettings(select=given.select),
-            strict=given.strict,
-            narrowed=bool(given.select),
-            update=given.update,
-        ),
-        [base_url],
-        lambda entries: find_unmatched(entries, api),
+    settings = KnownFailuresSettings(
+        given.known_failures,
+        SelectionSettings(select=given.select),
+        strict=given.strict,
+        narrowed=bool(given.select),
+        update=given.update,
     )
+    files = read_known_failures(settings, [base_url], lambda entries: find_unmatched(entries, api))
     plan = ProbePlan(
         base_url=base_url,
         request_settings=RequestSettings(
             api=api,
             model=given.model or "default",
             key=key,
-            headers=headers,
+            headers=parse_headers(given.headers),
             temperature=given.temperature,
         ),
         cases=list_cases(api, given.select, has_key=key is not None),
         timeout=given.timeout or 60.0,
         strict=given.strict,
-        maxfail=1 if given.exitfirst else given.maxfail or 0,
+        maxfail=options.get_failure_limit(exitfirst=given.exitfirst, maxfail=given.maxfail),
         command=_format_command(base_url, given),
         selection={name: arguments[name] or None for name in ("api", "model", "select", "known_failures")},
         known_failures=tuple(file.listed for file in files),
     )
-    paths = (target for kind, target in report_targets if kind == reports.STREAMED)
-    path = Path(next(paths, RESULTS))
-    if path == RESULTS:
-        prepare_conform_folder()
-    to_stdout = any(target == "-" for _, target in report_targets)
-    # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else given.quiet
-    with Terminal(quiet=min(quiet, 1), verbose=given.verbose, strict=plan.strict) as terminal:
-        finished = run_probe(plan, path, Progress(terminal.start, terminal.advance))
-        if quiet < 2:
-            terminal.finish(finished.results, time.perf_counter() - started)
-    page_context = make_page_contexts(read_catalog(find_sources(SelectionSettings())), ())
-    for kind, target in report_targets:
-        if kind != reports.STREAMED:
-            reports.write_report(kind, target, finished.results, page_context)
-    if given.update:
-        for line in update_known_failures(files, finished, strict=plan.strict):
-            click.echo(line, err=True)
-    ctx.exit(finished.exit)
+    return plan, files
 
 
 def _format_command(base_url: str, given: ProbeOptions) -> str:

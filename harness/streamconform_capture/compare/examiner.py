@@ -6,22 +6,26 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from types import TracebackType
 from typing import Self
 
-from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault
+from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault, ServerRecord
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError
-from streamconform.judge import decode
+from streamconform.judge.judge import AnswerChecks
+from streamconform.model.capability import Claims
 from streamconform.model.case import Case
 from streamconform.model.outcome import Outcome
 from streamconform.model.result import ImplementationInfo, TrialResult
 from streamconform.model.trial import AnyTrial, Trial
 from streamconform.run.blame import Blame
-from streamconform.run.dispatch import Dispatcher
+from streamconform.run.dispatch import Dispatched, Dispatcher
+from streamconform.run.interruptible import ticking
 from streamconform.run.plan import ImplementationPlan, explain_skip, plan_implementation
 from streamconform.run.pool import Tally, build_result
+from streamconform.run.repeated_answers import RepeatedAnswers
 from streamconform.suite.expand import expand
 from streamconform_capture.compare.findings import Answers, Finding, find_findings, get_ending
 from streamconform_capture.compare.inputs.recording import UnreadRecording
@@ -86,7 +90,8 @@ class Examiner:
         """
         for each in self._running:
             each.tally = Tally()  # Failures in the worker's earlier partitions do not count.
-        return self._loop.run(self._examine(recordings, keep, before))
+        with ticking():
+            return self._loop.run(self._examine(recordings, keep, before))
 
     async def _start(self) -> None:
         started: list[tuple[Program, Greeting]] = []
@@ -136,7 +141,7 @@ class Examiner:
             if before is not None:
                 before(recording.id)
             read[recording.api] += 1
-            expanded = tuple(expand((recording,), job.deliveries, "bytes", job.seed))
+            expanded = tuple(map(_make_bytes, expand((recording,), job.deliveries, "bytes", job.seed)))
             answers = [await self._answer(i, recording, expanded) for i in range(len(self._running))]
             for index, each in enumerate(answers):
                 reasons = each.skipped + Counter(
@@ -178,39 +183,51 @@ class Examiner:
         results: list[TrialResult] = []
         outcomes: dict[str, Outcome] = {}
         answered = 0
-        for trial in plan.trials:
-            assert isinstance(trial, Trial), "a recording has no other trials"
-            answer, result = await self._judge(running, trial)
+        repeated = RepeatedAnswers()
+
+        def check(trial: Trial, seen: Observation, claims: Claims) -> AnswerChecks:
+            checked = repeated.check(trial, seen, claims)
+            # An answer that is not in the normal form fails an invariant instead.
+            if checked.outcome is not None:
+                outcomes[trial.delivery] = checked.outcome
+            return checked
+
+        sent = running.send(plan.trials, self.job.timeout)
+        for trial, future in zip_longest(plan.trials, sent):
+            answer, server = await self._run(running, trial, future)
+            result = build_result(running.plan, trial, answer, server, 0.0, BLAME, check)
             results.append(result)
             answered += not isinstance(answer, ProtocolFault | Hang)
-            if isinstance(answer, Observation):
-                # An answer that is not in the normal form fails an invariant instead.
-                with contextlib.suppress(decode.MalformedError):
-                    outcome = decode.decode_outcome(answer.outcome)
-                    known = outcomes.values()
-                    outcomes[trial.delivery] = next((each for each in known if each == outcome), outcome)
         reasons = Counter(reason for _, reason in plan.skipped)
         if plan.unclaimed:
             reasons[explain_skip(case, greeting) or ""] += len(plan.unclaimed)
         return Answers(greeting.claims(case.api), tuple(results), outcomes, answered, reasons)
 
-    async def _judge(self, running: _Running, trial: Trial) -> tuple[Answer, TrialResult]:
+    async def _run(
+        self, running: _Running, trial: AnyTrial, sent: Dispatched | None
+    ) -> tuple[Answer, ServerRecord | None]:
+        """Return the answer to `trial`, which is that of `sent` if the program already has the trial."""
         plan, tally = running.plan, running.tally
-        answer: Answer = tally.create_fault(plan.index)
-        server = None
-        if not tally.gave_up(plan.index):
+        if tally.gave_up(plan.index):
+            return tally.create_fault(plan.index), None
+        given = Collateral() if sent is None else await sent
+        answer, server = given if isinstance(given, tuple) else (given, None)
+        if isinstance(answer, Collateral):
             try:
                 await running.restart(self.job.start_timeout)
-                dispatched = running.dispatcher.dispatch(running.program, trial, self.job.timeout)
-                given, server = await dispatched
             except ImplementationError as error:
                 tally.record_failure(plan.index, str(error).splitlines()[0])
-                answer = tally.create_fault(plan.index)
-            else:
-                assert not isinstance(given, Collateral), "only one run is in flight at a time"
-                tally.record_answer(plan.index, given)
-                answer = given
-        return answer, build_result(plan, trial, answer, server, 0.0, BLAME)
+                return tally.create_fault(plan.index), None
+            answer, server = await running.dispatcher.dispatch(running.program, trial, self.job.timeout)
+            assert not isinstance(answer, Collateral), "only one run is in flight"
+        tally.record_answer(plan.index, answer)
+        return answer, server
+
+
+def _make_bytes(trial: AnyTrial) -> Trial:
+    """Return `trial` with its bytes, which are looked up often if there are only three trials per case."""
+    assert isinstance(trial, Trial), "a recording has no other trials"
+    return replace(trial, plan=trial.plan.make(trial.case, trial.delivery))
 
 
 BLAME = Blame(None)
@@ -226,6 +243,15 @@ class _Running:
     program: Program
     dispatcher: Dispatcher
     tally: Tally
+
+    def send(self, trials: Iterable[AnyTrial], seconds: float) -> list[Dispatched]:
+        """Send as many of `trials` as the program may have at once; return their future answers."""
+        sent: list[Dispatched] = []
+        for trial in trials:
+            if self.dispatcher.is_timed or not self.dispatcher.can_begin(self.program, len(sent)):
+                break
+            sent.append(self.dispatcher.begin(self.program, trial, seconds))
+        return sent
 
     async def restart(self, seconds: float) -> None:
         """Start a new program if the last one has exited. Raises `ImplementationError`."""

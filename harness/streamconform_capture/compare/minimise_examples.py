@@ -27,11 +27,6 @@ MAX_SECONDS: Final = 30.0
 """The limits for one example; when one is reached, the smallest stream so far is kept."""
 
 
-def list_examples(found: Part) -> frozenset[str]:
-    """Return the recordings that are examples."""
-    return frozenset(example.file for cause in found.causes for example in cause.examples)
-
-
 def minimise_examples(
     found: Part, cases: Mapping[str, Case], job: Job, folder: Path
 ) -> Mapping[Finding, str]:

@@ -67,6 +67,11 @@ class Part:
         """Return the number of recordings that were compared."""
         return sum(self.read.values())
 
+    @property
+    def examples(self) -> frozenset[str]:
+        """Return the names of the recordings that are examples."""
+        return frozenset(example.file for cause in self.causes for example in cause.examples)
+
 
 def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, ...]:
     """Return the causes of `findings`, each with at most `examples` examples.

@@ -26,9 +26,7 @@ def examine_partition(job: Job, partition: Partition, stop_file: str | None = No
     Raises `ImplementationError` if an implementation cannot be started, and `Stopped` once `stop_file`
     exists.
     """
-    key = job.digest, threading.get_ident()
-    if key not in EXAMINERS:
-        EXAMINERS[key] = Examiner(job).__enter__()
+    examiner = get_examiner(job)
 
     def check(_recording: str) -> None:
         if stop_file is not None and os.path.exists(stop_file):  # noqa: PTH110 - asked for every recording
@@ -36,10 +34,18 @@ def examine_partition(job: Job, partition: Partition, stop_file: str | None = No
 
     writer = PartWriter(job, partition.id) if job.results is not None else None
     keep = writer.keep if writer is not None else None
-    found = EXAMINERS[key].examine(read_partition(partition), keep=keep, before=check)
+    found = examiner.examine(read_partition(partition), keep=keep, before=check)
     if writer is not None:
         writer.finish(found)
     return found
+
+
+def get_examiner(job: Job) -> Examiner:
+    """Return this thread's examiner for `job`; the first call starts it. Raises `ImplementationError`."""
+    key = job.digest, threading.get_ident()
+    if key not in EXAMINERS:
+        EXAMINERS[key] = Examiner(job).__enter__()
+    return EXAMINERS[key]
 
 
 def sample_partition(request: SampleRequest, partition: Partition, stop_file: str | None = None) -> Sample:

@@ -11,6 +11,8 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from msgspec import structs
+
 from streamconform import user_cache
 from streamconform._version import __version__
 from streamconform.errors import SourceError
@@ -145,7 +147,7 @@ def _describe_origin(source: Source, path: PurePosixPath, cassette: Cassette) ->
     given = cassette.provenance
     assert isinstance(given, Derived), "the importers derive"
     where = f"{source.distribution} {source.version}, {path.parent}/{given.source}"
-    return dataclasses.replace(given, source=where)
+    return structs.replace(given, source=where)
 
 
 def _generalise_reason(why: str) -> str:

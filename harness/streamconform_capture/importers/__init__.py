@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Cassette
-from streamconform_capture.importers import har, httprr, mitmproxy, raw
+from streamconform.suite.cassettes import format_metadata
+from streamconform_capture.importers import har, httprr, langchain, litellm, mitmproxy, raw, vcr
 from streamconform_capture.importers.detect import detect_apis, explain_wrong_api
 from streamconform_capture.importers.exchange import (
+    Entry,
     ImportedExchange,
     NotImportable,
     SkippedExchange,
@@ -21,20 +23,33 @@ from streamconform_capture.importers.exchange import (
     to_cassette,
 )
 
-Exchanges = Iterable[ImportedExchange | SkippedExchange]
+Entries = Iterable[Entry | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
 """The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
 
 
 @dataclass(frozen=True, slots=True)
+class ConvertedExchange:
+    """The cassette made from an exchange."""
+
+    cassette: Cassette
+    secrets: tuple[bytes, ...]
+    damage: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedFile:
     """The cassettes made from a file, and the exchanges that were skipped."""
 
+    count: int
+    """The number of exchanges in the file."""
     cassettes: tuple[Cassette, ...]
     skipped: tuple[SkippedExchange, ...]
     secrets: tuple[bytes, ...] = ()
     """The keys, passwords and cookies in the exchanges; no written file may contain one."""
+    damage: Mapping[str, str]
+    """What is missing from a recording, by the cassette's name."""
 
 
 def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
@@ -44,92 +59,95 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
     numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
     is needed but missing.
     """
+    entries = [*_read_entries(path, data, api)]
+    results = [entry if isinstance(entry, SkippedExchange) else _convert(entry, api) for entry in entries]
+    converted = [result for result in results if isinstance(result, ConvertedExchange)]
     stem = make_slug(name or path.name.partition(".")[0])
-    skipped: list[SkippedExchange] = []
-    accepted: list[tuple[ImportedExchange, str]] = []
-    for exchange in _read_exchanges(path, data, api):
-        if isinstance(exchange, SkippedExchange):
-            skipped.append(exchange)
-            continue
+    numbers = [f"-{number}" for number in range(1, len(converted) + 1)] if len(converted) > 1 else [""]
+    names = [f"{stem[: 80 - len(number)]}{number}" for number in numbers]
+    return ImportedFile(
+        count=len(entries),
+        cassettes=tuple(
+            replace(item.cassette, name=name) for item, name in zip(converted, names, strict=False)
+        ),
+        skipped=tuple(result for result in results if isinstance(result, SkippedExchange)),
+        secrets=tuple(dict.fromkeys(secret for item in converted for secret in item.secrets)),
+        damage={name: item.damage for item, name in zip(converted, names, strict=False) if item.damage},
+    )
+
+
+def _convert(entry: Entry, api: str | None) -> ConvertedExchange | SkippedExchange:
+    """Return the cassette of one exchange, or why there is none, whatever the exchange contains."""
+    try:
+        exchange = entry.read()
         detected = _detect_api(exchange, api)
-        if isinstance(detected, SkippedExchange):
-            skipped.append(detected)
-        else:
-            accepted.append((exchange, detected))
-    cassettes: list[Cassette] = []
-    for exchange, detected in accepted:
-        number = f"-{len(cassettes) + 1}" if len(accepted) > 1 else ""
-        try:
-            cassettes.append(to_cassette(exchange, detected, f"{stem[: 80 - len(number)]}{number}"))
-        except NotImportable as error:
-            skipped.append(SkippedExchange(exchange.origin, str(error)))
-    secrets = dict.fromkeys(secret for exchange, _ in accepted for secret in find_secrets(exchange))
-    return ImportedFile(tuple(cassettes), tuple(skipped), tuple(secrets))
+        cassette, damage = to_cassette(exchange, detected)
+        _check_savable(cassette)
+        return ConvertedExchange(cassette, find_secrets(exchange), damage)
+    except NotImportable as error:
+        return SkippedExchange(entry.origin, str(error))
+    except RecursionError:
+        return SkippedExchange(entry.origin, "it is nested too deeply")
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+        return SkippedExchange(entry.origin, "it does not have the form of a recorded exchange")
 
 
-def _read_exchanges(path: Path, data: bytes, api: str | None) -> Exchanges:
+def _check_savable(cassette: Cassette) -> None:
+    try:
+        format_metadata(cassette)
+    except SourceError as error:
+        raise NotImportable(f"it cannot be saved: {error.problems[0].message}") from error
+
+
+def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
     """Return the exchanges in `data`, using the reader for the file's format."""
     if len(data) > MAX_FILE:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
     for recognises, read in READERS:
         if recognises(path, data):
             return read(path, data)
-    return (raw.read(path, data, api),)
+    return (Entry(path.name, lambda: raw.read(path, data, api)),)
 
 
 def _is_stream(exchange: ImportedExchange, api: str) -> bool:
     return APIS[api].detect_framing(exchange.status, exchange.decoded_body) != "document"
 
 
-def _read_langchain(path: Path, data: bytes) -> Exchanges:
-    from streamconform_capture.importers import langchain  # this module imports vcrpy too
-
-    return langchain.read(path, data)
-
-
-def _is_vcr(path: Path, data: bytes) -> bool:
-    return path.suffix in (".yaml", ".yml") or (
-        path.suffix == ".json" and data.lstrip()[:1] == b"{" and b'"interactions"' in data
-    )
-
-
-def _read_vcr(path: Path, data: bytes) -> Exchanges:
-    from streamconform_capture.importers import vcr  # imports every HTTP library that is installed
-
-    return vcr.read(path, data)
-
-
-READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Exchanges]], ...]] = (
-    (lambda path, _: path.name.endswith(".yaml.gz"), _read_langchain),
+READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Entries]], ...]] = (
+    (lambda path, _: path.name.endswith(".yaml.gz"), langchain.read),
     (lambda _, data: httprr.is_trace(data), httprr.read),
     (lambda _, data: mitmproxy.is_flows(data), mitmproxy.read),
+    (lambda _, data: litellm.is_interaction(data), litellm.read),
     (lambda _, data: har.is_har(data), har.read),
-    (_is_vcr, _read_vcr),
+    (vcr.is_cassette, vcr.read),
 )
 """For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
 is treated as a body."""
 
 
-def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str | SkippedExchange:
-    """Return the API of `exchange`, or the reason to skip it."""
+def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str:
+    """Return the API of `exchange`. Raises `NotImportable` if there is none, or it is not the wanted one."""
     detected = exchange.api
     body = exchange.decoded_body
     if detected is None and exchange.wants_document:
-        return SkippedExchange(exchange.origin, f"not a stream: non-streaming path `{exchange.path[-100:]}`")
+        raise NotImportable(f"not a stream: non-streaming path `{exchange.path[-100:]}`")
     if detected is None and wanted is not None and (exchange.url is None or _is_stream(exchange, wanted)):
         # A gateway may serve an API at a different path; the API is then detected from the frames.
         wrong = explain_wrong_api(wanted, exchange.status, body)
-        return wanted if wrong is None else SkippedExchange(exchange.origin, wrong)
+        if wrong is not None:
+            raise NotImportable(wrong)
+        return wanted
     if detected is None and exchange.url is not None:
         # Its frames may resemble an API's: a provider's older endpoints have similar frames.
-        return SkippedExchange(exchange.origin, f"no API uses its path: `{exchange.path[:100]}`")
+        raise NotImportable(f"no API uses its path: `{exchange.path[:100]}`")
     if detected is None:
         found = detect_apis(exchange.status, body)
         if len(found) == 1:
             return found[0]
         like = f" (it looks like {' or '.join(found)})" if found else ""
-        message = f"cannot detect the API from its frames{like}; pass --api, one of {', '.join(APIS)}"
-        return SkippedExchange(exchange.origin, message)
+        raise NotImportable(
+            f"cannot detect the API from its frames{like}; pass --api, one of {', '.join(APIS)}"
+        )
     if wanted not in (None, detected):
-        return SkippedExchange(exchange.origin, f"its path belongs to {detected}, not to {wanted}")
+        raise NotImportable(f"its path belongs to {detected}, not to {wanted}")
     return detected

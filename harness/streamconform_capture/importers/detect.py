@@ -13,6 +13,8 @@ from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
 MAX_FRAMES: Final = 200
 """The maximum number of frames examined; the first frame normally identifies the API."""
+MAX_EXAMINED: Final = 1024 * 1024
+"""The number of bytes at the beginning of a body that are examined, because every framing is tried."""
 
 
 def detect_apis(status: int, body: bytes) -> tuple[str, ...]:
@@ -70,7 +72,8 @@ def _has_members(api: Api, payload: Mapping[str, Any]) -> bool:
 
 
 def _read_payloads(api: Api, status: int, body: bytes) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
-    for frame in islice(split(api.detect_framing(status, body), body), MAX_FRAMES):
+    head = body[:MAX_EXAMINED]
+    for frame in islice(split(api.detect_framing(status, head), head), MAX_FRAMES):
         try:
             payload = json.loads(frame.payload)
         except (ValueError, RecursionError):

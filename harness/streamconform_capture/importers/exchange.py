@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from streamconform.apis import APIS
-from streamconform.model.cassette import Cassette, Derived, Request
+from streamconform.model.cassette import Cassette, ChunkMark, Derived, Request
 from streamconform.model.trial import Framing
 from streamconform.secrets import scrub
 from streamconform.secrets.placeholders import Placeholders
 from streamconform.wire import eventstream
 from streamconform.wire.framings import MEDIA_TYPES, MESSAGE_REWRITERS, replace_payloads, split
 from streamconform_capture.importers.coding import Undecodable, decode_body
+from streamconform_capture.importers.damage import find_damage, note_damage
 from streamconform_capture.record.live import SUFFIXES
 
 BODY_SUFFIX: Final[Mapping[str, str]] = {
@@ -29,6 +31,16 @@ BODY_SUFFIX: Final[Mapping[str, str]] = {
 CUTS_LOST: Final = "the chunk boundaries were not recorded"
 
 
+KINDS: Final[Mapping[type, str]] = {
+    NoneType: "missing", bool: "a truth value", int: "a whole number", float: "a decimal number", str: "text",
+    bytes: "bytes", list: "a list", tuple: "a list", dict: "a mapping",
+}  # fmt: skip
+"""What messages call a value of each type that files contain."""
+
+
+T = TypeVar("T")
+
+
 class NotImportable(ValueError):
     """This exchange cannot become a cassette; others in the same file still can."""
 
@@ -39,6 +51,54 @@ class SkippedExchange:
 
     origin: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An exchange in a file that has not been examined yet."""
+
+    origin: str
+    """The file's name, and the exchange's number in the file."""
+    read: Callable[[], ImportedExchange]
+    """Raises `NotImportable`, or any exception that values of an unexpected form cause."""
+
+
+def require(value: object, kind: type[T], what: str) -> T:
+    """Return `value`, or raise `NotImportable` if it is not of this type; `what` names it."""
+    # A truth value is an `int`, but never the right one.
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
+    found = KINDS.get(type(value), "of another type")
+    raise NotImportable(f"{what} is {found}" + (f", expected {KINDS[kind]}" if value is not None else ""))
+
+
+def join_headers(pairs: Iterable[tuple[object, object]]) -> dict[str, str]:
+    """Return headers by lower-case name; repeated values are joined with commas, as in HTTP."""
+    headers: dict[str, str] = {}
+    for name, value in pairs:
+        key, text = to_text(name, "a header's name").lower(), to_text(value, "a header's value")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def to_text(value: object, what: str) -> str:
+    """Return a scalar as text that UTF-8 can represent, or raise `NotImportable`; `what` names it."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    # The text of a list could be exponentially larger than a file with YAML aliases.
+    text = str(value) if isinstance(value, int | float) else require(value, str, what)
+    return text.encode("utf-8", "replace").decode()
+
+
+def encode_text(text: str) -> bytes:
+    """Return the bytes of a recorded body. Raises `NotImportable` for half of a surrogate pair."""
+    try:
+        # The two halves may be in different pieces of the text; UTF-16 joins them.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16").encode()
+    except UnicodeDecodeError:
+        raise NotImportable(
+            "its text has half of a surrogate pair, so its bytes were lost when it was recorded"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +117,21 @@ class ImportedExchange:
     method: str = "POST"
     request_headers: Mapping[str, str] = field(default_factory=dict)
     request_body: bytes | None = None
+    marks: tuple[ChunkMark, ...] = ()
+    """The chunks, if the tool recorded them."""
+    note: str | None = None
+    """What the tool says about a recording that is incomplete."""
+
+    def __post_init__(self) -> None:
+        """Raise `NotImportable` if a value is not of the type or in the range that HTTP has."""
+        if not 100 <= self.status <= 599:
+            raise NotImportable("its status is not between 100 and 599")
+        require(self.body, bytes, "its response body")
+        require(self.request_body or b"", bytes, "its request body")
+        try:
+            urlsplit((self.url or "").encode().decode())
+        except ValueError:
+            raise NotImportable("its URL is not valid") from None
 
     @property
     def api(self) -> str | None:
@@ -83,10 +158,11 @@ class ImportedExchange:
         return urlsplit(self.url or "").path
 
 
-def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
-    """Return `exchange` as an `api` cassette, decoded and without known secrets.
+def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | None]:
+    """Return `exchange` as an `api` cassette without a name, decoded and without known secrets.
 
-    Raises `NotImportable` if the response is neither a stream nor an error document.
+    The second value describes the damage, if the recording is incomplete. Raises `NotImportable` if the
+    response is neither a stream nor an error document, or is damaged beyond use.
     """
     if exchange.method != "POST":
         raise NotImportable(f"its method is {exchange.method}, expected POST")
@@ -102,25 +178,34 @@ def to_cassette(exchange: ImportedExchange, api: str, name: str) -> Cassette:
     whole = framed == "document" or (framed == "ndjson" and len(split(framed, coding.body)) == 1)
     if whole and exchange.status < 400 and media in ("application/json", ""):
         raise NotImportable(f"not a stream: HTTP status {exchange.status}, {media or 'a document'}")
+    if exchange.status < 400 and (why := find_damage(framed, media, coding.body)) is not None:
+        raise NotImportable(why)
     headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
-    notes = [note for note in (coding.note, _explain_missing_request(exchange)) if note]
+    damage = [note for note in (exchange.note, coding.note, note_damage(framed, coding.body)) if note]
+    missing = _explain_missing_request(exchange)
+    marks = exchange.marks if coding.body is exchange.body else ()
     clean = _Cleaner(exchange, headers, coding.body, framed)
     body = clean(coding.body)
     if framed in MESSAGE_REWRITERS:
         # Binary frames have checksums, which replacing a value would invalidate, and their payloads may be in
         # base64.
         body = replace_payloads(framed, eventstream.update_checksums(coding.body, body), clean)
-    return Cassette(
+    cassette = Cassette(
         api=api,
-        name=name,
+        name="imported",
         request=_build_request(exchange, api, clean),
         status=exchange.status,
         headers={"content-type": MEDIA_TYPES[framed]} | clean.clean_headers(headers),
         body=body,
         suffix=SUFFIXES.get(media) or BODY_SUFFIX.get(framed) or BODY_SUFFIX[APIS[api].framing],
-        marks=(),
-        provenance=Derived(exchange.origin, f"{exchange.recipe}; {CUTS_LOST}", note=" ".join(notes) or None),
+        marks=marks,
+        provenance=Derived(
+            exchange.origin,
+            exchange.recipe if marks else f"{exchange.recipe}; {CUTS_LOST}",
+            note=" ".join([*damage, *([missing] if missing else [])]) or None,
+        ),
     )
+    return cassette, " ".join(damage) or None
 
 
 def make_slug(text: str) -> str:

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import h11
 
 from streamconform.errors import Problem, SourceError
-from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
+from streamconform_capture.importers.exchange import (
+    Entry,
+    ImportedExchange,
+    NotImportable,
+    SkippedExchange,
+    join_headers,
+)
 
 FIRST_LINE: Final = re.compile(rb"httprr trace v1\r?\n")
 LENGTHS: Final = re.compile(rb"(\d{1,12}) (\d{1,12})\r?\n")
@@ -29,8 +36,11 @@ def is_trace(data: bytes) -> bool:
     return FIRST_LINE.match(data) is not None
 
 
-def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges in the trace `data`. Raises `SourceError` if a length is missing or wrong."""
+def read(path: Path, data: bytes) -> Iterator[Entry | SkippedExchange]:
+    """Yield the exchanges in the trace `data`; those after a wrong length cannot be found.
+
+    Raises `SourceError` if the first exchange has no lengths, or is longer than the file.
+    """
     first = FIRST_LINE.match(data)
     assert first is not None, "the caller looked"
     position, number = first.end(), 0
@@ -38,20 +48,29 @@ def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange
         number += 1
         where = f"{path.name}, exchange {number}"
         lengths = LENGTHS.match(data, position)
-        if lengths is None:
-            raise SourceError((Problem(str(path), None, f"no lengths at byte {position}"),))
-        start = lengths.end()
-        middle = start + int(lengths[1])
-        position = middle + int(lengths[2])
-        if position > len(data):
-            raise SourceError((Problem(str(path), None, f"exchange {number} is longer than the file"),))
-        try:
-            yield _read_exchange(where, data[start:middle], data[middle:position])
-        except h11.ProtocolError as error:
-            yield SkippedExchange(where, f"not HTTP: {error}")
+        start = lengths.end() if lengths else position
+        middle = start + int(lengths[1]) if lengths else start
+        end = middle + int(lengths[2]) if lengths else middle
+        if lengths is None or end > len(data):
+            why = (
+                f"exchange {number} is longer than the file" if lengths else f"no lengths at byte {position}"
+            )
+            if number == 1:
+                raise SourceError((Problem(str(path), None, why),))
+            yield SkippedExchange(where, f"{why}; its last {len(data) - position} bytes are not read")
+            return
+        yield Entry(where, partial(_read_exchange, where, data[start:middle], data[middle:end]))
+        position = end
 
 
 def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> ImportedExchange:
+    try:
+        return _parse_exchange(where, request_bytes, response_bytes)
+    except h11.ProtocolError as error:
+        raise NotImportable(f"not HTTP: {error}") from error
+
+
+def _parse_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> ImportedExchange:
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
     # Go writes the HTTP version of the exchange, but always uses the syntax of HTTP/1.1.
     server.receive_data(HTTP2.sub(b"HTTP/1.1", request_bytes, count=1))
@@ -75,11 +94,11 @@ def _read_exchange(where: str, request_bytes: bytes, response_bytes: bytes) -> I
         origin=where,
         recipe=RECIPE,
         status=response.status_code,
-        headers={name.decode("latin-1"): value.decode("latin-1") for name, value in response.headers},
+        headers=join_headers(response.headers),
         body=_read_body(client),
         url=request.target.decode("latin-1"),
         method=request.method.decode("ascii"),
-        request_headers={name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers},
+        request_headers=join_headers(request.headers),
         request_body=sent,
     )
 

@@ -10,16 +10,14 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
-
-import yaml
 
 from streamconform.errors import Problem, SourceError
 from streamconform_capture.importers import vcr
-from streamconform_capture.importers.exchange import ImportedExchange, SkippedExchange
+from streamconform_capture.importers.exchange import Entry, ImportedExchange, NotImportable, require
 
 MAX_UNPACKED: Final = 64 * 1024 * 1024
 """The maximum size of a decompressed file in bytes."""
@@ -28,32 +26,43 @@ _OPENAI: Final = "https://api.openai.com/v1"
 _ANTHROPIC: Final = "https://api.anthropic.com/v1/messages"
 
 
-def read(path: Path, data: bytes) -> Iterator[ImportedExchange | SkippedExchange]:
-    """Yield the exchanges in `data`; one that cannot be read becomes a `SkippedExchange`.
+def read(path: Path, data: bytes) -> Iterator[Entry]:
+    """Yield the exchanges in `data`.
 
     Raises `SourceError` if `data` is not such a cassette, or is larger than `MAX_UNPACKED` when decompressed.
     """
     text = vcr.decode_utf8(path, _decompress(path, data))
     try:
-        vcr.reject_hostile(path, text)
-        document = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
-        pairs = list(zip(document["requests"], document["responses"], strict=True))
+        requests, responses = vcr.load_lists(path, text, "requests", "responses")
     except vcr.BROKEN as error:
-        message = f"not a LangChain cassette: {vcr.describe_error(error)}"
-        raise SourceError((Problem(str(path), vcr.find_line(error), message),)) from error
-    for number, (request, response) in enumerate(pairs, start=1):
-        where = f"{path.name}, interaction {number} of {len(pairs)}"
-        try:
-            yield vcr.read_exchange(where, _restore_request(request), _drop_removed(response))
-        except vcr.BROKEN as error:
-            yield SkippedExchange(where, vcr.describe_error(error))
+        raise vcr.explain_error(path, "LangChain", error) from error
+    count = max(len(requests), len(responses))
+    for index in range(count):
+        where = f"{path.name}, interaction {index + 1} of {count}"
+        yield Entry(
+            where, partial(_read_pair, where, requests[index : index + 1], responses[index : index + 1])
+        )
+
+
+def _read_pair(
+    where: str, request: list[Callable[[], Any]], response: list[Callable[[], Any]]
+) -> ImportedExchange:
+    if not request or not response:
+        raise NotImportable(f"it has no {'response' if request else 'request'}")
+    return vcr.read_exchange(
+        where,
+        _restore_request(require(request[0](), dict, "the request")),
+        _drop_removed(require(response[0](), dict, "the response")),
+    )
 
 
 def _decompress(path: Path, data: bytes) -> bytes:
     try:
         with gzip.open(io.BytesIO(data)) as file:
             text = file.read(MAX_UNPACKED + 1)
-    except (OSError, EOFError, zlib.error) as error:
+    except EOFError as error:
+        raise SourceError((Problem(str(path), None, "its gzip data is cut: its end is missing"),)) from error
+    except (OSError, zlib.error) as error:
         raise SourceError((Problem(str(path), None, f"not gzip: {error}"),)) from error
     if len(text) > MAX_UNPACKED:
         message = f"larger than {MAX_UNPACKED} bytes when decompressed"
@@ -61,14 +70,17 @@ def _decompress(path: Path, data: bytes) -> bytes:
     return text
 
 
-def _restore_request(request: Mapping[str, Any]) -> Any:
-    """Return the request, without the removed values, as an object with a vcrpy request's attributes."""
-    uri, body = str(request["uri"]), request.get("body")
+def _restore_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request without the removed values."""
+    body = request.get("body")
+    uri = request.get("uri")
     if uri == REMOVED:
-        sent = json.loads(body) if isinstance(body, str | bytes) else {}
-        uri = _guess_address(sent)
-    headers = _drop_removed(request)["headers"]
-    return SimpleNamespace(uri=uri, method=request["method"], headers=headers, body=body)
+        try:
+            sent = json.loads(body) if isinstance(body, str | bytes) else {}
+        except (ValueError, RecursionError):
+            sent = {}
+        uri = _guess_address(sent if isinstance(sent, dict) else {})
+    return _drop_removed(request) | {"uri": uri}
 
 
 def _guess_address(sent: Mapping[str, Any]) -> str:
@@ -80,6 +92,6 @@ def _guess_address(sent: Mapping[str, Any]) -> str:
 
 def _drop_removed(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request or response without the headers whose value was removed."""
-    headers = message.get("headers") or {}
+    headers = require(message.get("headers") or {}, dict, "`headers`")
     kept = {name: value for name, value in headers.items() if value not in ([REMOVED], REMOVED)}
     return {**message, "headers": kept}

@@ -11,7 +11,7 @@ from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
 from streamconform.wire.reframe import NotPayloadError, restore_framing
 from streamconform_capture.importers.detect import detect_apis_of_payload
-from streamconform_capture.importers.exchange import ImportedExchange
+from streamconform_capture.importers.exchange import ImportedExchange, encode_text, join_headers
 
 STATUS_LINE: Final = re.compile(rb"HTTP/[0-9.]+ ([1-5][0-9]{2})(?: [^\r\n]*)?\r?\n")
 HEADER_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -80,7 +80,7 @@ def _join_texts(path: Path, data: bytes) -> ImportedExchange:
     return ImportedExchange(
         origin=path.name,
         recipe="Imported with `conform import` from chunks, one JSON string per line",
-        body="".join(pieces).encode("utf-8", "surrogatepass"),
+        body=encode_text("".join(pieces)),
     )
 
 
@@ -114,13 +114,8 @@ def _split_head(path: Path, data: bytes) -> tuple[int, dict[str, str], bytes]:
 
 
 def _parse_headers(block: bytes) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for line in block.split(b"\n"):
-        name, colon, value = line.decode("latin-1").partition(":")
-        if colon:
-            key = name.strip().lower()
-            headers[key] = f"{headers[key]}, {value.strip()}" if key in headers else value.strip()
-    return headers
+    lines = (line.partition(b":") for line in block.split(b"\n"))
+    return join_headers((name.strip(), value.strip()) for name, colon, value in lines if colon)
 
 
 def _make_error(path: Path, message: str) -> SourceError:

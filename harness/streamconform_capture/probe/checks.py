@@ -181,6 +181,16 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
     reason = f": {error['type']}, {error['message']}" if error else ""
     problem = f"expected `complete`, got `{outcome['status']}`{reason}"
     yield _check("answer.complete", "must", None if complete else problem)
+    yield from _check_calls(api, expected, outcome)
+    message = f"expected {' or '.join(sorted(expected.stops))}, got `{stop['reason']}` (`{stop['raw']}`)"
+    yield _check("answer.stop", "must", None if stop["reason"] in expected.stops else message)
+    if expected.excluded_text is not None:
+        text = "".join(block["text"] for block in outcome["content"] if block["type"] == "text")
+        message = f"the text contains the stop sequence `{expected.excluded_text}`"
+        yield _check("answer.stop-sequence", "must", message if expected.excluded_text in text else None)
+
+
+def _check_calls(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]) -> Iterator[Check]:
     calls = [
         block
         for block in outcome["content"]
@@ -197,16 +207,10 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
         yield _check("answer.tool", "must", message)
         rule = GRAMMARS[api].rules.get("arguments-parse")
         # A token limit may cut a call, which is not the server's fault.
-        unparsed = stop["reason"] != "length" and any(
+        unparsed = outcome["stop"]["reason"] != "length" and any(
             not (call["complete"] and isinstance(call["arguments"], dict)) for call in calls
         )
         yield _check("answer.arguments", rule.level if rule else "must", UNPARSED if unparsed else None)
-    message = f"expected {' or '.join(sorted(expected.stops))}, got `{stop['reason']}` (`{stop['raw']}`)"
-    yield _check("answer.stop", "must", None if stop["reason"] in expected.stops else message)
-    if expected.excluded_text is not None:
-        text = "".join(block["text"] for block in outcome["content"] if block["type"] == "text")
-        message = f"the text contains the stop sequence `{expected.excluded_text}`"
-        yield _check("answer.stop-sequence", "must", message if expected.excluded_text in text else None)
 
 
 def _count_prompt_tokens(outcome: Mapping[str, Any]) -> int | None:

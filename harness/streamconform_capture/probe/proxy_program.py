@@ -168,7 +168,7 @@ def main(text: str) -> None:
 
     Exits with `host.UNUSABLE` if nothing listens at that address or the upstream's port is in use.
     """
-    out = host.redirect_stdout()
+    messages, out = host.take_streams()
     address = parse_address(text)
     headers: dict[str, str] = json.loads(os.environ.pop(HEADERS_VARIABLE, "{}"))
     url = urlsplit(address.url)
@@ -190,7 +190,7 @@ def main(text: str) -> None:
         )
         sys.exit(host.UNUSABLE)
     blanking = _BlankingWriter(out, find_secrets(headers))
-    host.serve(make_adapter(address, relay, headers), "proxy", blanking)
+    host.serve(make_adapter(address, relay, headers), "proxy", messages, blanking)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,20 @@ from urllib.parse import urlsplit
 
 import h11
 
+from streamconform.loopback import is_local
 from streamconform.model.cassette import ChunkMark
-from streamconform_capture.record.live import MAX_BYTES, Cut
+from streamconform_capture.record.live import MAX_BYTES, Cut, add_mark
 
 MAX_HEAD: Final = 64 * 1024
+"""The maximum size of the request line or status line and the headers, and of what a client sends ahead."""
 MAX_REQUEST: Final = 64 * 1024 * 1024
 """The maximum size of a request body; requests with images are large."""
 MAX_CONNECTIONS: Final = 500
+"""With more, the client that has waited longest without sending a request is disconnected."""
+IDLE_SECONDS: Final = 300.0
+"""The maximum time between two requests of a client."""
+RECEIVE_SECONDS: Final = 60.0
+"""The maximum time from the first byte of a request to its last."""
 READ_SIZE: Final = 64 * 1024
 HOP_BY_HOP: Final = frozenset({
     b"connection", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-connection", b"te", b"trailer",
@@ -94,8 +101,18 @@ class Overheard:
     is_whole: bool = False
     """Whether the server ended its answer."""
     cut: Cut | None = None
+    received: int = 0
+    """The number of bytes of the answer's body that arrived, which may be more than `body` holds."""
     failure: str | None = None
     """Why there is no answer."""
+
+
+@dataclass(slots=True)
+class Received:
+    """What a server has sent in all exchanges."""
+
+    answers: int = 0
+    bytes: int = 0
 
 
 class CannotForward(Exception):
@@ -117,6 +134,7 @@ class RecordingProxy:
         """Store the settings without listening yet; `port` 0 chooses a free port."""
         self.url = ""
         """The URL at which it listens, without a trailing slash."""
+        self.received = Received()
         self._upstream = upstream
         self._keep = keep
         self._address = host, port
@@ -126,6 +144,8 @@ class RecordingProxy:
         self._count = 0
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._waiting: dict[_Client, None] = {}
+        """The clients without a complete request, in the order in which they began to wait."""
 
     async def __aenter__(self) -> Self:
         """Start listening. Raises `OSError` if the port is in use."""
@@ -144,9 +164,15 @@ class RecordingProxy:
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._connections) >= MAX_CONNECTIONS:
-            writer.transport.abort()
-            return
-        task = asyncio.ensure_future(self._serve(_Client(reader, writer)))
+            longest = next(iter(self._waiting), None)
+            if longest is None:
+                writer.transport.abort()
+                return
+            del self._waiting[longest]
+            longest.writer.transport.abort()
+        client = _Client(reader, writer)
+        self._waiting[client] = None  # at once, because many clients may connect before a task runs
+        task = asyncio.ensure_future(self._serve(client))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
@@ -154,15 +180,18 @@ class RecordingProxy:
         try:
             with suppress(ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError):
                 while (request := await client.receive_request()) is not None:
-                    # A client that uses this as a proxy sends whole URLs, but there is only one upstream.
-                    if request[0].target.startswith(b"/"):
+                    self._waiting.pop(client, None)
+                    refusal = _find_refusal(request[0])
+                    if refusal is None:
                         await self._forward(client, *request)
                     else:
-                        await client.answer(400, "the request target must be a path")
+                        await client.answer(*refusal)
                     if not client.is_reusable:
                         break
                     client.connection.start_next_cycle()
+                    self._waiting[client] = None
         finally:
+            self._waiting.pop(client, None)
             client.writer.close()
 
     async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
@@ -178,7 +207,7 @@ class RecordingProxy:
         left = asyncio.ensure_future(client.wait_until_it_leaves())
         try:
             head = self._make_head(exchange, request)
-            await _Forwarding(exchange, client, left).run(self._connect, head)
+            await _Forwarding(exchange, client, left, self.received).run(self._connect, head)
         except CannotForward as error:
             exchange.failure = str(error)
             await client.answer(502, str(error))
@@ -187,6 +216,8 @@ class RecordingProxy:
                 exchange.cut = exchange.cut or "client left"
             raise
         finally:
+            if exchange.status is not None and not exchange.is_whole:
+                exchange.cut = exchange.cut or "not forwarded"
             self._keep(exchange)
             left.cancel()
             await asyncio.gather(left, return_exceptions=True)  # only one coroutine may read at a time
@@ -202,8 +233,8 @@ class RecordingProxy:
         kept = [
             (name, value)
             # `raw_items` keeps the client's spelling of the names.
-            for name, value in request.headers.raw_items()
-            if name.lower() not in HOP_BY_HOP | REPLACED
+            for name, value in _drop_hop_by_hop(request)
+            if name.lower() not in REPLACED
         ]
         headers = [
             (b"Host", self._upstream.authority.encode("ascii")),
@@ -235,8 +266,18 @@ class _Client:
 
     async def receive_request(self) -> tuple[h11.Request, bytes] | None:
         """Return the next request and its complete body, or None if there is no further request."""
+        try:
+            async with asyncio.timeout(IDLE_SECONDS) as limit:
+                return await self._receive_request(limit)
+        except TimeoutError:
+            if self.connection.our_state is h11.SEND_RESPONSE:
+                await self.answer(408, f"the request did not arrive within {RECEIVE_SECONDS:g} s")
+            return None
+
+    async def _receive_request(self, limit: asyncio.Timeout) -> tuple[h11.Request, bytes] | None:
         head: h11.Request | None = None
         body = bytearray()
+        has_begun = False
         while True:
             event = self.connection.next_event()
             if event is h11.NEED_DATA:
@@ -244,8 +285,14 @@ class _Client:
                 if self.connection.they_are_waiting_for_100_continue:
                     await self.send(h11.InformationalResponse(status_code=100, headers=[]))
                 self.connection.receive_data(await self.reader.read(READ_SIZE))
+                if not has_begun:
+                    has_begun = True
+                    limit.reschedule(asyncio.get_running_loop().time() + RECEIVE_SECONDS)
             elif isinstance(event, h11.Request):
                 head = event
+                if _measure_head(event) > MAX_HEAD:
+                    await self.answer(431, f"the headers are larger than {MAX_HEAD:,} bytes")
+                    return None
             elif isinstance(event, h11.Data):
                 body += event.data
                 if len(body) > MAX_REQUEST:
@@ -258,15 +305,21 @@ class _Client:
                 return None
 
     async def wait_until_it_leaves(self) -> None:
-        """Wait until the client closes its side; bytes that arrive before that belong to its next request."""
-        while True:
+        """Wait until the client closes its side; bytes that arrive before that belong to its next request.
+
+        After `MAX_HEAD` of them, the client's end is no longer noticed here, only when bytes are sent to it.
+        """
+        ahead = 0
+        while ahead < MAX_HEAD:
             try:
                 data = await self.reader.read(READ_SIZE)
             except ConnectionError:
                 return
             if not data:
                 return
+            ahead += len(data)
             self.connection.receive_data(data)
+        await asyncio.Event().wait()  # until it is cancelled
 
     async def send(self, event: h11.Event) -> None:
         self.writer.write(self.connection.send(event) or b"")
@@ -284,11 +337,16 @@ class _Client:
 class _Forwarding:
     """A request that is being forwarded to the server, and its answer."""
 
-    def __init__(self, exchange: Overheard, client: _Client, left: asyncio.Task[None]) -> None:
+    def __init__(
+        self, exchange: Overheard, client: _Client, left: asyncio.Task[None], received: Received
+    ) -> None:
         self._exchange = exchange
         self._client = client
         self._left = left
+        self._received = received
         self._sent_at = 0.0
+        self._unsent = bytearray()
+        """The bytes that arrived in the same read; sent at once, however many chunks they were."""
 
     async def run(
         self,
@@ -320,23 +378,28 @@ class _Forwarding:
             self._sent_at = time.monotonic()
             while True:
                 event: object = server.next_event()
+                if isinstance(event, h11.Data):
+                    self._store(bytes(event.data))
+                    continue
+                await self._send_data()
                 if event is h11.NEED_DATA:
                     server.receive_data(await reader.read(READ_SIZE))
                 elif await self._receive(event):
                     return
         except (ConnectionError, h11.RemoteProtocolError) as error:
+            await self._send_data()
             await self._break_off(error)
 
     async def _receive(self, event: object) -> bool:
-        """Store and forward the server's bytes; return whether the answer has ended."""
+        """Store and forward the head or the end of the answer; return whether it has ended."""
         exchange = self._exchange
         if isinstance(event, h11.Response):
+            if _measure_head(event) > MAX_HEAD:
+                raise h11.RemoteProtocolError(f"the headers are larger than {MAX_HEAD:,} bytes")
+            self._received.answers += 1
             exchange.status = event.status_code
             exchange.headers = _decode_headers(event.headers)
             await self._send(_make_response(event))
-        elif isinstance(event, h11.Data):
-            self._store(bytes(event.data))
-            await self._send(event)
         elif isinstance(event, h11.EndOfMessage):
             exchange.is_whole = True
             await self._send(event)
@@ -347,13 +410,21 @@ class _Forwarding:
 
     def _store(self, data: bytes) -> None:
         exchange = self._exchange
+        exchange.received += len(data)
+        self._received.bytes += len(data)
+        self._unsent += data
         kept = data[: MAX_BYTES - len(exchange.body)]
         if kept:
-            elapsed = round((time.monotonic() - self._sent_at) * 1000)
-            exchange.marks.append(ChunkMark(len(exchange.body), elapsed))
+            add_mark(exchange.marks, len(exchange.body), self._sent_at)
             exchange.body += kept
         if len(kept) < len(data):
             exchange.cut = "too_large"
+
+    async def _send_data(self) -> None:
+        if self._unsent:
+            data = bytes(self._unsent)
+            self._unsent.clear()
+            await self._send(h11.Data(data=data))
 
     async def _send(self, event: h11.Event) -> None:
         """Forward bytes to the client; if it has disconnected, disconnect from the server too."""
@@ -379,8 +450,43 @@ class _Forwarding:
 
 def _make_response(answer: h11.Response) -> h11.Response:
     """Return the head for the client; h11 adds a transfer encoding if no length is known."""
-    headers = [(name, value) for name, value in answer.headers.raw_items() if name.lower() not in HOP_BY_HOP]
+    headers = _drop_hop_by_hop(answer)
+    # A transfer encoding overrides the length. https://www.rfc-editor.org/rfc/rfc9112#section-6.3
+    if any(name == b"transfer-encoding" for name, _ in answer.headers):
+        headers = [header for header in headers if header[0].lower() != b"content-length"]
     return h11.Response(status_code=answer.status_code, headers=headers, reason=answer.reason)
+
+
+def _drop_hop_by_hop(message: h11.Request | h11.Response) -> Headers:
+    """Return the headers that are forwarded, in the sender's spelling."""
+    named = {
+        word.strip().lower()
+        for name, value in message.headers
+        if name == b"connection"
+        for word in value.split(b",")
+    }
+    dropped = HOP_BY_HOP | named
+    return [(name, value) for name, value in message.headers.raw_items() if name.lower() not in dropped]
+
+
+def _measure_head(message: h11.Request | h11.Response) -> int:
+    """Return the size of a head in bytes. h11's own limit does not apply to a head that arrives at once."""
+    line = len(message.target) if isinstance(message, h11.Request) else len(message.reason)
+    return line + sum(len(name) + len(value) + 4 for name, value in message.headers)
+
+
+def _find_refusal(request: h11.Request) -> tuple[int, str] | None:
+    """Return the status and the message for a request that is not forwarded, or None."""
+    # A client that uses this as a proxy sends whole URLs, but there is only one upstream.
+    if not request.target.startswith(b"/"):
+        return 400, "the request target must be a path"
+    fields = _decode_headers(request.headers)
+    # A page may reach this server under a name of its own, which resolves to this machine.
+    if not is_local(f"http://{fields.get('host', '')}"):
+        return 403, "the Host header must name this machine, such as 127.0.0.1"
+    if "origin" in fields and not is_local(fields["origin"]):
+        return 403, "requests from web pages on other machines are not allowed"
+    return None
 
 
 def _decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

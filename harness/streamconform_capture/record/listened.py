@@ -98,6 +98,8 @@ def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Stream
     except ConformError as error:
         why = scrub.blank(str(error).encode(), secrets).decode("utf-8", "replace")
         return NotKept(request, why, is_lost=True)
+    except RecursionError:
+        return NotKept(request, "its request or answer is nested too deeply", is_lost=True)
 
 
 def _write(
@@ -107,7 +109,7 @@ def _write(
         raise UnsuitableExchange(exchange.target, f"the answer has more than {MAX_BYTES:,} bytes")
     cassette, replaced = _make_cassette(exchange, api, settings, secrets)
     request = _identify_request(cassette)
-    stream = streams.pop(request, None) if is_document(cassette) and _is_whole(exchange) else None
+    stream = streams.pop(request, None) if is_document(cassette) and _is_good(exchange) else None
     if stream is None:
         cassette = replace(cassette, name=_choose_name(cassette, settings))
     else:
@@ -122,13 +124,13 @@ def _write(
         # Requests from a user's program are full of ids, and repeating the requests requires those ids.
         refuse_random_words=False,
     )
-    if cassette.twin is None and not is_document(cassette) and _is_whole(exchange):
+    if cassette.twin is None and not is_document(cassette) and _is_good(exchange):
         streams[request] = cassette.name
     return KeptExchange(cassette, spec, replaced, scanned.notes, stream is not None)
 
 
-def _is_whole(exchange: Overheard) -> bool:
-    return exchange.cut is None and exchange.status is not None and 200 <= exchange.status < 300
+def _is_good(exchange: Overheard) -> bool:
+    return exchange.is_whole and exchange.status is not None and 200 <= exchange.status < 300
 
 
 def _identify_request(cassette: Cassette) -> str:

@@ -10,10 +10,11 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import httpx
+from msgspec import structs
 
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
 from streamconform.secrets import scrub
@@ -25,17 +26,21 @@ from streamconform_capture.record.errors import (
     UnsuitableExchange,
 )
 
-Cut = Literal["closed", "reset", "timeout", "too_large", "client left"]
+Cut = Literal["closed", "reset", "timeout", "too_large", "client left", "not forwarded"]
 """Why a body is incomplete.
 
 * `closed`: the connection ended, or its data was no longer HTTP, before the announced end of the body
 * `reset`: the network failed
 * `timeout`, `too_large`: the recorder's own limits
 * `client left`: the client being recorded closed its connection
+* `not forwarded`: the recorder could not send the answer on, because HTTP forbids it
 """
 
 MAX_BYTES = 16 * 1024 * 1024
 """The default maximum size of a body in bytes; also the maximum in a cassette."""
+
+MAX_MARKS = 32_768
+"""The maximum number of chunks; the last one contains the rest of the body. Writing more takes seconds."""
 
 SUFFIXES = {
     "application/json": "json",
@@ -150,6 +155,12 @@ async def record_async(
     )
 
 
+def add_mark(marks: list[ChunkMark], offset: int, sent_at: float) -> None:
+    """Add the chunk that begins at `offset` and has arrived now, unless there are `MAX_MARKS` already."""
+    if len(marks) < MAX_MARKS:
+        marks.append(ChunkMark(offset, round((time.monotonic() - sent_at) * 1000)))
+
+
 def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Recorded) -> Cassette:
     """Return `recording` as a cassette; the provenance's note says where and why an incomplete body ends.
 
@@ -168,9 +179,11 @@ def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Rec
         raise UnsuitableExchange(
             recording.path, f"the response has content-encoding `{encoding}`, expected `identity`"
         )
+    notes = [provenance.note] if provenance.note else []
     if recording.cut is not None:
-        cut = f"The recording ends after {len(recording.body)} bytes: {recording.cut}."
-        provenance = replace(provenance, note=f"{provenance.note or ''} {cut}".strip())
+        notes.append(f"The recording ends after {len(recording.body)} bytes: {recording.cut}.")
+    if len(recording.marks) == MAX_MARKS:
+        notes.append(f"Only the first {MAX_MARKS:,} chunk boundaries were recorded.")
     media_type = recording.headers.get("content-type", "").partition(";")[0].strip().lower()
     return Cassette(
         api=api,
@@ -181,7 +194,7 @@ def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Rec
         body=recording.body,
         suffix=SUFFIXES.get(media_type, "sse"),
         marks=recording.marks,
-        provenance=provenance,
+        provenance=structs.replace(provenance, note=" ".join(notes) or None),
     )
 
 
@@ -205,8 +218,7 @@ class _Tape:
         """Store as much of the chunk as the limit allows; return whether all of it fit."""
         data = chunk[: self._max_bytes - len(self.body)]
         if data:
-            elapsed = round((time.monotonic() - self._sent_at) * 1000)
-            self.marks.append(ChunkMark(len(self.body), elapsed))
+            add_mark(self.marks, len(self.body), self._sent_at)
             self.body += data
             if self._on_chunk is not None:
                 self._on_chunk(data)

@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import structs
+
 from streamconform.apis import APIS
 from streamconform.model.cassette import Cassette, Request
 from streamconform.plural import format_count
@@ -133,7 +135,7 @@ def collect_parts(cassette: Cassette) -> dict[str, bytes]:
         "response headers": json.dumps(dict(cassette.headers)).encode(),
         "response body": cassette.body,
     }
-    provenance = json.dumps([cassette.name, *dataclasses.astuple(cassette.provenance)], ensure_ascii=False)
+    provenance = json.dumps([cassette.name, *structs.astuple(cassette.provenance)], ensure_ascii=False)
     twin = {} if cassette.twin is None else {"twin": cassette.twin}
     return parts | {"provenance": provenance.encode("utf-8", "replace")} | twin
 

@@ -40,12 +40,15 @@ class Meter:
         Return the resulting update, or None if the report has no counts; its price fields are then kept for
         the next report with counts.
         """
-        known = {name: count for name, count in counts.items() if count is not None}
         if self._pricing and billing and billing is not self._merged:
             self._billing, self._merged = self._billing.merge(billing), billing
-        if not known:
+        has_counts = False
+        for name, count in counts.items():
+            if count is not None:
+                self._counts[name] = count
+                has_counts = True
+        if not has_counts:
             return None
-        self._counts |= known
         usage = Usage(**self._counts)
         if self._pricing:
             self.cost = self._pricing.cost(usage, self._billing)

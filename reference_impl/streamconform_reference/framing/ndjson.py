@@ -61,7 +61,7 @@ class NdjsonFraming:
         self._line.clear()
         if self.fault or (self._seen_line and not self.recognised):
             return []
-        if is_json(line.removeprefix(b"" if self._offset else _BOM)):
+        if line and is_json(line.removeprefix(b"" if self._offset else _BOM)):
             return self._read([line])
         self.left_over = bool(line.strip())
         if not self._seen_line:  # a truncated object is in this framing; anything else is not

@@ -69,8 +69,14 @@ class SseFraming:
             return []
         if _CR in data or len(data) > self._max:
             return self._receive_lines(data)
-        # Almost every chunk has whole events, after the end of an earlier event and before the start of a
-        # later one. A byte order mark is part of the first line.
+        return self._receive_chunk(data)
+
+    def _receive_chunk(self, data: bytes) -> list[Frame]:
+        """Read a chunk with LF line ends.
+
+        Almost every chunk has whole events, after the end of an earlier event and before the start of a later
+        one. A byte order mark is part of the first line.
+        """
         head = 0
         if self._start is not None or self._line or (not self._offset and data[0] == _BOM[0]):
             head = data.find(_BLANK_LINE) + len(_BLANK_LINE)

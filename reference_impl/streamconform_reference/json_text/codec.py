@@ -83,7 +83,7 @@ def dumps(value: Any) -> bytes:
 
 def _load_tolerantly(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_finite_float)
+        return _TOLERANT.decode(text)
     except (ValueError, RecursionError) as error:
         raise NotJsonError(str(error)) from None
 
@@ -99,6 +99,10 @@ def _read_finite_float(text: str) -> float:
         message = f"`{text[:40]}` is beyond the range of a double"
         raise NotJsonError(message)
     return number
+
+
+# Made once, because making it takes longer than reading a short text.
+_TOLERANT: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_finite_float)
 
 
 def _refuse_deep(value: Any) -> None:

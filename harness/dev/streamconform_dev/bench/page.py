@@ -13,6 +13,7 @@ from streamconform_dev.bench.commands import Suite
 from streamconform_dev.bench.measure import Timed
 from streamconform_dev.bench.memory import MemoryUse
 from streamconform_dev.bench.peers import PeerTime
+from streamconform_dev.bench.ratios import Ratio
 from streamconform_dev.bench.recorded import Recorded
 from streamconform_dev.bench.streams import APIS
 
@@ -64,6 +65,12 @@ def recordings(rows: Iterable[Recorded]) -> str:
         for row in rows
     ]
     return _table(("API", "streams", "average size", "floor µs", "reference µs", "ratio"), cells, numbers=5)
+
+
+def ratios(rows: Iterable[Ratio]) -> str:
+    """Return the table of ratios, each with its goal."""
+    cells = [(row.name, f"{row.measured:.2f}", f"{row.goal:g}") for row in rows]
+    return _table(("ratio", "measured", "goal"), cells, numbers=2)
 
 
 def peers(rows: Iterable[PeerTime]) -> str:
@@ -183,6 +190,10 @@ METHOD: Final = f"""## Method
   two deltas. The floor has no HTTP client, so compare peers with each other rather than with the reference.
 - **Memory**: the body consists of the same very short lines. The figure is the growth of the process's peak
   memory while it reads the body, without the body itself (`streamconform_dev/bench/memory.py`).
+- **What the harness adds** is measured by commands in turn, each figure being the least of three
+  (`streamconform_dev/bench/ratios.py`). The time before the first trial is that of the process which selects
+  the trials. For `conform compare`, the time of one stream is subtracted from that of 1,001 streams, and the
+  difference is divided by the time of the decoder alone for the same deliveries.
 - `not read` means that the peer rejected the generated stream, which contains only the fields that most
   clients need. A tool call that takes many times as long as a text points to arguments that are parsed again
   with every delta.

@@ -34,14 +34,17 @@ class Recorded:
         return self.reference / self.floor
 
 
-def measure_recordings(runs: int) -> Iterator[Recorded]:
-    """Yield the times of each API: for each recording the least of `runs`, floor and reference in turn."""
+def measure_recordings(runs: int, *, chunk: int = CHUNK, least: int = 0) -> Iterator[Recorded]:
+    """Yield the times of each API: for each recording the least of `runs`, floor and reference in turn.
+
+    Recordings of fewer than `least` bytes are left out; the others are read in chunks of `chunk` bytes.
+    """
     found = defaultdict(list)
     for case in streams():
         # The floor reads only LF line ends.
         body = case.cassette.body.replace(b"\r\n", b"\n")
-        chunks = [body[start : start + CHUNK] for start in range(0, len(body), CHUNK)]
-        if _is_read_by_the_floor(case.api, chunks):
+        chunks = [body[start : start + chunk] for start in range(0, len(body), chunk)]
+        if len(body) >= least and _is_read_by_the_floor(case.api, chunks):
             found[case.api].append((len(body), *_measure(case.api, chunks, runs)))
     for api in FLOORS:
         if api in found:

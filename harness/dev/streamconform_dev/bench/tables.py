@@ -15,6 +15,7 @@ from streamconform_dev.bench.measure import Timed, reference, timed
 from streamconform_dev.bench.memory import measure_memory
 from streamconform_dev.bench.peers import measure_peers
 from streamconform_dev.bench.plot import draw
+from streamconform_dev.bench.ratios import measure_ratios
 from streamconform_dev.bench.recorded import measure_recordings
 from streamconform_dev.bench.streams import APIS, CHUNKINGS, Kind, stream
 from streamconform_dev.checkout import ROOT
@@ -45,6 +46,10 @@ class Scale:
 FULL: Final = Scale(
     2000, 10_000, (50_000, 200_000, 800_000, 3_200_000), runs=9, suites=1, peers=2000, body=32 << 20
 )
+LONG: Final = 4096
+"""The size in bytes of a recording in which the start and the end of the answer hardly count."""
+WHOLE: Final = 1 << 30
+"""More than the bytes of any recording."""
 KINDS: Final[tuple[Kind, ...]] = ("text", "tool call")
 
 
@@ -70,6 +75,8 @@ def tables(scale: Scale) -> Iterator[Section]:
     recorded = list(measure_recordings(scale.runs))
     if recorded:
         yield Section("Recordings", page.recordings(recorded))
+        long = measure_recordings(scale.runs, chunk=WHOLE, least=LONG)
+        yield Section("Recordings of at least 4 KiB, in one chunk", page.recordings(long))
     yield Section("Nanoseconds per delta, by size of the answer", page.sizes(list(_growing(scale))))
     if scale.body:
         yield Section("Memory for bodies of very short lines", page.memory(measure_memory(scale.body)))
@@ -83,6 +90,7 @@ def tables(scale: Scale) -> Iterator[Section]:
         ]
         yield Section("Peers", page.peers(times), draw(bars, "Processor time for a text, times the floor"))
     if scale.suites:
+        yield Section("What the harness adds", page.ratios(measure_ratios(3)))
         with tempfile.TemporaryDirectory() as folder:
             whole = commands.suite(scale.suites, Path(folder))
         yield Section("Commands", page.commands(commands.help_ratio(scale.runs), whole))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from streamconform.cli import completion, options
 from streamconform.config import read_settings
+from streamconform.model.trial import AnyTrial
 from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
@@ -19,6 +21,9 @@ from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_dev.selftest.kill import MutantResult, find_idle_cases, make_matrix
 from streamconform_dev.selftest.table import format_table
+
+if TYPE_CHECKING:
+    from streamconform_mutants import Mutant
 
 
 def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -75,8 +80,6 @@ def command(
     Exit code 1: a mutant survives, is caught only by cases that do not name its bug, or fails unrelated
     checks; or an innocent fails a `must`, or changes no answer of an API.
     """
-    from streamconform_mutants import MUTANTS
-
     if mutant and innocents:
         raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
     if innocents:
@@ -87,49 +90,70 @@ def command(
             return
         ctx.exit(check_innocents(innocents, arguments, SECONDS_PER_TRIAL))
     if listed:
-        for info in MUTANTS.values():
-            issues = f" ({', '.join(info.issues)})" if info.issues else ""
-            click.echo(f"{info.name}: {info.bug}{issues}")
-        return
-    unknown = [name for name in mutant if name not in MUTANTS]
-    if unknown:
-        hint = suggest(unknown[0], MUTANTS) or "; `conform dev selftest --list` lists them"
-        raise click.UsageError(f"no mutant `{unknown[0]}`{hint}")
-    verbose = bool(arguments["verbose"])
-    settings = read_settings(arguments)
-    mutants = {name: info for name, info in MUTANTS.items() if not mutant or name in mutant}
+        _print_mutants()
+    else:
+        ctx.exit(_check_mutants(mutant, arguments))
+
+
+def _print_mutants() -> None:
+    from streamconform_mutants import MUTANTS
+
+    for info in MUTANTS.values():
+        issues = f" ({', '.join(info.issues)})" if info.issues else ""
+        click.echo(f"{info.name}: {info.bug}{issues}")
+
+
+def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
+    """Judge the mutants in `names`, or all, print a line for each, and return the exit code."""
+    from streamconform_mutants import MUTANTS
+
+    mutants = _find_mutants(names)
+    settings, verbose = read_settings(arguments), bool(arguments["verbose"])
     selected = select(settings.selection).trials
-    groups = tuple(group_mutants(tuple(mutants), selected))
-    workers = settings.workers or count_default_workers()
-    results = run_groups(groups, workers, SECONDS_PER_TRIAL)
-    rows = tuple(
-        row
-        for group, found in zip(groups, results, strict=True)
-        for row in make_matrix(
-            found, {name: (mutants[name].fails, mutants[name].issues) for name in group.adapters}
-        )
-    )
+    rows, idle_cases = _judge(mutants, selected, settings.workers or count_default_workers())
     # A part of the suite need not catch everything, nor name each bug that it catches.
-    if not mutant and settings.selection.is_part:
+    if not names and settings.selection.is_part:
         rows = tuple(replace(row, guarded=True) for row in rows if row.cases)
     for row in rows:
         _print_row(row, verbose=verbose)
-    idle_cases = find_idle_cases(
-        (case for group in groups for case in group.case_ids),
-        (result for found in results for result in found),
-    )
     # With only some of the mutants, almost every case would be listed.
     if verbose and len(rows) == len(MUTANTS):
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")
     if arguments["table"]:
-        bugs = {info.name: (info.bug, info.issues) for info in MUTANTS.values()}
+        bugs = {name: (info.bug, info.issues) for name, info in MUTANTS.items()}
         write_text(arguments["table"], format_table(rows, bugs, idle_cases).rstrip("\n"))
     caught = sum(row.killed for row in rows)
     cases = len({trial.case.id for trial in selected})
     catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
     click.echo(f"{caught} of {len(mutants)} mutants caught by {catching}")
-    ctx.exit(Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED)
+    return Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED
+
+
+def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
+    from streamconform_mutants import MUTANTS
+
+    unknown = [name for name in names if name not in MUTANTS]
+    if unknown:
+        hint = suggest(unknown[0], MUTANTS) or "; `conform dev selftest --list` lists them"
+        raise click.UsageError(f"no mutant `{unknown[0]}`{hint}")
+    return {name: info for name, info in MUTANTS.items() if not names or name in names}
+
+
+def _judge(
+    mutants: Mapping[str, Mutant], trials: tuple[AnyTrial, ...], workers: int
+) -> tuple[tuple[MutantResult, ...], tuple[str, ...]]:
+    """Return the results of the mutants, and the cases that catch none of them."""
+    groups = tuple(group_mutants(tuple(mutants), trials))
+    results = run_groups(groups, workers, SECONDS_PER_TRIAL)
+    expected = {name: (info.fails, info.issues) for name, info in mutants.items()}
+    rows = tuple(
+        row
+        for group, found in zip(groups, results, strict=True)
+        for row in make_matrix(found, {name: expected[name] for name in group.adapters})
+    )
+    cases = (case for group in groups for case in group.case_ids)
+    return rows, find_idle_cases(cases, (result for found in results for result in found))
 
 
 def _print_row(row: MutantResult, *, verbose: bool) -> None:

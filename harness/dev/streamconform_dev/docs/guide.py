@@ -11,7 +11,7 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,8 +53,8 @@ def read_sections() -> dict[str, str]:
     return {title: body for title, body in sections.items() if STEP.search(body)}
 
 
-def follow(body: str, folder: Path) -> Iterator[Ran]:
-    """Perform the steps of a section in `folder`, and yield the result of each command."""
+def follow(body: str, folder: Path, program: Sequence[str] = CONFORM) -> Iterator[Ran]:
+    """Perform the steps of a section in `folder`, and yield the result of each command of `program`."""
     for step in STEP.finditer(body):
         match step["kind"]:
             case "file":
@@ -62,10 +62,10 @@ def follow(body: str, folder: Path) -> Iterator[Ran]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(step["text"], "utf-8")
             case "output":
-                yield _run(step["of"], step["text"], folder)
+                yield _run(step["of"], step["text"], folder, program)
             case _:
                 for line in step["console"].splitlines():
-                    yield _run(line.removeprefix("$ "), None, folder)
+                    yield _run(line.removeprefix("$ "), None, folder, program)
 
 
 def hide_details(text: str) -> str:
@@ -85,8 +85,8 @@ def generate() -> dict[Path, bytes]:
     return {PAGE: text.encode()}
 
 
-def _run(command: str, documented: str | None, folder: Path) -> Ran:
-    conform = f'conform() {{ {shlex.join(CONFORM)} "$@"; }}'
+def _run(command: str, documented: str | None, folder: Path, program: Sequence[str]) -> Ran:
+    conform = f'conform() {{ {shlex.join(program)} "$@"; }}'
     done = subprocess.run(
         ("bash", "-c", f"set -o pipefail; {conform}; {command}"),
         cwd=folder,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamconform_dev.fuzz import chunkings
 from streamconform_reference import adapter as reference
 
 PRICES = {
@@ -64,7 +66,7 @@ def decode(
     return Answer(events, last["outcome"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """A body and its response metadata; `expect` maps paths in the outcome to values."""
 
@@ -104,6 +106,25 @@ def text_block(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
+def thinking_block(words: str, signature: str | None = None, *, redacted: bool = False) -> dict[str, Any]:
+    """Return a block of thinking."""
+    return {"type": "thinking", "text": words, "signature": signature, "redacted": redacted}
+
+
+def call_block(
+    name: str, arguments: Any, call_id: str, text: str | None = None, **fields: Any
+) -> dict[str, Any]:
+    """Return a complete call of a tool of the client, with the text of its arguments."""
+    call = {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+    return {**call, "arguments_text": text, "complete": True, "executor": "client", **fields}
+
+
+def usage_counts(**counts: int | None) -> dict[str, int | None]:
+    """Return all counts of a usage, those that are not given as null."""
+    names = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "web_searches")
+    return {name: counts.get(name) for name in names}
+
+
 def cited_block(words: str, **citation: Any) -> dict[str, Any]:
     """Return a text with one citation, whose other keys are null."""
     empty = dict.fromkeys(("source", "title", "quote", "start", "end", "data"))
@@ -127,30 +148,38 @@ def assert_event_rules(answer: Answer) -> None:
     """Assert that deltas add up to their block, inside it, and that only the last event is terminal."""
     terminal = [kind for kind in answer.types() if kind in ("done", "error")]
     assert terminal == answer.types()[-1:], answer.types()
-    begun: set[int] = set()
-    ended: set[int] = set()
-    deltas: dict[int, str] = {}
+    content = answer.content
+    events: dict[int, list[dict[str, Any]]] = {index: [] for index in range(len(content))}
     for event in answer.events:
-        if "content_index" not in event:
-            continue
-        index = event["content_index"]
-        assert 0 <= index < len(answer.content)
-        if event["type"].endswith("_start"):
-            assert index not in begun
-            begun.add(index)
-            continue
-        assert index in begun
-        assert index not in ended
-        if "delta" in event:
-            deltas[index] = deltas.get(index, "") + event["delta"]
-        else:
-            ended.add(index)
-        if event["type"] == "toolcall_end":
-            assert without_empty_fields(event["tool_call"]) == answer.content[index]
-    for index, block in enumerate(answer.content):
-        if block["type"] != "other":
-            text = block["arguments_text"] if block["type"] == "tool_call" else block["text"]
-            assert deltas.get(index, "") == (text or "")
-    ids = [block["id"] for block in answer.content if block["type"] == "tool_call"]
+        if "content_index" in event:
+            events[event["content_index"]].append(event)
+    for index, block in enumerate(content):
+        _assert_block_rules(block, events[index])
+    ids = [block["id"] for block in content if block["type"] == "tool_call"]
     assert len(ids) == len(set(ids))
     assert all(ids)
+
+
+def assert_outcome(case: Case, api: str) -> None:
+    """Assert that the answer is the expected one, by the rules of events, however the bytes are cut."""
+    answer = decode(case.body, api=api, **case.fields)
+    assert {path: at(answer.outcome, path) for path in case.expect} == case.expect
+    assert_event_rules(answer)
+    for chunks in (chunkings.bytewise(case.body), chunkings.at_random(case.body, 1)):
+        again = decode(chunks, api=api, **case.fields)
+        assert again.outcome == answer.outcome
+        assert joined_deltas(again.events) == joined_deltas(answer.events)
+
+
+def _assert_block_rules(block: dict[str, Any], events: list[dict[str, Any]]) -> None:
+    kinds = [
+        "start" if event["type"].endswith("_start") else "delta" if "delta" in event else "end"
+        for event in events
+    ]
+    assert re.fullmatch("(start(delta)*(end)?)?", "".join(kinds)), kinds
+    for event in events:
+        if event["type"] == "toolcall_end":
+            assert without_empty_fields(event["tool_call"]) == block
+    if block["type"] != "other":
+        text = block["arguments_text"] if block["type"] == "tool_call" else block["text"]
+        assert "".join(event.get("delta", "") for event in events) == (text or "")

@@ -19,11 +19,11 @@ from streamconform.printable import escape_line
 from streamconform.reports import history
 from streamconform.reports.causes import (
     Cause,
+    CauseLists,
     Failure,
     describe_also,
     describe_harm,
     group_by_cause,
-    list_causes,
 )
 from streamconform.reports.describe import name_implementations
 from streamconform.reports.html.failures import Budget, FailureRows
@@ -59,13 +59,14 @@ MAX_CHANGES: Final = 2000
 MAX_SKIP_REASONS: Final = 200
 
 
-def results_to_json(results: Results, suite: Suite, baseline: Results | None = None) -> dict[str, Any]:
+def results_to_json(
+    results: Results, suite: Suite, causes: CauseLists, baseline: Results | None = None
+) -> dict[str, Any]:
     """Return the value; its keys are explained where the page's script reads them (`js/model.js`)."""
     cases = _CaseIndex(results, suite)
     changes = None if baseline is None else history.compare_results(baseline, results)
     new = frozenset() if changes is None else _trial_keys(changes.select("new"))
     failures = FailureRows(results, suite, cases.numbers, new, Budget())
-    causes = _causes_to_json(_list_causes(results), failures)
     return {
         "version": results.header.version,
         "seed": results.header.seed,
@@ -77,7 +78,7 @@ def results_to_json(results: Results, suite: Suite, baseline: Results | None = N
         "sets": cases.delivery_sets,
         "cases": cases.rows,
         "grid": cases.make_grid(results),
-        "causes": causes,
+        "causes": _causes_to_json(_name_lists(causes, results), failures),
         "failures": failures.rows,
         "about": failures.about,
         "wires": failures.wires,
@@ -161,9 +162,8 @@ def _implementations_to_json(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _list_causes(results: Results) -> list[tuple[str, tuple[Cause, ...]]]:
+def _name_lists(causes: CauseLists, results: Results) -> list[tuple[str, tuple[Cause, ...]]]:
     """Return the causes in each of the page's lists, by the list's name, the worst harm first."""
-    causes = list_causes(results)
     known = group_by_cause(_select_verdict(results, "known"))
     return [
         ("unexpected", causes.failed),

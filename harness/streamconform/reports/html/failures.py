@@ -337,20 +337,16 @@ def _list_calls(failed: Sequence[Check], passed: Sequence[Check], outcome: Any) 
         right = {check.path.removeprefix(prefix): check for check in passed if check.path.startswith(prefix)}
         judged = {name: check.got for name, check in (right | wrong).items()}
         got = _find_arguments(outcome, judged) | judged
-        names = [*(name for name in CALL_FIELDS if name in got), *(name for name in got if name in wrong)]
-        names = list(dict.fromkeys(names))
+        names = [name for name in dict.fromkeys((*CALL_FIELDS, *wrong)) if name in got]
+        expected = {name: check.got for name, check in right.items()}
+        expected |= {name: check.expected for name, check in wrong.items()}
+        is_missing = all(check.message == BLOCK_MISSING for check in wrong.values())
         document = {
             "path": prefix.removesuffix("."),
             "checks": [check.path for check in wrong.values()],
-            "expected": {
-                name: wrong[name].expected if name in wrong else right[name].got
-                for name in names
-                if name in judged
-            },
-            "got": {name: got[name] for name in names},
+            "expected": {name: expected[name] for name in names if name in expected},
+            "got": None if is_missing else {name: got[name] for name in names},
         }
-        if all(check.message == BLOCK_MISSING for check in wrong.values()):
-            document["got"] = None
         if len(json.dumps(document)) <= MAX_VALUE:
             yield document
 

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from streamconform.model.verdict import Verdict
 from streamconform.printable import escape_line
+from streamconform.reports.causes import list_causes
 from streamconform.reports.describe import CLAIMS_TITLE, VERDICT_LABELS
 from streamconform.reports.html.data import LETTERS, SIGNS, results_to_json
 from streamconform.reports.html.source import read_suite
@@ -65,7 +66,8 @@ CAUSE_SIGNS: Final[Mapping[str, Verdict]] = {
 def render(results: Results, baseline: Results | None = None) -> str:
     """Return the page; everything outside the templates' own text is ASCII."""
     suite = read_suite(results)
-    value = results_to_json(results, suite, baseline)
+    causes = list_causes(results)
+    value = results_to_json(results, suite, causes, baseline)
     style, script = _join_parts("css", STYLES), _join_parts("js", SCRIPTS)
     # The policy allows this style and this script by their digests, and nothing else: no network, no other
     # script.
@@ -85,7 +87,7 @@ def render(results: Results, baseline: Results | None = None) -> str:
             filter_verdicts=[*COLUMNS, "unexpected"],
             max_causes=MAX_CAUSES,
             guide=GUIDE,
-            headline=format_headline(results),
+            headline=format_headline(results, causes),
             tone=_pick_tone(results),
             not_exposed=describe_not_exposed(results),
             claims=describe_claims(results)[:MAX_PROBLEMS],

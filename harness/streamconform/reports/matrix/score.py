@@ -151,32 +151,37 @@ def _make_row(
     marks: list[Mark] = []
     columns: dict[str, list[Mark]] = {}
     for id_, trials in cases.items():
-        # A case without bytes has no recorded delivery, and a profile may omit that delivery; in both cases
-        # all trials count.
-        main = [trial for trial in trials if trial.delivery == AS_IS] or trials
-        mark = mark_trials(main, strict=strict)
+        mark, others = _mark_case(trials, strict=strict)
         marks.append(mark)
-        for tag in suite[id_].tags if id_ in suite else ():
-            if tag in COLUMNS:
-                columns.setdefault(tag, []).append(mark)
-        if mark not in ("pass", "warn"):
-            continue
-        rest = [trial for trial in trials if all(trial is not other for other in main)]
-        faults = [trial for trial in rest if is_fault(trial.delivery)]
-        deliveries = [trial for trial in rest if not is_fault(trial.delivery)]
-        for column, part in ((FRAMING, deliveries), (TRUNCATION, faults)):
-            if part:
-                part_mark = _drop_repeated_warning(mark, mark_trials(part, strict=strict))
-                columns.setdefault(column, []).append(part_mark)
-    every = [trial for trials in cases.values() for trial in trials]
+        tags = suite[id_].tags if id_ in suite else ()
+        for column, part_mark in (*((tag, mark) for tag in tags if tag in COLUMNS), *others.items()):
+            columns.setdefault(column, []).append(part_mark)
+    every = [(trial, mark_trials([trial], strict=strict)) for trials in cases.values() for trial in trials]
     return MatrixRow(
         implementation,
         api,
         count_marks(marks),
         {name: count_marks(columns[name]) for name in COLUMNS if name in columns},
-        tuple(trial for trial in every if mark_trials([trial], strict=strict) == "fail"),
-        tuple(trial for trial in every if mark_trials([trial], strict=strict) == "warn"),
+        tuple(trial for trial, mark in every if mark == "fail"),
+        tuple(trial for trial, mark in every if mark == "warn"),
     )
+
+
+def _mark_case(trials: Sequence[TrialResult], *, strict: bool) -> tuple[Mark, dict[str, Mark]]:
+    """Return the result of a case as recorded and, if that passes, those of its deliveries and its faults."""
+    # A case without bytes has no recorded delivery, and a profile may omit that delivery; in both cases all
+    # trials count.
+    main = [trial for trial in trials if trial.delivery == AS_IS] or trials
+    mark = mark_trials(main, strict=strict)
+    others: dict[str, list[TrialResult]] = {}
+    if main is not trials and mark in ("pass", "warn"):
+        for trial in trials:
+            if trial.delivery != AS_IS:
+                others.setdefault(TRUNCATION if is_fault(trial.delivery) else FRAMING, []).append(trial)
+    return mark, {
+        column: _drop_repeated_warning(mark, mark_trials(part, strict=strict))
+        for column, part in others.items()
+    }
 
 
 def _blank_unclaimed(row: MatrixRow, info: ImplementationInfo) -> MatrixRow:

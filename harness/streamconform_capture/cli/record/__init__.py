@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,22 @@ SUMMARIES: Final[Mapping[str, str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordOptions:
+    """The options of the command itself, by the names that click passes; others say how to save."""
+
+    api: str | None
+    base_url: str | None
+    model: str | None
+    request_file: Path | None
+    name: str | None
+    headers: tuple[str, ...]
+    key_env: str | None
+    twin: bool
+    allow_error: bool
+    timeout: float
+
+
 @click.group(
     "record", cls=commands.LazyGroup, summaries=SUMMARIES, package=__name__, invoke_without_command=True
 )
@@ -52,22 +69,7 @@ SUMMARIES: Final[Mapping[str, str]] = {
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True)
 @save_options
 @click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    api: str | None,
-    base_url: str | None,
-    model: str | None,
-    request_file: Path | None,
-    name: str | None,
-    headers: tuple[str, ...],
-    key_env: str | None,
-    timeout: float,
-    *,
-    twin: bool,
-    allow_error: bool,
-    **saving: Any,
-) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Record an exchange with a live server, as a cassette and a draft case.
 
     \b
@@ -84,39 +86,42 @@ def command(
     if ctx.invoked_subcommand is not None:
         _reject_options(ctx)
         return
-    settings = read_save_settings(**saving)
+    given = RecordOptions(**{field.name: arguments.pop(field.name) for field in fields(RecordOptions)})
+    settings = read_save_settings(**arguments)
+    _record(_make_job(ctx, given, settings), settings)
+
+
+def _make_job(ctx: click.Context, given: RecordOptions, settings: SaveSettings) -> RecordJob:
+    api, name = given.api, given.name
     check_slug("--name", name)
-    if api is None or base_url is None or request_file is None or name is None:
+    if api is None or given.base_url is None or given.request_file is None or name is None:
         raise UsageError(f"missing option `{_find_missing(ctx)}`; see `conform record --help`")
     if api not in RECORDINGS:
         raise UsageError(
             f"`--api {api}` has the model in its path; record it with `conform record listen` or `scenarios`"
         )
-    base_url, host = parse_base_url(base_url, "--base-url")
-    body = _read_body(request_file)
-    requested = model or body.get("model")
+    base_url, host = parse_base_url(given.base_url, "--base-url")
+    body = _read_body(given.request_file)
+    requested = given.model or body.get("model")
     if not (isinstance(requested, str) and requested):
-        raise UsageError(f"`{request_file}` has no `model`; add --model NAME")
-    key = read_key(key_env, APIS[api].key.variable)
+        raise UsageError(f"`{given.request_file}` has no `model`; add --model NAME")
+    key = read_key(given.key_env, APIS[api].key.variable)
     check_key_is_private(base_url, host, key)
-    _record(
-        RecordJob(
-            api=api,
-            base_url=base_url,
-            model=requested,
-            name=name,
-            body=body,
-            headers=parse_headers(headers),
-            key=key,
-            twin=twin,
-            allow_error=allow_error,
-            timeout=timeout,
-            server=settings.server or (host if host in HOSTS else "unnamed server"),
-            note=settings.note,
-            names=settings.scrubbed,
-            allowed=settings.allowed,
-        ),
-        settings,
+    return RecordJob(
+        api=api,
+        base_url=base_url,
+        model=requested,
+        name=name,
+        body=body,
+        headers=parse_headers(given.headers),
+        key=key,
+        twin=given.twin,
+        allow_error=given.allow_error,
+        timeout=given.timeout,
+        server=settings.server or (host if host in HOSTS else "unnamed server"),
+        note=settings.note,
+        names=settings.scrubbed,
+        allowed=settings.allowed,
     )
 
 

@@ -9,21 +9,23 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import click
 
 from streamconform.apis import APIS
 from streamconform.cli import commands
-from streamconform.cli.server import LOOPBACK, parse_base_url
+from streamconform.cli.server import parse_base_url
 from streamconform.errors import UsageError
+from streamconform.loopback import LOOPBACK
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
-from streamconform_capture.record.listen import Overheard, RecordingProxy, Upstream
+from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
 from streamconform_capture.record.listened import (
     KeptExchange,
     ListenSettings,
@@ -36,6 +38,8 @@ from streamconform_capture.record.sign import sign_again
 
 MAX_LINE: Final = 600
 """The maximum number of characters to print about one exchange."""
+PATIENCE: Final = 1.5
+"""The maximum time after Ctrl-C in which no exchange has been written."""
 
 
 @click.command("listen", cls=commands.ProgramCommand)
@@ -60,7 +64,7 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
 
     The program runs with the environment variables from which SDKs read their base URL. Every exchange is
     saved, whatever its API. The exit code is the program's, or 2 if an answer could not be saved or no answer
-    arrived.
+    arrived, or 4 if an answer was lost.
     """
     settings = read_save_settings(**saving)
     check_slug("--name", name)
@@ -81,20 +85,24 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
         )
     )
     proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)
+    interrupted = threading.Event()
     try:
-        code = asyncio.run(_serve(proxy, url, commands.get_program(ctx)))
+        code = asyncio.run(_serve(proxy, url, commands.get_program(ctx), interrupted))
     except OSError as error:
         raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
     finally:
-        writer.finish()
-    summary = writer.summarise()
-    ctx.exit(code or summary)
+        writer.finish(PATIENCE if interrupted.is_set() else None)
+    summary = writer.summarise(proxy.received)
+    ctx.exit(summary if summary is Exit.BUG else code or summary)
 
 
-async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> int:
+async def _serve(
+    proxy: RecordingProxy, upstream: str, words: Sequence[str], interrupted: threading.Event
+) -> int:
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stopped.set)
+    loop.add_signal_handler(signal.SIGINT, _set_all, stopped, interrupted)
     async with proxy:
         # With a command, stdout belongs to the command.
         click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
@@ -103,6 +111,11 @@ async def _serve(proxy: RecordingProxy, upstream: str, words: Sequence[str]) -> 
             await stopped.wait()
             return Exit.EXPECTED
         return await _run_command(words, _make_environment(proxy.url), stopped)
+
+
+def _set_all(*events: asyncio.Event | threading.Event) -> None:
+    for event in events:
+        event.set()
 
 
 async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
@@ -127,25 +140,39 @@ class _Writer:
     def __init__(self, settings: ListenSettings) -> None:
         self._settings = settings
         self._waiting: queue.SimpleQueue[Overheard | None] = queue.SimpleQueue()
+        self._unwritten: dict[int, Overheard] = {}
         self._counts: Counter[str] = Counter()
         self._streams: Streams = {}
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._write, name="writer")
+        # A daemon does not keep the command running after Ctrl-C.
+        self._thread = threading.Thread(target=self._write, name="writer", daemon=True)
         self._thread.start()
 
     def add(self, exchange: Overheard) -> None:
+        self._unwritten[exchange.number] = exchange
         self._waiting.put(exchange)
 
-    def finish(self) -> None:
-        """Wait until everything is written. Raises the first error."""
+    def finish(self, patience: float | None) -> None:
+        """Wait until all is written, or nothing has been for `patience` seconds. Raises the first error."""
         self._waiting.put(None)
-        self._thread.join()
+        with suppress(KeyboardInterrupt):  # a second Ctrl-C
+            count = -1
+            while self._thread.is_alive() and count != len(self._unwritten):
+                count = len(self._unwritten) if patience is not None else -1
+                self._thread.join(patience)
+        while self._unwritten:
+            _, exchange = self._unwritten.popitem()
+            size = f"{exchange.received:,} bytes"
+            line = f"not saved: {exchange.method} request {exchange.number}: {size} were still being written"
+            click.echo(line, err=True)
+            self._count(exchange, "lost", exchange.received)
         if self._error is not None:
             raise self._error
 
-    def summarise(self) -> Exit:
+    def summarise(self, received: Received) -> Exit:
         """Print how many exchanges were saved, and return the matching exit code."""
-        kept, lost = self._counts["kept"], self._counts["lost"]
+        counts = self._counts
+        kept, lost = counts["kept"], counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True
         )
@@ -154,7 +181,19 @@ class _Writer:
             click.echo(
                 f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
             )
+        if (counts["answers"], counts["bytes"]) != (received.answers, received.bytes):
+            click.echo(
+                f"{received.answers} answers with {received.bytes:,} bytes arrived, but {counts['answers']} "
+                f"with {counts['bytes']:,} bytes were saved or refused; this is a bug of streamconform",
+                err=True,
+            )
+            return Exit.BUG
         return Exit.USAGE if lost or not kept else Exit.EXPECTED
+
+    def _count(self, exchange: Overheard, kind: str, size: int) -> None:
+        if exchange.status is not None:
+            self._counts.update({"answers": 1, "bytes": size})
+        self._counts[kind] += 1
 
     def _write(self) -> None:
         while (exchange := self._waiting.get()) is not None:
@@ -163,9 +202,13 @@ class _Writer:
             except BaseException as error:  # noqa: BLE001 - raised in the main thread
                 self._error = self._error or error
                 continue
-            self._counts[
-                "kept" if isinstance(result, KeptExchange) else "lost" if result.is_lost else ""
-            ] += 1
+            if self._unwritten.pop(exchange.number, None) is None:
+                return  # `finish` did not wait, and has counted it
+            if isinstance(result, NotKept):
+                self._count(exchange, "lost" if result.is_lost else "", exchange.received)
+            else:
+                saved = result.cassette.twin if result.is_twin else result.cassette.body
+                self._count(exchange, "kept", len(saved or b""))
             click.echo(_describe(result, exchange), err=True)
 
 

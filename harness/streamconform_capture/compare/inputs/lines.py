@@ -10,12 +10,12 @@ import base64
 import binascii
 import gzip
 import io
-import json
 import posixpath
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, cast
 
+from streamconform.adapters import json_line
 from streamconform.apis import find_api
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.case import Case
@@ -81,7 +81,7 @@ def _read_line(file: str, line: bytes) -> Case | UnreadRecording:
     if len(line) > MAX_LINE:
         return UnreadRecording(file, UNKNOWN, f"its line is longer than {MAX_LINE} bytes")
     try:
-        given = json.loads(line)
+        given = json_line.loads(line)
         body = read_body(given)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return UnreadRecording(file, UNKNOWN, "expected a JSON object with `api` and `body`")

@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 from typing import IO, Any, Final
 
-import fsspec
-
 from streamconform.errors import UsageError
 
 BUFFER: Final = 256 * 1024
@@ -19,6 +17,8 @@ def open_storage(url: str) -> tuple[Any, str]:
 
     Raises `UsageError` for an unknown protocol.
     """
+    import fsspec  # only URLs and result folders need it, and it takes as long as the rest of this package
+
     try:
         storage, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError, OSError) as error:

@@ -224,8 +224,10 @@ class GoogleGenerateDecoder(Decoder):
         counts = read_counts(usage)
         if counts:
             self.count(counts)
-            if (details := [usage.get(name) for name in PRICED]) != self._details:
-                self._details, self._billing = details, read_billing(usage)
+            if not PRICED.isdisjoint(usage):
+                details = [usage.get(name) for name in PRICED]
+                if details != self._details:
+                    self._details, self._billing = details, read_billing(usage)
             self._report_usage()
 
     def count(self, counts: Mapping[str, int]) -> None:

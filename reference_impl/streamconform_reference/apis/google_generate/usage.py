@@ -46,7 +46,7 @@ _DETAILS: Final = {
 }
 """Fields that list tokens by modality, and the count that each breaks down. Tool tokens are always text."""
 
-PRICED: Final = ("serviceTier", *_DETAILS)
+PRICED: Final = frozenset({"serviceTier", *_DETAILS})
 """The `usageMetadata` fields that `read_billing` reads."""
 
 
@@ -64,16 +64,11 @@ def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
     prompt, tool_use = counts.get("promptTokenCount"), counts.get(TOOL_USE)
     cached = counts.get("cachedContentTokenCount")
     candidates, thoughts = counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount")
-    uncached = None if prompt is None else max(prompt - (cached or 0), 0)
+    uncached = max(prompt - cached, 0) if prompt and cached else prompt
+    # Without calls, because almost every chunk reports usage, which takes half of the time to read it.
     return {
-        "input": _add_counts(uncached, tool_use),
+        "input": uncached if tool_use is None else tool_use + (uncached or 0),
         "cache_read": cached,
-        "output": _add_counts(candidates, thoughts),
+        "output": candidates if thoughts is None else thoughts + (candidates or 0),
         "reasoning": thoughts,
     }
-
-
-def _add_counts(first: int | None, second: int | None) -> int | None:
-    if first is None or second is None:
-        return first if second is None else second
-    return first + second

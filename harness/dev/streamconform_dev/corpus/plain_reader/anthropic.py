@@ -67,12 +67,8 @@ def read_events(events: Iterable[Json]) -> Reading:
             case _:
                 pass
     raw = final.get("stop_reason")
-    read_blocks = tuple(
-        block
-        for index, start in sorted(blocks.items())
-        for block in [_read_block(start, deltas[index], ended=index in stopped)]
-        if block is not None
-    )
+    every = (_read_block(start, deltas[n], ended=n in stopped) for n, start in sorted(blocks.items()))
+    read_blocks = tuple(block for block in every if block is not None)
     if not ended:
         return Reading(status="incomplete", reason=None, blocks=read_blocks, usage=_count(usage))
     return Reading(

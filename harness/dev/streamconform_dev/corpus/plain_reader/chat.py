@@ -6,7 +6,7 @@ calls may lack an index, and usage may be in another place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamconform_dev.corpus.plain_reader.reading import (
@@ -40,52 +40,71 @@ class _Call:
     text: str = ""
 
 
+@dataclass(slots=True)
+class _Answer:
+    """What has been read of an answer."""
+
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    calls: list[_Call] = field(default_factory=list)
+    raw: str | None = None
+    """The reason why it ended."""
+    usage: Json = field(default_factory=dict)
+    tier: str | None = None
+    model: str | None = None
+
+
 def read(body: bytes) -> Reading:
     """Return the facts about the first choice in an SSE body."""
-    text: list[str] = []
-    thinking: list[str] = []
-    refusal: list[str] = []
-    calls: list[_Call] = []
-    raw: str | None = None
-    usage: Json = {}
-    tier = model = None
+    answer = _Answer()
     for chunk in iter_payloads(body):
         if chunk.get("error"):
             return Reading(status="error", reason="error", error_type=as_dict(chunk["error"]).get("type"))
-        tier = chunk.get("service_tier") or tier
-        model = chunk.get("model") or model
-        usage = as_dict(chunk.get("usage")) or as_dict(chunk.get("x_groq")).get("usage") or usage
+        answer.tier = chunk.get("service_tier") or answer.tier
+        answer.model = chunk.get("model") or answer.model
+        reported = as_dict(chunk.get("usage")) or as_dict(chunk.get("x_groq")).get("usage")
+        answer.usage = reported or answer.usage
         for choice in chunk.get("choices") or []:
-            if choice.get("index", 0) != 0:
-                continue
-            raw = choice.get("finish_reason") or raw
-            usage = as_dict(choice.get("usage")) or usage
-            delta = as_dict(choice.get("delta"))
-            _read_content(delta.get("content"), text, thinking)
-            thinking.append(next((delta[key] for key in REASONING if delta.get(key)), ""))
-            refusal.append(delta.get("refusal") or "")
-            for fragment in delta.get("tool_calls") or []:
-                _add_fragment(calls, fragment)
-            if delta.get("function_call") and not delta.get("tool_calls"):
-                _add_fragment(calls, {"index": 0, "function": delta["function_call"]})
-    parts = (("thinking", thinking), ("text", text), ("refusal", refusal))
-    blocks = [Block(kind, "".join(pieces)) for kind, pieces in parts if any(pieces)]
-    is_cut = raw in ("length", "content_filter")
-    for n, call in enumerate(calls, start=1):
-        ended = raw is not None and not (is_cut and n == len(calls))
-        blocks.append(make_call(call.name, call.id, call.text, ended=ended))
-    if raw is None:
-        return Reading(status="incomplete", reason=None, blocks=tuple(blocks), usage=_count(usage))
-    reason = settle_reason(REASONS.get(raw, "other"), blocks)
+            if choice.get("index", 0) == 0:
+                _read_choice(answer, choice)
+    blocks = _make_blocks(answer)
+    usage = _count(answer.usage)
+    if answer.raw is None:
+        return Reading(status="incomplete", reason=None, blocks=blocks, usage=usage)
+    reason = settle_reason(REASONS.get(answer.raw, "other"), blocks)
     return Reading(
         status="complete",
-        reason="refusal" if reason == "stop" and any(refusal) else reason,
-        raw=raw,
-        blocks=tuple(blocks),
-        usage=_count(usage),
-        service_tier=tier,
-        model=model,
+        reason="refusal" if reason == "stop" and any(answer.refusal) else reason,
+        raw=answer.raw,
+        blocks=blocks,
+        usage=usage,
+        service_tier=answer.tier,
+        model=answer.model,
     )
+
+
+def _read_choice(answer: _Answer, choice: Json) -> None:
+    """Add what a chunk says about the answer."""
+    answer.raw = choice.get("finish_reason") or answer.raw
+    answer.usage = as_dict(choice.get("usage")) or answer.usage
+    delta = as_dict(choice.get("delta"))
+    _read_content(delta.get("content"), answer.text, answer.thinking)
+    answer.thinking.append(next((delta[key] for key in REASONING if delta.get(key)), ""))
+    answer.refusal.append(delta.get("refusal") or "")
+    for fragment in delta.get("tool_calls") or []:
+        _add_fragment(answer.calls, fragment)
+    if delta.get("function_call") and not delta.get("tool_calls"):
+        _add_fragment(answer.calls, {"index": 0, "function": delta["function_call"]})
+
+
+def _make_blocks(answer: _Answer) -> tuple[Block, ...]:
+    parts = (("thinking", answer.thinking), ("text", answer.text), ("refusal", answer.refusal))
+    texts = [Block(kind, "".join(pieces)) for kind, pieces in parts if any(pieces)]
+    # A limit cuts the last call.
+    ended = len(answer.calls) - (answer.raw in ("length", "content_filter")) if answer.raw else 0
+    calls = [make_call(call.name, call.id, call.text, ended=n < ended) for n, call in enumerate(answer.calls)]
+    return (*texts, *calls)
 
 
 def _read_content(content: Any, text: list[str], thinking: list[str]) -> None:

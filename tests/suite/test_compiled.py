@@ -1,0 +1,272 @@
+"""What is kept of the parsed suite changes nothing: a changed file is seen, and damage does no harm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamconform.errors import SourceError
+from streamconform.model.case import CallCase
+from streamconform.model.trial import AS_IS, DELIVERY_SETS, SAMPLED
+from streamconform.suite import cassettes, compiled, expand, selection
+from streamconform.suite import load as load_module
+from streamconform.suite.load import Sources, list_spec_files, load, load_heads
+from streamconform.suite.selection import SelectionSettings, select
+from streamconform.yaml_text import reader
+from tests.bundled_suite import SOURCES, cases
+from tests.harness import builders
+
+SPEC = """\
+spec: 1
+api: anthropic-messages
+topic: {topic}
+cases:
+  - id: small
+    title: A small answer
+    cassette: small
+    expect:
+      status: complete
+      stop: stop
+      content: [{{text: hello}}]
+"""
+CASES = [case for case in cases() if case.api in (None, "cohere-chat")]
+SETTINGS = SelectionSettings()
+TOPICS = tuple(f"t{number}" for number in range(compiled.MIN_FILES))
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("CONFORM_CACHE", str(folder))
+    return folder / compiled.FOLDER
+
+
+@pytest.fixture
+def sources(tmp_path, cache, monkeypatch):
+    """A small suite in the place of the bundled one."""
+    assert not cache.exists()
+    made = Sources(tmp_path / "specs", tmp_path / "cassettes")
+    (made.specs / builders.ANTHROPIC).mkdir(parents=True)
+    cassettes.save(made.cassettes, builders.cassette())
+    for topic in TOPICS:
+        write(made, topic)
+    for module in (compiled, selection):
+        monkeypatch.setattr(module, "find_bundled", lambda kind: tmp_path / kind)
+    return made
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """The names of the files that are parsed."""
+    names = []
+    parse = reader.parse
+
+    def count(data, name):
+        names.append(name.rpartition("/")[2])
+        return parse(data, name)
+
+    monkeypatch.setattr(reader, "parse", count)
+    return names
+
+
+def write(sources, topic, text=SPEC):
+    path = sources.specs / builders.ANTHROPIC / f"{topic}.yaml"
+    path.write_text(text.format(topic=topic), "utf-8")
+    return path
+
+
+def keep(parsed):
+    """Select from the suite for the first time, and return the file that was kept."""
+    select(SETTINGS)
+    parsed.clear()
+    (path,) = (compiled.find_user_cache(None) / compiled.FOLDER).iterdir()
+    return path
+
+
+def test_a_suite_is_parsed_once(sources, parsed):
+    first = load(sources)
+    assert sorted(parsed) == ["small.yaml", *(f"{topic}.yaml" for topic in TOPICS)]
+    parsed.clear()
+    assert load(sources) == first
+    assert load_heads(sources, list_spec_files(sources.specs), [case.id for case in first]) != ()
+    assert parsed == []
+
+
+def test_a_changed_spec_is_seen_and_only_it_is_parsed(sources, parsed):
+    keep(parsed)
+    write(sources, "t3", SPEC.replace("A small", "Another"))
+    assert [case.title for case in load(sources)].count("Another answer") == 1
+    assert parsed == ["t3.yaml"]
+    parsed.clear()
+    load(sources)
+    assert parsed == []
+
+
+def test_a_changed_cassette_and_a_changed_body_are_seen(sources, parsed):
+    keep(parsed)
+    path = cassettes.save(sources.cassettes, builders.cassette(b"data: {}\n\n"))
+    parsed.clear()
+    assert {case.cassette.body for case in load(sources)} == {b"data: {}\n\n"}
+    assert parsed == ["small.yaml"]
+    path.with_suffix(".sse").write_bytes(b"data: []\n\n")
+    with pytest.raises(SourceError, match="was changed"):
+        load(sources)
+
+
+def test_an_added_and_a_removed_spec_are_seen(sources, parsed):
+    keep(parsed)
+    write(sources, "added")
+    (sources.specs / builders.ANTHROPIC / "t0.yaml").unlink()
+    topics = [case.id.split("/")[1] for case in load(sources)]
+    assert topics == ["added", *TOPICS[1:]]
+
+
+def test_what_a_whole_suite_no_longer_uses_is_dropped(sources, parsed):
+    path = keep(parsed)
+    size = path.stat().st_size
+    for number in range(5):
+        write(sources, "t3", SPEC.replace("A small", f"A{number:06}"))
+        select(SETTINGS)
+        assert path.stat().st_size == size
+
+
+def test_a_part_of_a_suite_keeps_the_rest(sources, parsed):
+    keep(parsed)
+    write(sources, "added")
+    files = [path for path in list_spec_files(sources.specs) if path.stem not in TOPICS[:1]]
+    load(sources, files)
+    parsed.clear()
+    load(sources)
+    assert parsed == []
+
+
+def flip(data, place):
+    return data[:place] + bytes((data[place] ^ 1,)) + data[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:0],
+        lambda data: data[:-1],
+        lambda data: data + b" ",
+        lambda data: flip(data, 0),
+        lambda data: flip(data, data.index(b"A small") + 2),
+        lambda data: flip(data, len(data) - 1),
+    ],
+    ids=["empty", "cut", "longer", "digest", "value", "end"],
+)
+@pytest.mark.usefixtures("sources")
+def test_a_damaged_file_is_written_again(parsed, damage):
+    path = keep(parsed)
+    data = path.read_bytes()
+    path.write_bytes(damage(data))
+    assert [trial.case.title for trial in select(SETTINGS).trials if trial.delivery == AS_IS] == [
+        "A small answer"
+    ] * len(TOPICS)
+    assert len(parsed) == len(TOPICS) + 1
+    assert path.read_bytes() == data
+
+
+def test_after_a_change_of_the_code_everything_is_parsed_again(sources, parsed, monkeypatch):
+    keep(parsed)
+    monkeypatch.setattr(compiled, "_compute_code_digest", lambda: b"other")
+    load(sources)
+    assert len(parsed) == len(TOPICS) + 1
+
+
+def test_the_digest_of_the_code_covers_every_module_that_it_names():
+    root = compiled.Path(compiled.__file__).parents[1]
+    modules = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] in compiled._PARSERS]
+    folders = {path.parent for path in modules}
+    assert folders == {root / name for name in compiled._PARSERS}
+
+
+def test_without_a_writable_cache_the_suite_is_loaded(sources, cache, parsed):
+    cache.parent.write_text("a file, where a folder should be")
+    assert len(load(sources)) == len(TOPICS)
+    assert len(load(sources)) == len(TOPICS)
+    assert len(parsed) == 2 * (len(TOPICS) + 1)
+
+
+def test_nothing_is_kept_of_a_few_files_or_of_another_suite(sources, cache, monkeypatch):
+    load(sources, list_spec_files(sources.specs)[1:])
+    monkeypatch.setattr(compiled, "find_bundled", lambda _: sources.specs / "other")
+    load(sources)
+    assert not cache.exists()
+
+
+def test_problems_found_in_a_kept_spec_have_their_lines(sources, parsed):
+    keep(parsed)
+    (sources.cassettes / builders.ANTHROPIC / "small.yaml").unlink()
+    with pytest.raises(SourceError) as caught:
+        load(sources)
+    lines = {
+        problem.line for problem in caught.value.problems if problem.message.startswith("cassette `small`")
+    }
+    assert lines == {7}
+
+
+def test_a_file_next_to_the_specs_is_used_and_the_users_cache_is_not(sources, cache, parsed):
+    kept = keep(parsed)
+    kept.rename(sources.specs.parent / compiled.NAME)
+    cache.rmdir()
+    load(sources)
+    assert parsed == []
+    assert not cache.exists()
+
+
+@pytest.fixture
+def listed(monkeypatch):
+    """The ids of the cases whose trials are listed."""
+    ids = []
+    list_names = expand.list_trial_names
+    monkeypatch.setattr(load_module, "list_trial_names", lambda case: ids.append(case.id) or list_names(case))
+    return ids
+
+
+def test_trials_are_listed_once_and_again_for_a_changed_spec(sources, listed):
+    first = select(SETTINGS)
+    assert len(listed) == len(TOPICS)
+    listed.clear()
+    assert [trial.id for trial in select(SETTINGS).trials] == [trial.id for trial in first.trials]
+    assert listed == []
+    write(sources, "t3", SPEC.replace("status:", "status: "))
+    select(SETTINGS)
+    assert listed == [f"{builders.ANTHROPIC}/t3/small"]
+    listed.clear()
+    cassettes.save(sources.cassettes, builders.cassette(builders.sse_body([{"type": "ping"}])))
+    select(SETTINGS)
+    assert len(listed) == len(TOPICS)
+
+
+def test_integers_of_any_size_are_kept(sources, parsed):
+    cassette, number = builders.cassette(), 10**30
+    cassettes.save(
+        sources.cassettes, replace(cassette, request=replace(cassette.request, body={"seed": number}))
+    )
+    keep(parsed)
+    assert {case.cassette.request.body["seed"] for case in load(sources)} == {number}
+    assert parsed == []
+
+
+@pytest.mark.slow
+def test_the_bundled_suite_is_the_same_parsed_and_kept(cache, parsed):
+    first = load(SOURCES)
+    assert first == cases()
+    assert cache.exists()
+    parsed.clear()
+    assert load(SOURCES) == first
+    assert parsed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", DELIVERY_SETS)
+def test_kept_names_give_the_trials_that_are_listed_anew(which):
+    sampled = SAMPLED if which == "standard" else ()
+    names = {case.id: expand.list_trial_names(case) for case in CASES if not isinstance(case, CallCase)}
+    for mode, faults in (("bytes", "one"), ("push", "all"), ("http", "all"), ("http", "one")):
+        how = CASES, DELIVERY_SETS[which], mode, expand.DEFAULT_SEED, faults, sampled
+        kept = expand.expand(*how, lambda case: names[case.id])
+        assert [*kept] == [*expand.expand(*how)]
