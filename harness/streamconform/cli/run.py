@@ -31,6 +31,7 @@ from streamconform.cli.server import add_proxy_headers, hide_header_values
 from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import ReportError, UsageError
 from streamconform.known_failures.reading import (
+    KnownFailuresFile,
     KnownFailuresSettings,
     make_unmatched_finder,
     read_known_failures,
@@ -46,7 +47,7 @@ from streamconform.run.plan import Settings
 from streamconform.run.reading import read
 from streamconform.run.results import Results
 from streamconform.run.run_folders import RunFolder, create_run_folder, is_in_run_folder, lock_run
-from streamconform.run.session import Progress, RunRequest, execute_run
+from streamconform.run.session import FinishedRun, Progress, RunRequest, execute_run
 from streamconform.run.workers import count_default_workers
 from streamconform.suite.order import read_order
 from streamconform.suite.pulled import NOT_PULLED
@@ -240,20 +241,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
     if note:
         click.echo(note, err=True)
-    files = read_known_failures(
-        KnownFailuresSettings(
-            settings.known_failures,
-            settings.selection,
-            strict=settings.strict,
-            narrowed=bool(chosen.select),
-            last_failed=chosen.last_failed,
-            update=chosen.update,
-        ),
-        [connection.impl for connection in connections],
-        make_unmatched_finder(selection, settings.selection.seed),
-    )
-    for note in filter(None, (file.describe_other_scope() for file in files)):
-        options.print_note(note)
+    files = _read_known_failures(settings, chosen, connections, selection)
     run_settings = _make_run_settings(settings, chosen, connections)
     path, copy, folder = _choose_results_files(settings.report, interrupted, stack)
     order = RunRequest(
@@ -274,18 +262,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     to_stdout = any(target == "-" for _, target in report_targets)
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else chosen.quiet
-    # A report on stdout does not suppress progress on stderr, but `-q` does.
-    has_lines = not chosen.quiet and (to_stdout or not sys.stdout.isatty())
-    with (
-        Terminal(
-            quiet=min(quiet, 1),
-            verbose=chosen.verbose,
-            strict=run_settings.strict,
-            durations=chosen.durations,
-        ) as terminal,
-        ProgressLines(enabled=has_lines, strict=run_settings.strict) as lines,
-    ):
-        finished = execute_run(order, path, _make_progress(terminal, lines, folder))
+    finished, terminal = _execute(order, path, folder, chosen, quiet=quiet, to_stdout=to_stdout)
     # Each of these runs even if one before it raises.
     with ExitStack() as reversed_steps:
         page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
@@ -299,6 +276,49 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     if chosen.update:
         update_known_failures(files, finished, strict=run_settings.strict)
     return finished.exit
+
+
+def _read_known_failures(
+    settings: ProjectSettings, chosen: RunOptions, connections: Sequence[Connection], selection: Selection
+) -> tuple[KnownFailuresFile, ...]:
+    """Return the files for the implementations, after saying which of them is about another selection."""
+    files = read_known_failures(
+        KnownFailuresSettings(
+            settings.known_failures,
+            settings.selection,
+            strict=settings.strict,
+            narrowed=bool(chosen.select),
+            last_failed=chosen.last_failed,
+            update=chosen.update,
+        ),
+        [connection.impl for connection in connections],
+        make_unmatched_finder(selection, settings.selection.seed),
+    )
+    for note in filter(None, (file.describe_other_scope() for file in files)):
+        options.print_note(note)
+    return files
+
+
+def _execute(
+    order: RunRequest,
+    path: Path,
+    folder: RunFolder | None,
+    chosen: RunOptions,
+    *,
+    quiet: int,
+    to_stdout: bool,
+) -> tuple[FinishedRun, Terminal]:
+    """Run the trials, and show how far the run is."""
+    strict = order.settings.strict
+    # A report on stdout does not suppress progress on stderr, but `-q` does.
+    has_lines = not chosen.quiet and (to_stdout or not sys.stdout.isatty())
+    with (
+        Terminal(
+            quiet=min(quiet, 1), verbose=chosen.verbose, strict=strict, durations=chosen.durations
+        ) as terminal,
+        ProgressLines(enabled=has_lines, strict=strict) as lines,
+    ):
+        return execute_run(order, path, _make_progress(terminal, lines, folder)), terminal
 
 
 def _make_progress(terminal: Terminal, lines: ProgressLines, folder: RunFolder | None) -> Progress:

@@ -76,12 +76,7 @@ def command(
     you rely on it. Exit codes: 0 imported, 2 nothing imported, or a usage or input error, 4 an
     exchange was lost.
     """
-    if name is not None and len(files) > 1:
-        raise UsageError("`--name` works with a single file; import the files one by one")
-    if not TOPIC.fullmatch(topic) or len(topic) > 80:
-        raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
-    if STDIN in files and name is None:
-        raise UsageError("stdin has no name; add `--name NAME`")
+    _check_options(files, name, topic)
     settings = read_settings(arguments | {"allow": allow})
     specs = Path(settings.selection.specs or "specs")
     store = Path(settings.selection.cassettes or "cassettes")
@@ -109,6 +104,16 @@ def command(
         f"{format_count(len(imported), 'draft')}: review them, then `conform run --specs {specs}`",
         err=True,
     )
+
+
+def _check_options(files: tuple[Path, ...], name: str | None, topic: str) -> None:
+    """Raise `UsageError` if the options do not fit together, or the topic is not one."""
+    if name is not None and len(files) > 1:
+        raise UsageError("`--name` works with a single file; import the files one by one")
+    if not TOPIC.fullmatch(topic) or len(topic) > 80:
+        raise UsageError(f"`--topic {topic}`: expected lower-case words joined by hyphens")
+    if STDIN in files and name is None:
+        raise UsageError("stdin has no name; add `--name NAME`")
 
 
 def _format_drafts(
