@@ -7,7 +7,7 @@ from what it is given.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -140,9 +140,7 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     sources = find_sources(settings)
     if ids is not None:
         ids = frozenset(map(update_id, ids))
-        if any(map(is_recorded, ids)):
-            sources = replace(sources, corpus=find_corpus())
-    catalog = read_catalog(sources)
+    catalog = read_catalog(_add_corpus(sources, ids or ()))
     profile = _find_profile(settings, catalog)
     deliveries, faults = _select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
     sampled = SAMPLED if deliveries == DELIVERY_SETS["standard"] else ()
@@ -151,8 +149,7 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     if ids is not None:
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    # If the whole suite is read, a file without cases is also an error.
-    is_whole = not (settings.api or settings.select) and case_ids == catalog.ids
+    is_whole = _is_whole(settings, catalog, case_ids)
     suite = catalog.load_suite(None if is_whole else case_ids)
     cases = (case for case in suite.cases if is_at_least(case.level, settings.least_level))
     # Input mode http has all the trials of bytes, and more. An implementation's input mode is known only
@@ -165,15 +162,25 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
         settings.select,
         lenient=may_be_empty,
     )
-    selected = tuple(
-        trial
-        for trial in matching
-        if is_at_least(trial.level, settings.least_level) and (ids is None or trial.id in ids)
-    )
+    selected = tuple(trial for trial in matching if _is_requested(trial, settings, ids))
     suite.keep(is_whole=is_whole)
     if not (selected or may_be_empty):
         raise SelectionError("--api, --profile, --level and --deliver leave no trials; relax one of them")
     return Selection(catalog, selected, profile)
+
+
+def _add_corpus(sources: Sources, ids: Collection[str]) -> Sources:
+    """Return `sources` with the pulled recordings if any of `ids` is about one."""
+    return replace(sources, corpus=find_corpus()) if any(map(is_recorded, ids)) else sources
+
+
+def _is_whole(settings: SelectionSettings, catalog: Catalog, case_ids: tuple[str, ...]) -> bool:
+    """Return whether the whole suite is read; then, a file without cases is also an error."""
+    return not (settings.api or settings.select) and case_ids == catalog.ids
+
+
+def _is_requested(trial: AnyTrial, settings: SelectionSettings, ids: frozenset[str] | None) -> bool:
+    return is_at_least(trial.level, settings.least_level) and (ids is None or trial.id in ids)
 
 
 def select_heads(settings: SelectionSettings) -> tuple[CaseHead, ...]:
