@@ -177,8 +177,8 @@ def _compute_code_digest() -> bytes:
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for package in _PARSERS:
-        for path in sorted((root / package).iterdir()):
+        for path in sorted((root / package).rglob("*")):
             if path.suffix in (".py", ".json"):
                 data = path.read_bytes()
-                digest.update(f"{package}/{path.name} {len(data)}\n".encode() + data)
+                digest.update(f"{path.relative_to(root)} {len(data)}\n".encode() + data)
     return digest.digest()
