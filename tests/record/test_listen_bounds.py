@@ -59,6 +59,12 @@ def dial(url):
     return socket.create_connection((address.hostname, address.port), 10)
 
 
+def wait_until(is_true):
+    deadline = time.monotonic() + 10
+    while not is_true() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def post(url, **headers):
     with connect(url) as connection:
         connection.request("POST", MESSAGES, TEXT, {"content-type": "application/json"} | headers)
@@ -340,4 +346,5 @@ def test_ctrl_c_waits_as_long_as_exchanges_are_written(tmp_path, monkeypatch):
 def test_a_free_connection_is_closed_with_the_recorder():
     with proxying("http://127.0.0.1:9") as (proxy, _), closing(dial(proxy.url)) as client:
         client.sendall(b"POST")
+        wait_until(lambda: bool(proxy._waiting))
     assert not proxy._waiting

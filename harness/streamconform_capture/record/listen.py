@@ -143,6 +143,7 @@ class RecordingProxy:
         self._tls = ssl.create_default_context() if upstream.is_tls else None
         self._count = 0
         self._server: asyncio.Server | None = None
+        self._is_closing = False
         self._connections: set[asyncio.Task[None]] = set()
         self._waiting: dict[_Client, None] = {}
         """The clients without a complete request, in the order in which they began to wait."""
@@ -156,6 +157,7 @@ class RecordingProxy:
 
     async def __aexit__(self, *_: object) -> None:
         """Close every connection; the part of each exchange that has arrived is saved."""
+        self._is_closing = True
         if self._server is not None:
             self._server.close()
         for task in self._connections:
@@ -163,6 +165,9 @@ class RecordingProxy:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_closing:  # the client had connected before
+            writer.transport.abort()
+            return
         if len(self._connections) >= MAX_CONNECTIONS:
             longest = next(iter(self._waiting), None)
             if longest is None:
@@ -175,24 +180,26 @@ class RecordingProxy:
         task = asyncio.ensure_future(self._serve(client))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
+        # Not in the task, which may be cancelled before it begins.
+        task.add_done_callback(lambda _: self._end(client))
 
     async def _serve(self, client: _Client) -> None:
-        try:
-            with suppress(ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError):
-                while (request := await client.receive_request()) is not None:
-                    self._waiting.pop(client, None)
-                    refusal = _find_refusal(request[0])
-                    if refusal is None:
-                        await self._forward(client, *request)
-                    else:
-                        await client.answer(*refusal)
-                    if not client.is_reusable:
-                        break
-                    client.connection.start_next_cycle()
-                    self._waiting[client] = None
-        finally:
-            self._waiting.pop(client, None)
-            client.writer.close()
+        with suppress(ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError):
+            while (request := await client.receive_request()) is not None:
+                self._waiting.pop(client, None)
+                refusal = _find_refusal(request[0])
+                if refusal is None:
+                    await self._forward(client, *request)
+                else:
+                    await client.answer(*refusal)
+                if not client.is_reusable:
+                    break
+                client.connection.start_next_cycle()
+                self._waiting[client] = None
+
+    def _end(self, client: _Client) -> None:
+        self._waiting.pop(client, None)
+        client.writer.close()
 
     async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
         """Forward one request and its response; the exchange is always saved."""
