@@ -237,10 +237,7 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     baseline = options.read_baseline(chosen.baseline, {kind for kind, _ in report_targets})
     connections = add_proxy_headers(options.find_connections(settings, given), chosen.headers, chosen.key_env)
     check_update_options(arguments, settings.known_failures)
-    fetch_recordings(settings.selection, agreed=chosen.pull)
-    selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
-    if note:
-        click.echo(note, err=True)
+    selection = _select(settings, chosen)
     files = _read_known_failures(settings, chosen, connections, selection)
     run_settings = _make_run_settings(settings, chosen, connections)
     path, copy, folder = _choose_results_files(settings.report, interrupted, stack)
@@ -263,11 +260,11 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     # A report on stdout is for a machine, so nothing else is printed there.
     quiet = 2 if to_stdout else chosen.quiet
     finished, terminal = _execute(order, path, folder, chosen, quiet=quiet, to_stdout=to_stdout)
+    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
+    rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
     # Each of these runs even if one before it raises.
     with ExitStack() as reversed_steps:
-        page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
         reversed_steps.callback(write_reports, report_targets, finished.results, page_context, baseline)
-        rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
         reversed_steps.callback(_print_unjudged, selection, rest, quiet)
         if not quiet:
             reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
@@ -276,6 +273,15 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     if chosen.update:
         update_known_failures(files, finished, strict=run_settings.strict)
     return finished.exit
+
+
+def _select(settings: ProjectSettings, chosen: RunOptions) -> Selection:
+    """Return the selected trials, after fetching the recordings that they need."""
+    fetch_recordings(settings.selection, agreed=chosen.pull)
+    selection, note = options.select_for_run(settings, last_failed=chosen.last_failed)
+    if note:
+        click.echo(note, err=True)
+    return selection
 
 
 def _read_known_failures(
