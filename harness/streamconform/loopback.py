@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 
 
-def is_local(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     """Return whether the host of `url` is this machine."""
     try:
         host = urlsplit(url).hostname

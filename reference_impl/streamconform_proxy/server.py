@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from streamconform.loopback import is_loopback
 from streamconform_proxy.access_log import AccessRecord, WriteLine, build_logger
 from streamconform_proxy.bounds import MAX_HEADER_FIELD, ProxyBounds
 from streamconform_proxy.exchange import (
@@ -33,7 +32,6 @@ CLIENT_DISCONNECTED: Final = 499
 """The status in the access log for a client that disconnected; nginx uses it too."""
 STOPPING: Final = "the proxy is stopping"
 DISCONNECTED: Final = "the client disconnected"
-LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
 _ERROR_EVENT_SECONDS: Final = 1.0
 """The time, in seconds, for writing error events to the open streams when the proxy stops."""
 
@@ -258,13 +256,7 @@ class ProxyServer:
 def _reject_foreign_origin(request: web.Request) -> None:
     """Raise `RequestError` for a request from another site's web page, which could use the proxy's keys."""
     origin = request.headers.get("origin")
-    if origin is None:
-        return
-    try:
-        host = urlsplit(origin).hostname
-    except ValueError:
-        host = None
-    if host is None or not LOOPBACK.fullmatch(host):
+    if origin is not None and not is_loopback(origin):
         raise RequestError(
             403, "permission_error", "requests from web pages on other machines are not allowed"
         )

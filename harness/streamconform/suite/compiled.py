@@ -127,7 +127,7 @@ class Compiled:
 def open_compiled(specs: Path, files: Sequence[Path]) -> Compiled | None:
     """Return what is kept of the bundled suite, or None if parsing `files` takes less time than reading it.
 
-    Nothing is kept of other suites, because nobody would delete it.
+    Other suites are not kept, because their files would stay in the cache forever.
     """
     if len(files) < MIN_FILES or specs != find_bundled("specs"):
         return None

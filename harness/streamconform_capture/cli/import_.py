@@ -131,7 +131,7 @@ def _format_drafts(
 def _print_notes(
     imports: list[importers.ImportedFile], skipped: list[SkippedExchange], secrets: tuple[bytes, ...]
 ) -> None:
-    """Print what is missing from recordings, and what is not imported."""
+    """Print how recordings are damaged, and which exchanges were not imported."""
     for result in imports:
         for damaged, damage in result.damage.items():
             click.echo(

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from streamconform.loopback import is_local
+from streamconform.loopback import is_loopback
 from streamconform.model.cassette import ChunkMark
 from streamconform_capture.record.live import MAX_BYTES, Cut, add_mark
 
@@ -489,9 +489,9 @@ def _find_refusal(request: h11.Request) -> tuple[int, str] | None:
         return 400, "the request target must be a path"
     fields = _decode_headers(request.headers)
     # A page may reach this server under a name of its own, which resolves to this machine.
-    if not is_local(f"http://{fields.get('host', '')}"):
+    if not is_loopback(f"http://{fields.get('host', '')}"):
         return 403, "the Host header must name this machine, such as 127.0.0.1"
-    if "origin" in fields and not is_local(fields["origin"]):
+    if "origin" in fields and not is_loopback(fields["origin"]):
         return 403, "requests from web pages on other machines are not allowed"
     return None
 
