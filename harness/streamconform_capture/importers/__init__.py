@@ -115,14 +115,14 @@ def _is_stream(exchange: ImportedExchange, api: str) -> bool:
 
 READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Entries]], ...]] = (
     (lambda path, _: path.name.endswith(".yaml.gz"), langchain.read),
-    (lambda _, data: httprr.is_trace(data), httprr.read),
-    (lambda _, data: mitmproxy.is_flows(data), mitmproxy.read),
+    (lambda path, data: path.suffix == ".httprr" or httprr.is_trace(data), httprr.read),
+    (lambda path, data: path.suffix == ".flow" or mitmproxy.is_flows(data), mitmproxy.read),
     (lambda _, data: litellm.is_interaction(data), litellm.read),
-    (lambda _, data: har.is_har(data), har.read),
+    (lambda path, data: path.suffix == ".har" or har.is_har(data), har.read),
     (vcr.is_cassette, vcr.read),
 )
 """For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
-is treated as a body."""
+is treated as a body. The suffix is enough, because a file with a damaged beginning is not a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str:
