@@ -101,8 +101,9 @@ def read_partition(partition: Partition) -> Recordings:
 def _read_intact(partition: Partition) -> Recordings:
     try:
         yield from READERS[partition.format].read(partition)
-    except SourceError as error:
-        yield UnreadRecording(posixpath.basename(partition.url), UNKNOWN, error.problems[0].message)
+    except (SourceError, OSError) as error:
+        reason = error.problems[0].message if isinstance(error, SourceError) else str(error)
+        yield UnreadRecording(posixpath.basename(partition.url), UNKNOWN, reason)
 
 
 def measure_input(url: str) -> int:
