@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamconform.causes.difference_kinds import generalize_path
+from streamconform.conservation import Balance
 from streamconform.errors import Problem
 from streamconform.judge.unknown_keys import suggest_key
 from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
@@ -148,8 +149,9 @@ def is_inconsistent(results: Results) -> bool:
     if footer is None:
         return False
     distinct = {(trial.implementation, trial.id) for trial in results.trials}
-    counts = {len(distinct), len(results.trials), results.header.trials, sum(footer.counts.values())}
-    return bool(footer.lost) or (footer.complete and len(counts) > 1)
+    ended = ({"ended": len(distinct)}, {"ended": len(results.trials)}, footer.counts)
+    balances = (Balance("trial", "planned", results.header.trials, counts) for counts in ended)
+    return bool(footer.lost) or (footer.complete and any(balance.find_error() for balance in balances))
 
 
 def describe_skipped(results: Results) -> list[str]:
