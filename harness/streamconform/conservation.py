@@ -29,10 +29,10 @@ class Balance:
     """The number of things for each outcome, such as `read`; each thing has exactly one."""
 
     def find_error(self) -> str | None:
-        """Return the numbers, as in `3 exchanges read, but 2 imported and 0 skipped`; None if they add up."""
+        """Return the numbers, as in `3 exchanges read, but 2 imported, 0 skipped`; None if they add up."""
         if sum(self.outcomes.values()) == self.arrived:
             return None
-        counts = " and ".join(f"{count:,} {outcome}" for outcome, count in self.outcomes.items())
+        counts = ", ".join(f"{count:,} {outcome}" for outcome, count in self.outcomes.items())
         return f"{format_count(self.arrived, self.noun)} {self.arrival}, but {counts}"
 
 

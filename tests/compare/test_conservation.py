@@ -75,7 +75,7 @@ def test_a_comparison_that_loses_a_recording_exits_with_4_and_is_not_reported(co
     monkeypatch.setattr(examiner._Sum, "add", lambda self, *words: self.listed > 1 and added(self, *words))
     assert compare(conform) == Exit.BUG
     out, err = capsys.readouterr()
-    assert "error: 20 recordings listed, but 19 read and 0 not read; this is a bug in streamconform" in err
+    assert "error: 20 recordings listed, but 19 read, 0 not read; this is a bug in streamconform" in err
     assert "0 causes" not in out
 
 

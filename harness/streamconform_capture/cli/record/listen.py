@@ -17,6 +17,7 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import parse_base_url
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.loopback import LOOPBACK
 from streamconform.plural import format_count
@@ -93,7 +94,7 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     finally:
         writer.finish(PATIENCE if interrupted.is_set() else None)
     summary = writer.summarise(proxy.received)
-    ctx.exit(summary if summary is Exit.BUG else code or summary)
+    ctx.exit(code or summary)
 
 
 async def _serve(
@@ -170,7 +171,7 @@ class _Writer:
             raise self._error
 
     def summarise(self, received: Received) -> Exit:
-        """Print how many exchanges were saved, and return the matching exit code."""
+        """Print how many exchanges were saved, and return the exit code. Raises `LostError`."""
         counts = self._counts
         kept, lost = counts["kept"], counts["lost"]
         click.echo(
@@ -181,13 +182,10 @@ class _Writer:
             click.echo(
                 f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
             )
-        if (counts["answers"], counts["bytes"]) != (received.answers, received.bytes):
-            click.echo(
-                f"{received.answers} answers with {received.bytes:,} bytes arrived, but {counts['answers']} "
-                f"with {counts['bytes']:,} bytes were saved or refused; this is a bug of streamconform",
-                err=True,
-            )
-            return Exit.BUG
+        require_balance(
+            Balance("answer", "received", received.answers, {"saved or refused": counts["answers"]}),
+            Balance("byte", "received", received.bytes, {"saved or refused": counts["bytes"]}),
+        )
         return Exit.USAGE if lost or not kept else Exit.EXPECTED
 
     def _count(self, exchange: Overheard, kind: str, size: int) -> None:
