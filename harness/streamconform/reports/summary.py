@@ -7,6 +7,7 @@ here, so that they cannot disagree.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -138,6 +139,14 @@ def describe_incomplete(results: Results) -> str | None:
         because = f": {escape_line(results.footer.stopped, 400)}" if results.footer.stopped else ""
         return f"the run was stopped early: {progress}{because}"
     return None
+
+
+def list_incomplete(runs: Iterable[tuple[str, Results]]) -> Iterator[str]:
+    """Yield a line for each incomplete run of `runs`, which are pairs of a file name and its results."""
+    for name, results in runs:
+        reason = describe_incomplete(results)
+        if reason is not None:
+            yield f"the results in {escape_line(name, 200)} are incomplete: {reason}"
 
 
 def is_inconsistent(results: Results) -> bool:
