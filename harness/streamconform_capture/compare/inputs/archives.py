@@ -7,11 +7,16 @@ from collections.abc import Iterator
 
 from streamconform.errors import Problem, SourceError
 from streamconform.files.archives import iterate_tar, list_zip, read_zip_member
-from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform_capture.compare.inputs.folder import is_recording
 from streamconform_capture.compare.inputs.partition import Partition
-from streamconform_capture.compare.inputs.recording import Entry, UnreadRecording, name_api, read_case
+from streamconform_capture.compare.inputs.recording import (
+    Entry,
+    Recordings,
+    UnreadRecording,
+    name_api,
+    read_case,
+)
 from streamconform_capture.compare.inputs.storage import measure_file, open_file, open_unpacked
 
 
@@ -38,15 +43,17 @@ def split_tar(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="tar", start=start, stop=end, size=end - start)
 
 
-def read_tar(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_tar(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`. Raises `OSError` where the archive is cut or damaged."""
     url = partition.url
+    listed = 0
     with open_unpacked(url) as file:
         if partition.start:
             file.seek(partition.start)
         for member in iterate_tar(file, partition.stop):
             if not (member.info.isreg() and is_recording(posixpath.basename(member.info.name))):
                 continue
+            listed += 1
             entry = _make_entry(url, member.info.name)
             if member.info.issparse():
                 yield UnreadRecording(entry.file, entry.api, "it is a sparse file")
@@ -56,8 +63,9 @@ def read_tar(partition: Partition) -> Iterator[Case | UnreadRecording]:
             except OSError as error:
                 reason = f"it cannot be unpacked, and neither can what follows: {error}"
                 yield UnreadRecording(entry.file, entry.api, reason)
-                return
+                break
             yield read_case(entry, body)
+    return listed
 
 
 def split_zip(url: str, size: int) -> Iterator[Partition]:
@@ -77,12 +85,15 @@ def split_zip(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="zip", start=start, stop=len(members), size=total)
 
 
-def read_zip(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_zip(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`. Raises `OSError` for a broken archive."""
     with open_file(partition.url) as file:
-        for member in list_zip(file)[partition.start : partition.stop]:
-            if member.is_dir() or not is_recording(posixpath.basename(member.filename)):
-                continue
+        members = [
+            member
+            for member in list_zip(file)[partition.start : partition.stop]
+            if not member.is_dir() and is_recording(posixpath.basename(member.filename))
+        ]
+        for member in members:
             entry = _make_entry(partition.url, member.filename)
             try:
                 # A member may unpack to any size, regardless of its header.
@@ -91,6 +102,7 @@ def read_zip(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 yield UnreadRecording(entry.file, entry.api, f"it cannot be unpacked: {error}")
                 continue
             yield read_case(entry, body)
+    return len(members)
 
 
 def _make_entry(url: str, member: str) -> Entry:

@@ -20,7 +20,9 @@ from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
+    UNKNOWN,
     Entry,
+    Recordings,
     UnreadRecording,
     name_api,
     read_case,
@@ -30,7 +32,6 @@ from streamconform_capture.compare.inputs.storage import measure_file, open_unpa
 
 MAX_LINE: Final = 2 * MAX_BODY
 """The maximum size of a line; escapes and base64 need more space than the body itself."""
-UNKNOWN: Final = "unknown"
 
 
 def split_lines(url: str, size: int) -> Iterator[Partition]:
@@ -44,18 +45,20 @@ def split_lines(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="jsonl", start=start, stop=stop, size=stop - start)
 
 
-def read_lines(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_lines(partition: Partition) -> Recordings:
     """Yield the recordings whose lines start in `partition`."""
     name = posixpath.basename(partition.url)
-    count = 0
+    listed = 0
     with open_unpacked(partition.url) as file:
         try:
             for start, line in _iterate_lines(file, partition):
                 if line.strip():
-                    count += 1
+                    listed += 1
                     yield _read_line(f"{name}#{start}", line)
         except OSError as error:
-            yield UnreadRecording(name, UNKNOWN, f"{error} after recording {count}")
+            yield UnreadRecording(name, UNKNOWN, f"{error} after recording {listed}")
+            listed += 1  # the rest
+    return listed
 
 
 def build_entry(file: str, given: Mapping[str, Any]) -> Entry:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.files.compressed import check_growth
 from streamconform.model.case import Case
-from streamconform_capture.compare.inputs.lines import MAX_LINE, UNKNOWN, build_entry, read_body
+from streamconform_capture.compare.inputs.lines import MAX_LINE, build_entry, read_body
 from streamconform_capture.compare.inputs.partition import Partition
-from streamconform_capture.compare.inputs.recording import UnreadRecording, read_case
+from streamconform_capture.compare.inputs.recording import UNKNOWN, Recordings, UnreadRecording, read_case
 from streamconform_capture.compare.inputs.storage import open_file
 
 COLUMNS: Final = ("api", "body", "status", "content_type", "request")
@@ -34,7 +34,7 @@ def split_parquet(url: str, size: int) -> Iterator[Partition]:
             start, total = number + 1, 0
 
 
-def read_parquet(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_parquet(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`, named after their rows.
 
     The rest of a row group after a damaged page is one unread recording.
@@ -45,6 +45,7 @@ def read_parquet(partition: Partition) -> Iterator[Case | UnreadRecording]:
         assert partition.stop is not None, "a Parquet partition has the indexes of its row groups"
         known = [column for column in COLUMNS if column in opened.schema_arrow.names]
         groups = [opened.metadata.row_group(number) for number in range(partition.stop)]
+        listed: int = sum(group.num_rows for group in groups[partition.start :])
         row = sum(group.num_rows for group in groups[: partition.start])
         for number in range(partition.start, partition.stop):
             end = row + groups[number].num_rows
@@ -53,11 +54,15 @@ def read_parquet(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 for batch in opened.iter_batches(BATCH, row_groups=[number], columns=known):
                     yield _read_row(f"{name}#{row}", batch)
                     row += 1
+                if row != end:
+                    raise ValueError("their number is wrong")
             except _BROKEN as error:
                 rows = f"row {row}" if end - row == 1 else f"rows {row} to {end - 1}"
                 reason = str(error).partition("\n")[0]
                 yield UnreadRecording(f"{name}#{row}", UNKNOWN, f"{rows} cannot be read: {reason}")
+                listed -= end - row - 1  # these rows are one unread recording
             row = end
+    return listed
 
 
 def _check_growth(group: Any) -> None:

@@ -18,10 +18,11 @@ from streamconform.files import CutError, DamagedError, TooLargeError
 from streamconform.files.compressed import GZIP, find_codec, iterate_members
 from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
-from streamconform_capture.compare.inputs.lines import UNKNOWN
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
+    UNKNOWN,
     Entry,
+    Recordings,
     UnreadableRecordingError,
     UnreadRecording,
     make_case,
@@ -44,7 +45,7 @@ def split_warc(url: str, size: int) -> Iterator[Partition]:
     yield Partition(url=url, format="warc", size=measure_file(url))
 
 
-def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_warc(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`, named after the positions of their records in the file.
 
     Raises `OSError` where the file is cut or damaged.
@@ -52,14 +53,16 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
     name = posixpath.basename(partition.url)
     with open_file(partition.url) as file:
         if find_codec(partition.url) is None:
-            yield from _read_records(f"{name}#", file)
-            return
+            return (yield from _read_records(f"{name}#", file))
+        listed = 0
         for start, member in iterate_members(file, GZIP):
             # Normally, each record is compressed separately.
-            yield from _read_records(f"{name}#{start}+", member)
+            listed += yield from _read_records(f"{name}#{start}+", member)
+        return listed
 
 
-def _read_records(prefix: str, file: IO[bytes]) -> Iterator[Case | UnreadRecording]:
+def _read_records(prefix: str, file: IO[bytes]) -> Recordings:
+    listed = 0
     while (head := _read_head(file)) is not None:
         position, headers = head
         name = f"{prefix}{position}".removesuffix("+0")
@@ -78,7 +81,9 @@ def _read_records(prefix: str, file: IO[bytes]) -> Iterator[Case | UnreadRecordi
             raise DamagedError(f"the archive is broken: the record at byte {position} has a wrong length")
         found = _read_record(name, headers, block)
         if found is not None:
+            listed += 1
             yield found
+    return listed
 
 
 def _read_head(file: IO[bytes]) -> tuple[int, Mapping[str, str]] | None:
