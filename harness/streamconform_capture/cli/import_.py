@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,9 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.config import read_settings
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.files import read_given
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
@@ -92,10 +93,7 @@ def command(
         written += 1
     _print_notes(imports, skipped, secrets)
     count = sum(result.count for result in imports)
-    if written + len(skipped) != count:
-        message = f"{count} exchanges were read, but {written} imported and {len(skipped)} not imported"
-        click.echo(f"{message}; this is a bug of streamconform", err=True)
-        ctx.exit(Exit.BUG)
+    require_balance(Balance("exchange", "read", count, {"imported": written, "not imported": len(skipped)}))
     if not imported:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
@@ -148,11 +146,7 @@ def _remove_secrets(text: str, secrets: tuple[bytes, ...]) -> str:
 
 def _read_file(path: Path) -> bytes:
     try:
-        if path == STDIN:
-            # One byte more than the limit, so that `import_file` recognizes a larger file.
-            return sys.stdin.buffer.read(importers.MAX_FILE + 1)
-        with path.open("rb") as file:
-            return file.read(importers.MAX_FILE + 1)
+        return read_given(path, importers.MAX_FILE)
     except OSError as error:
         raise SourceError((Problem(str(path), None, f"cannot be read: {error.strerror}"),)) from error
 

@@ -9,6 +9,8 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.files import TooLargeError
+from streamconform.files.json_text import check_values
 from streamconform.model.cassette import Cassette
 from streamconform.suite.cassettes import format_metadata
 from streamconform_capture.importers import har, httprr, langchain, litellm, mitmproxy, raw, vcr
@@ -103,6 +105,11 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
     """Return the exchanges in `data`, using the reader for the file's format."""
     if len(data) > MAX_FILE:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
+    if data.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"["):
+        try:
+            check_values(data)
+        except TooLargeError as error:
+            raise SourceError((Problem(str(path), None, str(error)),)) from error
     for recognises, read in READERS:
         if recognises(path, data):
             return read(path, data)
