@@ -83,7 +83,7 @@ def damage_file(
 ) -> Damaged:
     """Return a file of `pieces`, which have `count` records, cut or with some bytes changed.
 
-    A piece is a record, or the whole file. A record is whole without its `tail`. With `is_marked`, the format
+    A piece is a record, or the whole file. A piece is whole without its `tail`. With `is_marked`, the format
     marks the end of a file. With `is_apart`, a damaged record leaves those behind it readable. `fragile`
     returns the bytes without which no reader can know that there is a record; None means that no byte is.
     """
@@ -94,8 +94,8 @@ def damage_file(
         end = rng.randrange(1, len(data) + 1)
         whole = sum(stop - len(tail) <= end for stop in ends)
         start = ends[whole - 1] if whole else 0
-        cut = end < len(data) if is_marked else end > start
-        return Damaged(data=data[:end], count=whole * each, intact=(whole - cut) * each, told=cut)
+        cut = end < len(data) - len(tail) if is_marked else end > start
+        return Damaged(data=data[:end], count=whole * each, intact=max(whole - cut, 0) * each, told=cut)
     damaged = damage_bytes(data, rng)
     first = _count_equal(data, damaged)
     intact = sum(stop <= first for stop in ends) if len(pieces) > 1 else 0

@@ -18,6 +18,7 @@ from streamconform_dev.fuzz.recordings import (
     Collection,
     Recording,
     check_path,
+    count_lines,
     make_recordings,
 )
 
@@ -78,11 +79,12 @@ def make_manifest(rng: random.Random) -> Folder:
     if rng.random() < 0.6:
         (damaged,) = damage_value([rows[at]], rng)
         rows[at] = rng.choice((damaged, rows[at] | {"file": rng.choice(FILES)}))
-        file = Damaged(data=b"\n".join(json.dumps(row).encode() for row in rows), count=len(rows), exact=True)
+        # A line that does not describe a file makes the whole manifest invalid.
+        file = Damaged(data=b"\n".join(json.dumps(row).encode() for row in rows), count=len(rows))
     else:
         files = {name: data for name, data in files.items() if isinstance(data, bytes)}
         lines = [json.dumps(row).encode() + b"\n" for row in rows]
-        file = damage_file(lines, len(rows), rng, tail=b"\n", is_marked=False)
+        file = damage_file(lines, len(rows), rng, tail=b"\n", is_marked=False, fragile=count_lines)
         file = Damaged(data=file.data, count=file.count, told=file.told)
     files["manifest.jsonl"] = file.data
     return Folder(files, Collection(file, None, rng.choice(PARTITION_SIZES)))

@@ -288,7 +288,7 @@ FORMATS: Final = (
     Format("a.har", _describe_har, _write_har, 6),
     Format("a.flow", _describe_flow, lambda items: [*map(write_tnetstring, items)], 6, is_marked=False),
     Format("a.yaml", _describe_vcr, _write_vcr, 4),
-    Format("a.json", _describe_vcr, _write_vcr, 5),
+    Format("a.json", _describe_vcr, lambda items: [json.dumps({"interactions": items}).encode()], 5),
     Format("a.yaml.gz", _describe_vcr, _write_langchain, 4),
     Format("b.json", _describe_litellm, lambda items: [json.dumps(items[0]).encode()], 5, many=False),
     Format("a.httprr", _describe_http, _write_trace, 5, is_marked=False),

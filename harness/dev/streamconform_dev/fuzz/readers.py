@@ -25,7 +25,7 @@ from streamconform.apis import APIS
 from streamconform_dev.fuzz import archives, bombs, folders
 from streamconform_dev.fuzz.archives import pack_gzip
 from streamconform_dev.fuzz.damage import HOSTILE, Damaged, damage_value
-from streamconform_dev.fuzz.recordings import Format, Recording, check_input, make_input
+from streamconform_dev.fuzz.recordings import Format, Recording, check_input, count_lines, make_input
 from streamconform_dev.fuzz.target import Target
 
 
@@ -51,19 +51,18 @@ def _make_odd_lines(
     return Damaged(data=data, count=count, exact=True, intact=count - 1)
 
 
-def _compress(pack: Callable[[bytes], bytes], pieces: list[bytes]) -> bytes:
-    """Return compressed data of several frames, as parallel compressors write it."""
-    at = len(pieces) // 2
-    return b"".join(pack(b"".join(part)) for part in (pieces[:at], pieces[at:]) if part)
-
-
 def _pack_lines(suffix: str, pack: Callable[[bytes], bytes], bomb: Callable[[], bytes]) -> Format:
-    joined = partial(_compress, pack)
+    def write(recordings: list[Recording], rng: random.Random) -> list[bytes]:
+        lines = _write_lines(recordings, rng)
+        # Several frames are a file too, as parallel compressors write it.
+        return [*map(pack, lines)] if rng.random() < 0.5 else [pack(b"".join(lines))]
+
     return Format(
         f"a.jsonl{suffix}",
-        lambda recordings, rng: [joined(_write_lines(recordings, rng))],
-        partial(_make_odd_lines, joined),
+        write,
+        partial(_make_odd_lines, lambda lines: pack(b"".join(lines))),
         15,
+        is_marked=False,
         bombs=(bomb,),
     )
 
@@ -161,9 +160,11 @@ def _make_odd_warc(
     key = rng.choice([*records[at]])
     records[at][key] = rng.choice(HTTP_HEADERS if key == "headers" else HOSTILE)
     count = len(records)
-    is_same = key not in ("type", "uri") or "\n" in str(records[at][key])
     data = b"".join(pack(_write_record(record)) for record in records)
-    return Damaged(data=data, count=count if is_same else count - 1, intact=count - 1)
+    if key not in ("type", "uri"):
+        return Damaged(data=data, count=count, intact=count - 1)
+    known = at if "\n" in str(records[at][key]) else count - 1
+    return Damaged(data=data, count=known, intact=known)
 
 
 def _write_warc(
@@ -173,8 +174,8 @@ def _write_warc(
     return [pack(_write_record(_make_record(each))) for each in recordings]
 
 
-def _find_responses(data: bytes) -> object:
-    return re.findall(rb"WARC-Type: response\r\n|WARC-Target-URI: \S+\r\n|application/http", data)
+def _find_heads(data: bytes) -> object:
+    return re.findall(rb"WARC/1.0\r\n(?:[^\r\n]+\r\n)+\r\n", data)
 
 
 _PACKERS: Final[tuple[tuple[str, Callable[[bytes], bytes], int], ...]] = (
@@ -189,13 +190,23 @@ _TARS: Final = tuple(
         partial(archives.write_tar, pack),
         partial(archives.make_odd_tar, pack),
         share,
+        # One empty block is enough to mark the end, but two are written.
+        tail=b"" if suffix else bytes(512),
+        fragile=None if suffix else archives.find_headers,
         bombs=(bombs.make_long_header,) if suffix == ".gz" else (),
     )
     for suffix, pack, share in _PACKERS
 )
 FORMATS: Final = (
     Format(
-        "a.jsonl", _write_lines, partial(_make_odd_lines, b"".join), 20, b"\n", is_marked=False, is_apart=True
+        "a.jsonl",
+        _write_lines,
+        partial(_make_odd_lines, b"".join),
+        20,
+        b"\n",
+        is_marked=False,
+        is_apart=True,
+        fragile=count_lines,
     ),
     _pack_lines(".gz", pack_gzip, bombs.make_zeros),
     _pack_lines(".zst", _pack_zstandard, bombs.make_deep_line),
@@ -223,7 +234,7 @@ FORMATS: Final = (
         6,
         b"\r\n\r\n",
         is_marked=False,
-        fragile=_find_responses,
+        fragile=_find_heads,
     ),
     Format(
         "a.warc.gz",
