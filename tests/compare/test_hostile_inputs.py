@@ -62,6 +62,8 @@ GOOD = make_record()
 CODED = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: %b\r\n\r\n")
 RECORDS = {
     "address": (make_record(address=b"http://[bad/v1/chat/completions"), "its address is malformed"),
+    "no address": (make_record(address=b""), "it has no `warc-target-uri`"),
+    "no type": (make_record().replace(b"WARC-Type: response\r\n", b""), "it has no `warc-type`"),
     "status": (make_record(HEAD.replace(b"200", b"\xb2") + BODY), "its status line is malformed"),
     "digits": (make_record(HEAD.replace(b"200", b"2" * 5_000) + BODY), "its status line is malformed"),
     "coding": (make_record(CODED % b"br" + b"\xff\xfe"), "its body is neither text nor br"),
@@ -217,6 +219,13 @@ def test_a_long_row_is_unread(tmp_path, monkeypatch):
     table = pa.table({"api": ["openai-chat"] * 3, "body": ["x", "x" * 100, None]})
     parquet.write_table(table, tmp_path / "a.parquet")
     assert read(tmp_path / "a.parquet") == (1, ["its row is larger than 100 bytes", "it has no body"])
+
+
+def test_the_values_of_other_rows_do_not_make_a_row_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "MAX_LINE", 200)
+    bodies = pa.array(["data: 1\n\n", "x" * 300, "data: 2\n\n", None]).dictionary_encode()
+    parquet.write_table(pa.table({"api": ["openai-chat"] * 4, "body": bodies}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet") == (2, ["its row is larger than 200 bytes", "it has no body"])
 
 
 def test_a_long_response_is_unread(tmp_path, monkeypatch):
