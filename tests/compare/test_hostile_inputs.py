@@ -17,8 +17,10 @@ import pytest
 import zstandard
 from pyarrow import parquet
 
+from streamconform.errors import SourceError
 from streamconform.model.case import Case
-from streamconform_capture.compare.inputs import read_partition, split_input
+from streamconform_capture.compare.inputs import folder, lines, read_partition, split_input, warc
+from streamconform_capture.compare.inputs import parquet as rows
 
 from .collections import FORMS, encode_lines, make_streams
 
@@ -60,6 +62,8 @@ GOOD = make_record()
 CODED = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: %b\r\n\r\n")
 RECORDS = {
     "address": (make_record(address=b"http://[bad/v1/chat/completions"), "its address is malformed"),
+    "no address": (make_record(address=b""), "it has no `warc-target-uri`"),
+    "no type": (make_record().replace(b"WARC-Type: response\r\n", b""), "it has no `warc-type`"),
     "status": (make_record(HEAD.replace(b"200", b"\xb2") + BODY), "its status line is malformed"),
     "digits": (make_record(HEAD.replace(b"200", b"2" * 5_000) + BODY), "its status line is malformed"),
     "coding": (make_record(CODED % b"br" + b"\xff\xfe"), "its body is neither text nor br"),
@@ -194,6 +198,45 @@ def test_a_name_that_no_file_can_have_does_not_lose_the_others(tmp_path):
     assert count == 2
     assert len(reasons) == len(NAMES)
     assert all(words in reason for words, reason in zip(NAMES.values(), reasons, strict=True))
+
+
+def test_a_long_line_is_unread(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "MAX_LINE", 100)
+    long, short = ({"api": "openai-chat", "body": "x" * size} for size in (100, 10))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (short, long, short)))
+    assert read(tmp_path / "a.jsonl") == (2, ["its line is longer than 100 bytes"])
+
+
+def test_a_long_line_of_a_manifest_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "MAX_LINE", 50)
+    (tmp_path / "manifest.jsonl").write_text(json.dumps({"api": "openai-chat", "file": "x" * 50}))
+    with pytest.raises(SourceError, match="expected a JSON object with"):
+        read(tmp_path)
+
+
+def test_a_long_row_is_unread(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "MAX_LINE", 100)
+    table = pa.table({"api": ["openai-chat"] * 3, "body": ["x", "x" * 100, None]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet") == (1, ["its row is larger than 100 bytes", "it has no body"])
+
+
+def test_the_values_of_other_rows_do_not_make_a_row_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "MAX_LINE", 200)
+    bodies = pa.array(["data: 1\n\n", "x" * 300, "data: 2\n\n", None]).dictionary_encode()
+    parquet.write_table(pa.table({"api": ["openai-chat"] * 4, "body": bodies}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet") == (2, ["its row is larger than 200 bytes", "it has no body"])
+
+
+def test_a_long_response_is_unread(tmp_path, monkeypatch):
+    monkeypatch.setattr(warc, "MAX_BLOCK", 500)
+    (tmp_path / "a.warc").write_bytes(GOOD + make_record(HEAD + BODY * 9) + GOOD)
+    assert read(tmp_path / "a.warc") == (2, ["it is larger than 500 bytes"])
+
+
+def test_a_long_name_of_an_api_is_shortened(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"api": "x" * 10_000, "body": ""}))
+    assert read(tmp_path / "a.jsonl") == (0, [f"the API {'x' * 100} is not known to this version"])
 
 
 def write_pax(path):

@@ -82,6 +82,11 @@ def test_what_grows_too_much_is_refused(codec, monkeypatch):
     assert len(given) < 2_000_000
 
 
+def test_a_large_dictionary_is_not_allocated(monkeypatch):
+    monkeypatch.setattr(door, "MAX_DICTIONARY", 2**20)
+    assert str(read(lzma.compress(DATA), XZ)[1]) == "its xz data is damaged: Memory usage limit exceeded"
+
+
 @CODECS
 def test_a_limit_ends_what_is_longer(codec):
     assert read(COMPRESS[codec](DATA), codec, len(DATA)) == (DATA, None)

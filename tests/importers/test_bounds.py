@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.files import json_text
 from streamconform_capture import importers
 from streamconform_capture.importers import coding, import_file, langchain, vcr
 from streamconform_capture.importers.coding import decode_body
@@ -28,6 +29,13 @@ def test_a_file_beyond_the_bound_is_not_parsed(monkeypatch):
     monkeypatch.setattr(importers, "MAX_FILE", 100)
     with pytest.raises(SourceError, match=r"a\.sse: larger than 100 bytes"):
         import_file(Path("a.sse"), b"x" * 101, API, None)
+
+
+@pytest.mark.parametrize("head", ['{"log": {"entries": [', '{"interactions": [', '{"body_b64": ['])
+def test_a_json_file_of_too_many_values_is_not_parsed(monkeypatch, head):
+    monkeypatch.setattr(json_text, "MAX_VALUES", 50)
+    with pytest.raises(SourceError, match=r"a\.json: more than 50 values"):
+        import_file(Path("a.json"), f"{head}{'1, ' * 60}1]".encode(), None, None)
 
 
 def test_a_vcrpy_cassette_of_too_many_nodes_is_refused(monkeypatch):

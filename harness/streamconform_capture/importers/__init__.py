@@ -105,15 +105,19 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
     """Return the exchanges in `data`, using the reader for the file's format."""
     if len(data) > MAX_FILE:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
-    if data.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"["):
-        try:
-            check_values(data)
-        except TooLargeError as error:
-            raise SourceError((Problem(str(path), None, str(error)),)) from error
     for recognises, read in READERS:
         if recognises(path, data):
+            if data[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{":
+                _check_values(path, data)
             return read(path, data)
     return (Entry(path.name, lambda: raw.read(path, data, api)),)
+
+
+def _check_values(path: Path, data: bytes) -> None:
+    try:
+        check_values(data)
+    except TooLargeError as error:
+        raise SourceError((Problem(str(path), None, str(error)),)) from error
 
 
 def _is_stream(exchange: ImportedExchange, api: str) -> bool:

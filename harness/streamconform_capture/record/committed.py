@@ -17,7 +17,7 @@ from typing import Final
 from streamconform import user_cache
 from streamconform.apis import APIS
 from streamconform.errors import Problem
-from streamconform.files import read_regular, write_atomically
+from streamconform.files import TooLargeError, read_regular, write_atomically
 from streamconform.secrets import decoded_forms, joined, placeholders
 from streamconform.secrets import scan as scanner
 from streamconform.secrets.joined import parse_payload
@@ -105,11 +105,19 @@ def _scan_files(files: Sequence[Path], allowed: Collection[str]) -> list[Problem
 
 
 def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing."""
+    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing.
+
+    The digest of a file that is too large is empty.
+    """
     for path in files:
-        with suppress(OSError):  # loading reports it
-            digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
+        digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
+        try:
             digest.update(read_regular(path, MAX_BODY))
+        except TooLargeError:
+            yield path, ""
+        except OSError:  # loading reports it
+            continue
+        else:
             yield path, digest.hexdigest()
 
 
@@ -146,6 +154,9 @@ def _list_folder(folder: Path) -> list[Path]:
 def _scan_file(path: Path, allowed: Collection[str]) -> Iterator[Problem]:
     try:
         data = read_regular(path, MAX_BODY)
+    except TooLargeError as error:
+        yield Problem(str(path), None, f"not scanned for secrets: {error}")
+        return
     except OSError:
         return  # loading reports it
     findings = list(scan({"": data}, allowed, random_words=False))

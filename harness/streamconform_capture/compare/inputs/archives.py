@@ -91,7 +91,7 @@ def read_zip(partition: Partition) -> Recordings:
         members = [
             member
             for member in list_zip(file)[partition.start : partition.stop]
-            if not member.is_dir() and is_recording(posixpath.basename(member.filename))
+            if is_recording(posixpath.basename(member.filename))
         ]
         for member in members:
             entry = _make_entry(partition.url, member.filename)

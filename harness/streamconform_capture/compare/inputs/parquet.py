@@ -72,12 +72,8 @@ def _check_growth(group: Any) -> None:
 
 
 def _read_row(file: str, batch: Any) -> Case | UnreadRecording:
-    body = batch.column("body")[0]
-    body = getattr(body, "value", body)  # that of a dictionary
-    others = batch.select([name for name in batch.schema.names if name != "body"])
-    # Asked before anything is copied.
-    size = body.as_buffer().size if body.is_valid and hasattr(body, "as_buffer") else 0
-    if size + others.nbytes > MAX_LINE:
+    # Asked before anything is copied. A dictionary has the values of other rows, too.
+    if batch.nbytes > MAX_LINE and sum(map(_measure_value, batch.columns)) > MAX_LINE:
         return UnreadRecording(file, UNKNOWN, f"its row is larger than {MAX_LINE} bytes")
     (given,) = batch.to_pylist()
     entry = build_entry(file, given)
@@ -85,6 +81,14 @@ def _read_row(file: str, batch: Any) -> Case | UnreadRecording:
         return read_case(entry, read_body(given))
     except (ValueError, TypeError):
         return UnreadRecording(entry.file, entry.api, "it has no body")
+
+
+def _measure_value(column: Any) -> int:
+    """Return the size of the only value in a column."""
+    value: Any = getattr(column[0], "value", column[0])  # that of a dictionary
+    if not column[0].is_valid:
+        return 0
+    return int(value.as_buffer().size if hasattr(value, "as_buffer") else column.nbytes)
 
 
 def _open(url: str, file: Any) -> Any:

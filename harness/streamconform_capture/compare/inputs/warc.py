@@ -33,6 +33,7 @@ MAX_HEAD: Final = 64 * 1024
 """The maximum size of a record's headers, and of the HTTP headers in it."""
 MAX_BLOCK: Final = 2 * MAX_BODY
 """The maximum size of a response with its headers and its transfer encoding."""
+REQUIRED: Final = ("warc-type", "warc-target-uri")
 STATUS_LINE: Final = re.compile(rb"HTTP/[0-9.]+ ([1-5][0-9]{2})(?: [^\r\n]*)?\r?\n")
 HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 LENGTH: Final = re.compile(r"[0-9]{1,15}")
@@ -121,8 +122,11 @@ def _parse_headers(block: bytes) -> dict[str, str]:
 
 def _read_record(name: str, headers: Mapping[str, str], block: bytes) -> Case | UnreadRecording | None:
     """Return the recording in a record; None if it is not one."""
-    if headers.get("warc-type") != "response":
+    missing = [field for field in REQUIRED if not headers.get(field)]
+    if headers.get("warc-type", "response") != "response":
         return None
+    if missing:
+        return UnreadRecording(name, UNKNOWN, f"it has no `{missing[0]}`")
     address = headers.get("warc-target-uri", "").strip("<>")
     try:
         path = urlsplit(address).path
