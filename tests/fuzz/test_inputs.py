@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from streamconform_capture.importers import import_file
 from streamconform_capture.record import listen
 from streamconform_dev.fuzz import imports, inputs, readers, recorder, recordings
 from streamconform_dev.fuzz.damage import Damaged, Ending, Loss, check_kept, damage_bytes, damage_file
-from streamconform_dev.fuzz.target import Target
+from streamconform_dev.fuzz.target import Target, make_rng
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 INPUTS = 20
@@ -27,10 +26,6 @@ def stage():
     """Close the recorder, so that each test has its own."""
     yield
     recorder.close_stage()
-
-
-def make_rng(seed):
-    return random.Random(seed)  # noqa: S311 - repeatable
 
 
 def check(target, folder, seeds=range(INPUTS)):
@@ -171,7 +166,7 @@ def fail(made, folder):
 
 
 def test_each_failure_is_counted_with_its_seed_and_the_others_go_on(monkeypatch):
-    monkeypatch.setattr(inputs, "CPU_SECONDS", 0.2)
+    monkeypatch.setattr(inputs, "CPU_SECONDS", 1)
     numbers = {make_rng(seed).random(): seed for seed in range(8)}
     tally = inputs.run_inputs(Target("all", lambda rng: numbers[rng.random()], fail, 1), range(8))
     assert tally.endings == {Ending.WHOLE: 3}

@@ -14,7 +14,6 @@ import itertools
 import json
 import mmap
 import os
-import random
 import resource
 import signal
 import sys
@@ -31,7 +30,7 @@ from typing import Final
 from streamconform.printable import escape_line
 from streamconform_dev.fuzz import imports, readers, recorder
 from streamconform_dev.fuzz.damage import Ending, Loss
-from streamconform_dev.fuzz.target import Target
+from streamconform_dev.fuzz.target import Target, make_rng
 
 TARGETS: Final = (*imports.TARGETS, *readers.TARGETS, *recorder.TARGETS)
 PER_PROCESS: Final = 1000
@@ -144,7 +143,7 @@ def _work(target: Target, seeds: range, done: mmap.mmap, texts: int, folder: Pat
     before = _measure_memory()
     for number, seed in enumerate(seeds):
         done[number] = STARTED
-        made = target.make(random.Random(seed))  # noqa: S311 - repeatable
+        made = target.make(make_rng(seed))
         if _measure_memory() > before:
             # It sets the maximum, which making the input has raised, to what is in use.
             Path("/proc/self/clear_refs").write_text("5")

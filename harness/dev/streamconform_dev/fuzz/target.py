@@ -22,3 +22,8 @@ class Target:
     """Gives an input to the code, with a folder for files. Raises for everything that must not happen."""
     share: int
     """The number of inputs of each round, in thousands: the faster, the more."""
+
+
+def make_rng(seed: int) -> random.Random:
+    """Return the random numbers of a seed."""
+    return random.Random(seed)  # noqa: S311 - repeatable
