@@ -82,6 +82,13 @@ def test_what_grows_too_much_is_refused(codec, monkeypatch):
     assert len(given) < 2_000_000
 
 
+@CODECS
+def test_many_small_members_are_refused(codec, monkeypatch):
+    monkeypatch.setattr(door, "MAX_MEMBERS", 20)
+    assert str(read(COMPRESS[codec](b"") * 100, codec)[1]) == "it has more than 20 small members"
+    assert read(COMPRESS[codec](DATA[:100]) * 100, codec) == (DATA[:100] * 100, None)
+
+
 def test_a_large_dictionary_is_not_allocated(monkeypatch):
     monkeypatch.setattr(door, "MAX_DICTIONARY", 2**20)
     assert str(read(lzma.compress(DATA), XZ)[1]) == "its xz data is damaged: Memory usage limit exceeded"

@@ -20,6 +20,9 @@ MAX_RATIO: Final = 1_000
 """The maximum size of the decompressed data, in multiples of the compressed data; gzip reaches 1,032."""
 SMALL: Final = 64 * 1024 * 1024
 """Data up to this size may grow by more."""
+MAX_MEMBERS: Final = 10_000
+"""The maximum number of members with fewer than `MEMBER_BYTES`: starting one takes most of the time."""
+MEMBER_BYTES: Final = 64
 MAX_DICTIONARY: Final = 128 * 1024 * 1024
 """The maximum memory of a decompressor; `xz -9` needs half of it."""
 
@@ -99,6 +102,7 @@ class Codec:
 
 
 GZIP: Final = Codec("gzip", "a gzip member", lambda: _Inflater(16 + zlib.MAX_WBITS))
+ZLIB: Final = Codec("zlib", "its data", lambda: _Inflater(zlib.MAX_WBITS))
 # A zstandard block of 4 bytes may unpack to 128 KiB.
 ZSTANDARD: Final = Codec("zstandard", "a zstd frame", _ZstandardDecoder, step=512)
 XZ: Final = Codec(
@@ -128,7 +132,7 @@ class _Decompressed(io.RawIOBase):
         self._left = b""
         """Compressed bytes after the end of the last member."""
         self._ready = memoryview(b"")
-        self._taken = self._given = 0
+        self._taken = self._given = self._members = 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -172,6 +176,9 @@ class _Decompressed(io.RawIOBase):
             if not self._left:
                 return None
         self._left = left
+        self._members += 1
+        if self._members > max(MAX_MEMBERS, self._taken // MEMBER_BYTES):
+            raise TooLargeError(f"it has more than {MAX_MEMBERS} small members")
         self._decoder = self._codec.make()
         return self._taken - len(self._left)
 
@@ -216,9 +223,9 @@ def check_growth(compressed: int, decompressed: int, small: int) -> None:
         raise TooLargeError(f"it grows more than {MAX_RATIO} times when decompressed")
 
 
-def decompress(file: IO[bytes], codec: Codec, limit: int | None = None) -> IO[bytes]:
+def decompress(file: IO[bytes], codec: Codec, limit: int | None = None) -> io.BufferedReader:
     """Return the decompressed file. Reading raises `OSError` where it is cut or damaged, and at `limit`."""
-    return cast("IO[bytes]", io.BufferedReader(_Decompressed(file, codec, limit), BUFFER))
+    return io.BufferedReader(_Decompressed(file, codec, limit), BUFFER)
 
 
 def iterate_members(file: IO[bytes], codec: Codec) -> Iterator[tuple[int, IO[bytes]]]:
