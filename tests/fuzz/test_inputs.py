@@ -16,8 +16,10 @@ from streamconform_dev.fuzz import imports, inputs, readers, recorder, recording
 from streamconform_dev.fuzz.damage import Damaged, Ending, Loss, check_kept, damage_bytes, damage_file
 from streamconform_dev.fuzz.target import Target, make_rng
 
+from ..bundled_suite import NIGHTLY
+
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-INPUTS = 20
+INPUTS = 1_000 if NIGHTLY else 20
 GOOD = Damaged(data=b"", count=3, exact=True, intact=2)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,10 @@ Entries = Iterable[Entry | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
 """The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
+
+MAX_EXCHANGES: Final = 10_000
+"""The maximum number of exchanges in a file; a few bytes are enough for one, and examining it takes a thousand
+times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,9 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
     numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
     is needed but missing.
     """
-    entries = [*_read_entries(path, data, api)]
+    entries = [*islice(_read_entries(path, data, api), MAX_EXCHANGES + 1)]
+    if len(entries) > MAX_EXCHANGES:
+        raise SourceError((Problem(str(path), None, f"more than {MAX_EXCHANGES} exchanges"),))
     results = [entry if isinstance(entry, SkippedExchange) else _convert(entry, api) for entry in entries]
     converted = [result for result in results if isinstance(result, ConvertedExchange)]
     stem = make_slug(name or path.name.partition(".")[0])

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
+BOMBS: Final = 0.0003
+"""The part of the inputs that could need much more memory or time than others of their size."""
 HALF: Final = "\ud800"
 """Half of a surrogate pair, which YAML cannot represent even escaped."""
 HOSTILE: Final[tuple[Any, ...]] = (

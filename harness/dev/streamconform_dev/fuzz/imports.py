@@ -21,7 +21,9 @@ from typing import Any, Final
 from streamconform.errors import SourceError
 from streamconform_capture.importers import import_file
 from streamconform_capture.record import draft
+from streamconform_dev.fuzz import bombs
 from streamconform_dev.fuzz.damage import (
+    BOMBS,
     Damaged,
     Ending,
     Loss,
@@ -61,6 +63,8 @@ class Format:
     """Whether a file may have several exchanges."""
     is_body: bool = False
     """Whether a file is the body of an answer, each part of which is one too."""
+    bombs: tuple[Callable[[], bytes], ...] = ()
+    """Files that could need much more memory or time than others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Import:
 
 def make_input(form: Format, rng: random.Random) -> Import:
     """Return a damaged file."""
+    if form.bombs and rng.random() < BOMBS:
+        return Import(Damaged(data=rng.choice(form.bombs)(), count=0), is_drafted=False)
     streams = choose_streams(rng, rng.choice((1, 1, 1, 2, 2, 3)) if form.many else 1)
     items: list[Any] = [form.describe(stream, rng) for stream in streams]
     is_drafted = rng.random() < 0.05
@@ -285,13 +291,27 @@ def _write_strings(items: list[Any]) -> list[bytes]:
 
 
 FORMATS: Final = (
-    Format("a.har", _describe_har, _write_har, 6),
-    Format("a.flow", _describe_flow, lambda items: [*map(write_tnetstring, items)], 6, is_marked=False),
-    Format("a.yaml", _describe_vcr, _write_vcr, 4),
+    Format("a.har", _describe_har, _write_har, 6, bombs=(bombs.make_entries, bombs.make_nesting)),
+    Format(
+        "a.flow",
+        _describe_flow,
+        lambda items: [*map(write_tnetstring, items)],
+        6,
+        is_marked=False,
+        bombs=(bombs.make_nulls,),
+    ),
+    Format("a.yaml", _describe_vcr, _write_vcr, 4, bombs=(bombs.make_aliases, bombs.make_interactions)),
     Format("a.json", _describe_vcr, lambda items: [json.dumps({"interactions": items}).encode()], 5),
-    Format("a.yaml.gz", _describe_vcr, _write_langchain, 4),
-    Format("b.json", _describe_litellm, lambda items: [json.dumps(items[0]).encode()], 5, many=False),
-    Format("a.httprr", _describe_http, _write_trace, 5, is_marked=False),
+    Format("a.yaml.gz", _describe_vcr, _write_langchain, 4, bombs=(bombs.make_zeros,)),
+    Format(
+        "b.json",
+        _describe_litellm,
+        lambda items: [json.dumps(items[0]).encode()],
+        5,
+        many=False,
+        bombs=(bombs.make_codings,),
+    ),
+    Format("a.httprr", _describe_http, _write_trace, 5, bombs=(bombs.make_exchanges,), is_marked=False),
     Format("a.sse", _describe_http, lambda items: [_write_response(items[0])], 5, many=False, is_body=True),
     Format("a.jsonl", _describe_http, _write_strings, 5, many=False, is_body=True),
 )

@@ -12,7 +12,7 @@ from streamconform.apis import APIS
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import Case
 from streamconform_capture.compare.inputs import read_partition, split_input
-from streamconform_dev.fuzz.damage import Damaged, Ending, Loss, check_kept, check_refused, damage_file
+from streamconform_dev.fuzz.damage import BOMBS, Damaged, Ending, Loss, check_kept, check_refused, damage_file
 
 PARTITION_SIZES: Final = (60, 700, 4 * 1024 * 1024)
 
@@ -70,7 +70,7 @@ def make_recordings(rng: random.Random) -> list[Recording]:
 def make_input(form: Format, rng: random.Random) -> Collection:
     """Return a damaged file."""
     size = rng.choice(PARTITION_SIZES)
-    if form.bombs and rng.random() < 0.0003:
+    if form.bombs and rng.random() < BOMBS:
         return Collection(Damaged(data=rng.choice(form.bombs)(), count=0), None, size)
     recordings = make_recordings(rng)
     if rng.random() < 0.4:
