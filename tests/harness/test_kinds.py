@@ -20,14 +20,18 @@ entries:
     group: calls
     title: Makes one call of parallel calls
     paths: [stream, document]
-    excluded:
-      ollama-chat: Calls of this API arrive whole, one after the other.
-      cohere-chat/document: A document lists its calls.
   cache-unasked:
     group: request
     title: Does not ask for the cache
     paths: [request]
-    open: [cohere-chat/request]
+apis:
+  ollama-chat:
+    excluded:
+      calls-merged: Calls of this API arrive whole, one after the other.
+  cohere-chat:
+    excluded:
+      calls-merged/document: A document lists its calls.
+    open: [cache-unasked/request]
 """
 
 
@@ -59,10 +63,11 @@ def test_a_kind_is_asked_of_every_api_and_path_that_nothing_excludes(kinds):
     [
         ("group: calls", "group: call", "no group `call`"),
         ("ollama-chat:", "olama-chat:", "no API `olama-chat`"),
-        ("cohere-chat/document:", "cohere-chat/request:", "does not occur on the path `request`"),
+        ("calls-merged/document:", "calls-merged/request:", "occurs on no path `request`"),
+        ("calls-merged/document:", "call-merged:", "no kind `call-merged`"),
         ("A document lists its calls.", "no calls", "too short"),
         ("[request]", "[requests]", "requests"),
-        ("[cohere-chat/request]", "[cohere-chat/stream]", "does not occur on the path `stream`"),
+        ("[cache-unasked/request]", "[cache-unasked/stream]", "occurs on no path `stream`"),
     ],
 )
 def test_a_mistake_in_the_file_is_named_with_its_line(write, old, new, message):

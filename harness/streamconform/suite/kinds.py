@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
@@ -68,6 +68,7 @@ def read_kinds(specs: Path) -> Kinds:
     if problems:
         raise SourceError(problems)
     groups: Mapping[str, str] = document.value["groups"]
+    apis: Mapping[str, Mapping[str, Any]] = document.value["apis"]
     entries = {
         name: Kind(
             name,
@@ -75,33 +76,45 @@ def read_kinds(specs: Path) -> Kinds:
             entry["title"],
             tuple(entry["paths"]),
             {
-                cell: reason
-                for place, reason in entry.get("excluded", {}).items()
-                for cell in _list_cells(place, entry["paths"])
+                Cell(api, path): reason
+                for api, differs in apis.items()
+                for place, reason in differs.get("excluded", {}).items()
+                for path in _list_paths(place, name, entry["paths"])
             },
-            frozenset(cell for place in entry.get("open", ()) for cell in _list_cells(place, entry["paths"])),
+            frozenset(
+                Cell(api, path)
+                for api, differs in apis.items()
+                for place in differs.get("open", ())
+                for path in _list_paths(place, name, entry["paths"])
+            ),
         )
         for name, entry in document.value["entries"].items()
     }
     return Kinds(groups, entries)
 
 
-def _list_cells(place: str, paths: tuple[CasePath, ...]) -> Iterator[Cell]:
-    """Yield the cells that `api` or `api/path` names."""
-    api, _, only = place.partition("/")
-    return (Cell(api, path) for path in paths if only in ("", path))
+def _list_paths(place: str, name: str, paths: Sequence[CasePath]) -> Iterator[CasePath]:
+    """Yield the paths that `kind` or `kind/path` names, if it names the kind `name`."""
+    kind, _, only = place.partition("/")
+    return (path for path in paths if kind == name and only in ("", path))
 
 
 def _check_names(document: reader.Document) -> Iterator[Problem]:
-    """Yield the groups and APIs that do not exist, and the paths on which a kind does not occur anyway."""
-    for name, entry in document.value["entries"].items():
+    """Yield the groups, APIs and kinds that do not exist, and the paths on which a kind never occurs."""
+    entries = document.value["entries"]
+    for name, entry in entries.items():
         if entry["group"] not in document.value["groups"]:
             yield document.problem(("entries", name, "group"), f"no group `{entry['group']}`")
-        places = [(("entries", name, "excluded", place), place) for place in entry.get("excluded", {})]
-        places += [(("entries", name, "open", at), place) for at, place in enumerate(entry.get("open", ()))]
+    for api, differs in document.value["apis"].items():
+        if api not in APIS:
+            yield document.problem(("apis", api), f"no API `{api}`")
+        places: list[tuple[tuple[str | int, ...], str]] = [
+            *(((api, "excluded", place), place) for place in differs.get("excluded", {})),
+            *(((api, "open", at), place) for at, place in enumerate(differs.get("open", ()))),
+        ]
         for where, place in places:
-            api, _, path = place.partition("/")
-            if api not in APIS:
-                yield document.problem(where, f"no API `{api}`")
-            elif path and path not in entry["paths"]:
-                yield document.problem(where, f"`{name}` does not occur on the path `{path}` in any API")
+            kind, _, path = place.partition("/")
+            if kind not in entries:
+                yield document.problem(("apis", *where), f"no kind `{kind}`")
+            elif path and path not in entries[kind]["paths"]:
+                yield document.problem(("apis", *where), f"`{kind}` occurs on no path `{path}`")
