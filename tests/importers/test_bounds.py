@@ -43,7 +43,7 @@ def test_a_json_file_of_too_many_values_is_not_parsed(monkeypatch, head):
     [
         ("a.har", b'{"log":{"entries":[0,0,0,0]}}'),
         ("a.yaml", b"interactions: [0, 0, 0, 0]"),
-        ("a.flow", b"9:4:type,0:~}" * 4),
+        ("a.flow", b"10:4:type,0:~}" * 4),
         ("a.httprr", b"httprr trace v1\n" + b"0 0\n" * 4),
     ],
 )

@@ -32,8 +32,7 @@ MAX_FILE = 64 * 1024 * 1024
 """The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
 
 MAX_EXCHANGES: Final = 10_000
-"""The maximum number of exchanges in a file; a few bytes are enough for one, and examining it takes a thousand
-times as much memory."""
+"""The maximum number of exchanges in a file: a few bytes can be one, which takes half a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
