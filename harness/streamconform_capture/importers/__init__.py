@@ -65,9 +65,7 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
     numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
     is needed but missing.
     """
-    entries = [*islice(_read_entries(path, data, api), MAX_EXCHANGES + 1)]
-    if len(entries) > MAX_EXCHANGES:
-        raise SourceError((Problem(str(path), None, f"more than {MAX_EXCHANGES} exchanges"),))
+    entries = [*_read_entries(path, data, api)]
     results = [entry if isinstance(entry, SkippedExchange) else _convert(entry, api) for entry in entries]
     converted = [result for result in results if isinstance(result, ConvertedExchange)]
     stem = make_slug(name or path.name.partition(".")[0])
@@ -115,7 +113,10 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
         if recognises(path, data):
             if data[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{":
                 _check_values(path, data)
-            return read(path, data)
+            entries = [*islice(read(path, data), MAX_EXCHANGES + 1)]
+            if len(entries) > MAX_EXCHANGES:
+                raise SourceError((Problem(str(path), None, f"more than {MAX_EXCHANGES} exchanges"),))
+            return entries
     return (Entry(path.name, lambda: raw.read(path, data, api)),)
 
 
