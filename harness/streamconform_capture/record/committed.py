@@ -7,7 +7,6 @@ digests of clean files are kept in the user's cache, so that only changed files 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import multiprocessing.connection
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from streamconform.secrets.joined import parse_payload
 from streamconform.secrets.scan import SecretFinding, scan, scan_answer
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform.suite.load import Sources
+from streamconform.system import can_fork, get_fork_context
 from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
@@ -72,9 +72,9 @@ def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], 
 
 
 def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], list[Problem]]:
-    if "fork" not in multiprocessing.get_all_start_methods():
+    if not can_fork():
         return lambda: _scan_files(files, allowed)
-    context = multiprocessing.get_context("fork")
+    context = get_fork_context()
     receiver, sender = context.Pipe(duplex=False)
     # A daemon process does not outlive this process.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)

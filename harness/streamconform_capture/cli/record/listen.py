@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import signal
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -23,6 +23,7 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.suite.documents import is_document
+from streamconform.system import calling_on_signals
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
@@ -100,10 +101,15 @@ async def _serve(
     proxy: RecordingProxy, upstream: str, words: Sequence[str], interrupted: threading.Event
 ) -> int:
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stopped.set)
-    loop.add_signal_handler(signal.SIGINT, _set_all, stopped, interrupted)
-    async with proxy:
+
+    def interrupt() -> None:
+        interrupted.set()
+        stopped.set()
+
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(calling_on_signals(stopped.set, signal.SIGTERM))
+        stack.enter_context(calling_on_signals(interrupt, signal.SIGINT))
+        await stack.enter_async_context(proxy)
         # With a command, stdout belongs to the command.
         click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
         if not words:
@@ -111,11 +117,6 @@ async def _serve(
             await stopped.wait()
             return Exit.EXPECTED
         return await _run_command(words, _make_environment(proxy.url), stopped)
-
-
-def _set_all(*events: asyncio.Event | threading.Event) -> None:
-    for event in events:
-        event.set()
 
 
 async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
@@ -155,7 +156,7 @@ class _Writer:
     def finish(self, patience: float | None) -> None:
         """Wait until all is written, or nothing has been for `patience` seconds. Raises the first error."""
         self._waiting.put(None)
-        with suppress(KeyboardInterrupt):  # a second Ctrl-C
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C
             count = -1
             while self._thread.is_alive() and count != len(self._unwritten):
                 count = len(self._unwritten) if patience is not None else -1
