@@ -18,6 +18,7 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.secrets import scrub
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform.secrets.scan import redact
 from streamconform.suite import cassettes
 from streamconform.wire.framings import split
@@ -100,7 +101,9 @@ def command(
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)
     drafted = format_count(len(imported), "draft")
-    click.echo(f"{drafted}: review them, then `conform run --specs {specs}`", err=True)
+    click.echo(
+        f"{drafted}: review them, also for {NOT_REPLACED}, then `conform run --specs {specs}`", err=True
+    )
 
 
 def _check_options(files: tuple[Path, ...], name: str | None, topic: str) -> None:

@@ -17,7 +17,7 @@ from streamconform import user_cache
 from streamconform.apis import APIS
 from streamconform.errors import Problem
 from streamconform.files import write_atomically
-from streamconform.secrets import decoded_forms, joined, placeholders
+from streamconform.secrets import decoded_forms, joined, personal_numbers, placeholders
 from streamconform.secrets import scan as scanner
 from streamconform.secrets.joined import parse_payload
 from streamconform.secrets.scan import SecretFinding, scan, scan_answer
@@ -115,7 +115,7 @@ def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 
 def _find_cache() -> Path:
     """Return the path of the digest file, whose name depends on the scan's version."""
-    modules = (scanner, decoded_forms, joined, placeholders)
+    modules = (scanner, decoded_forms, joined, personal_numbers, placeholders)
     rules = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
     name = hashlib.blake2b(rules, digest_size=8).hexdigest()
     return user_cache.find_user_cache(None) / "scanned" / f"{name}.txt"

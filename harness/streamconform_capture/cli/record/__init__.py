@@ -19,6 +19,7 @@ from streamconform.cli.server import check_key_is_private, parse_base_url, parse
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.secrets import scrub
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform_capture.cli.record.saving import SaveSettings, check_slug, read_save_settings, save_options
 from streamconform_capture.record.errors import RecordError
 from streamconform_capture.record.exchange import RecordJob
@@ -79,9 +80,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform record scenarios --endpoint openai --model gpt-5-mini
 
     The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR. Keys are never
-    stored. Addresses, account ids and request ids are replaced by placeholders of the same length; if a
-    possible secret remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by
-    default.
+    stored. E-mail addresses, phone and card numbers, account ids and request ids are replaced by placeholders
+    of the same length; names and postal addresses are not, unless --scrub names them. If a possible secret
+    remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by default.
     """
     if ctx.invoked_subcommand is not None:
         _reject_options(ctx)
@@ -171,7 +172,9 @@ def _print_result(kept: SavedRecording) -> None:
     if cassette.provenance.note:
         click.echo(f"  {cassette.provenance.note}")
     click.echo(f"{kept.spec}")
-    click.echo(f"  draft case `{cassette.name}`: review it, then remove `reviewed: false`")
+    click.echo(
+        f"  draft case `{cassette.name}`: review it, also for {NOT_REPLACED}, then remove `reviewed: false`"
+    )
 
 
 def _read_body(path: Path) -> dict[str, Any]:

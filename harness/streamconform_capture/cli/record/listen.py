@@ -22,6 +22,7 @@ from streamconform.loopback import LOOPBACK
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform.suite.documents import is_document
 from streamconform.system import calling_on_signals
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
@@ -180,7 +181,9 @@ class _Writer:
         if kept:
             specs, folder = self._settings.specs, self._settings.folder
             click.echo(
-                f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
+                f"review the drafts, also for {NOT_REPLACED}, then "
+                f"`conform run --specs {specs} --cassettes {folder} -i …`",
+                err=True,
             )
         if (counts["answers"], counts["bytes"]) != (received.answers, received.bytes):
             click.echo(
