@@ -154,6 +154,7 @@ def _make_cassette(
         body=scrub.blank(bytes(exchange.body), secrets),
         marks=tuple(exchange.marks),
         cut=exchange.cut,
+        server=scrub.blank(exchange.headers.get("server", "").encode(), secrets).decode(),
     )
     body = _parse(recording.request_body)
     scrubbed = scrub_exchange(

@@ -71,6 +71,8 @@ class RawRecording:
     """One chunk per read: an HTTP chunk, or the part of one that arrived in that read."""
     cut: Cut | None
     """None if the server ended the body correctly."""
+    server: str = ""
+    """The `Server` header, which is not kept."""
 
 
 def record(
@@ -152,6 +154,7 @@ async def record_async(
         body=scrub.blank(bytes(tape.body), secrets),
         marks=tuple(tape.marks),
         cut=cut,
+        server=_blank_values({"": tape.head.headers.get("server", "")}, secrets)[""],
     )
 
 

@@ -24,7 +24,7 @@ from streamconform_capture.cli.record.saving import SaveSettings, check_slug, re
 from streamconform_capture.record.errors import RecordError
 from streamconform_capture.record.exchange import RecordJob
 from streamconform_capture.record.live import MAX_BYTES
-from streamconform_capture.record.providers import HOSTS, RECORDINGS
+from streamconform_capture.record.providers import RECORDINGS
 from streamconform_capture.record.save import SavedRecording, record_and_save
 
 REQUIRED: Final = ("api", "base_url", "request_file", "name")
@@ -119,7 +119,7 @@ def _make_job(ctx: click.Context, given: RecordOptions, settings: SaveSettings) 
         twin=given.twin,
         allow_error=given.allow_error,
         timeout=given.timeout,
-        server=settings.server or (host if host in HOSTS else "unnamed server"),
+        server=settings.server,
         note=settings.note,
         names=settings.scrubbed,
         allowed=settings.allowed,

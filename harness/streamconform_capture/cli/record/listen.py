@@ -35,7 +35,6 @@ from streamconform_capture.record.listened import (
     Streams,
     keep_exchange,
 )
-from streamconform_capture.record.providers import HOSTS
 from streamconform_capture.record.sign import sign_again
 
 MAX_LINE: Final = 600
@@ -71,17 +70,14 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     settings = read_save_settings(**saving)
     check_slug("--name", name)
     host, port = _parse_address(address)
-    url, server = parse_base_url(upstream, "--upstream")
+    url, _ = parse_base_url(upstream, "--upstream")
     writer = _Writer(
         ListenSettings(
             specs=settings.specs,
             folder=settings.folder,
             name=name,
             topic=settings.topic,
-            origin=Origin(
-                server=settings.server or (server if server in HOSTS else "unnamed server"),
-                note=settings.note,
-            ),
+            origin=Origin(server=settings.server, base_url=url, note=settings.note),
             names=settings.scrubbed,
             allowed=settings.allowed,
         )
