@@ -65,11 +65,14 @@ def test_a_run_has_the_same_verdicts(tmp_path):
 
 
 def test_a_program_that_does_not_answer_is_killed(tmp_path):
-    (tmp_path / "hangs.py").write_text(ADAPTER.format("time.sleep(60)"), "utf-8")
+    body = "open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    (tmp_path / "hangs.py").write_text("import os\n" + ADAPTER.format(body), "utf-8")
     words = ("-i", "python:hangs:adapter", "--timeout", "0.2", "-k", "ollama-chat/text/*", "--maxfail", "1")
     code, stdout, stderr = run(tmp_path, "run", *words)
     assert (code, stderr) == (3, "")
     assert "no answer in 0.2 s" in stdout
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text("utf-8")), 0)
 
 
 def test_smoke_finds_the_same_mistakes(tmp_path):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 ABSENT = {
     os: ("fork", "forkpty", "getpgid", "killpg", "register_at_fork", "setsid"),
@@ -27,3 +28,7 @@ for name in ("fcntl", "grp", "pwd", "resource", "termios"):
 # Python itself uses them there, so these are replaced by what they are on Windows.
 subprocess.Popen.kill = subprocess.Popen.terminate
 asyncio.SelectorEventLoop.add_signal_handler = asyncio.AbstractEventLoop.add_signal_handler
+
+from streamconform import system  # noqa: E402 - it reads Python's modules
+
+system.HAS_PROC, system.PROC = False, Path("absent")
