@@ -45,6 +45,7 @@ REPLACED = {
     "phone number with parentheses": ("+1 (212) 867-5309", "867"),
     "phone number after an escape": (r'{"text": "call:\n+4791234567"}', "91234567"),
     "phone number of North America": ("212-867-5309, or (212) 867-5309", "867"),
+    "phone number with its country": ("1-212-867-5309", "867"),
     "phone number of a country": ("0171 2345 678 or 030/87654321", "87654321"),
     "number after a word": ('{"phone_number": "91234567"}', "91234567"),
     "number in a sentence": ("My mobile number is 91 23 45 67.", "91 23 45 67"),

@@ -28,15 +28,18 @@ CARD: Final = re.compile(
     rb"|(?<=3)[0689][0-9]{2}([ -]?)[0-9]{6}\4[0-9]{4}))" + _END
 )
 PHONE: Final = re.compile(
-    rb"([+(02-9]" + _START + rb"(?:(?<=\+)[1-9](?:" + _GAP + rb"[0-9]){7,14}"
+    rb"([+(0-9]" + _START + rb"(?:(?<=\+)[1-9](?:" + _GAP + rb"[0-9]){7,14}"
     rb"|(?<=\()[2-9][0-9]{2}\) ?[2-9][0-9]{2}[ .-][0-9]{4}"
     rb"|(?<=[2-9])[0-9]{2}([ .-])[2-9][0-9]{2}\2[0-9]{4}"
+    rb"|(?<=1)([ -])[2-9][0-9]{2}\3[2-9][0-9]{2}\3[0-9]{4}"
     rb"|(?<=0)[1-9][0-9]{1,4}[ /-][0-9]{3,4}[ -]?[0-9]{3,4}))" + _END
 )
+PHONES: Final = (b"cell", b"fax", b"mobile", b"phone", b"sms", b"tel", b"telephone", b"whatsapp")
+"""Words for a phone."""
 NAMED_PHONE: Final = re.compile(
-    rb"[cCfFmMpPsStTwW](?:(?<![A-Za-z].)|(?<=\\[nrt].))"
-    rb"(?i:(?<=c)ell(?:phone)?|(?<=f)ax|(?<=m)obile|(?<=p)hone|(?<=s)ms|(?<=t)el(?:ephone)?|(?<=w)hatsapp)"
-    rb"(?i:[ _-]?(?:number|no|nr))?(?![A-Za-z])[^0-9+\n]{0,15}[^0-9+(\n]"
+    rb"[cCfFmMpPsStTwW](?:(?<![A-Za-z].)|(?<=\\[nrt].))(?i:"
+    + b"|".join(b"(?<=%b)%b" % (word[:1], word[1:]) for word in PHONES)
+    + rb")(?i:[ _-]?(?:number|no|nr))?(?![A-Za-z])[^0-9+\n]{0,15}[^0-9+(\n]"
     rb"([(0-9](?:" + _GAP + rb"[0-9]){6,14})" + _END
 )
 """A phone number in any form, after a word for a phone."""

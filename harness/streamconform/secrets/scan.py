@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from streamconform.secrets.decoded_forms import Form, iter_forms
 from streamconform.secrets.joined import join_pieces
-from streamconform.secrets.personal_numbers import CARD, NAMED_PHONE, PHONE, is_card, is_phone
+from streamconform.secrets.personal_numbers import CARD, NAMED_PHONE, PHONE, PHONES, is_card, is_phone
 from streamconform.secrets.placeholders import PATTERNS as PERSONAL
 from streamconform.secrets.placeholders import PLAIN
 
@@ -96,11 +96,11 @@ KINDS: Final = (
     ),
     SecretKind("an e-mail address", PERSONAL["e-mail address"].pattern.decode(), (b"@",), personal=True),
     *(
-        SecretKind(looks_like, pattern.pattern.decode(), word=False, personal=True, check=check)
-        for looks_like, pattern, check in (
-            ("a card number", CARD, is_card),
-            ("a phone number", PHONE, is_phone),
-            ("a phone number", NAMED_PHONE, is_phone),
+        SecretKind(looks_like, pattern.pattern.decode(), hints, word=False, personal=True, check=check)
+        for looks_like, pattern, hints, check in (
+            ("a card number", CARD, (), is_card),
+            ("a phone number", PHONE, (), is_phone),
+            ("a phone number", NAMED_PHONE, PHONES, is_phone),
         )
     ),
 )

@@ -64,8 +64,8 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     conform record listen --upstream https://api.openai.com -- python my_agent.py
 
     The program runs with the environment variables from which SDKs read their base URL. Every exchange is
-    saved, whatever its API. The exit code is the program's, or 2 if an answer could not be saved or no answer
-    arrived, or 4 if an answer was lost.
+    saved, whatever its API; the same values are replaced as by `conform record`. The exit code is the
+    program's, or 2 if an answer could not be saved or no answer arrived, or 4 if an answer was lost.
     """
     settings = read_save_settings(**saving)
     check_slug("--name", name)
