@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext, ForkContext
+    from multiprocessing.context import BaseContext, ForkContext, SpawnContext
 
 IS_WINDOWS: Final = os.name == "nt"
 HAS_PROC: Final = sys.platform == "linux"
@@ -46,11 +46,11 @@ def can_fork() -> bool:
     return HAS_SAFE_FORK and threading.active_count() == 1
 
 
-def get_fork_context() -> ForkContext:
-    """Return the start method that forks, if `can_fork`."""
+def get_context() -> ForkContext | SpawnContext:
+    """Return the start method that forks if `can_fork`, and otherwise the one that starts Python anew."""
     import multiprocessing
 
-    return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("fork") if can_fork() else multiprocessing.get_context("spawn")
 
 
 def create_worker_context(preloaded: str) -> BaseContext:

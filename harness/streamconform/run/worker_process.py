@@ -23,7 +23,7 @@ from streamconform.errors import WorkerError
 from streamconform.model.result import TrialResult
 from streamconform.run.interruptible import run_interruptible
 from streamconform.run.pool import Emit
-from streamconform.system import get_fork_context
+from streamconform.system import get_context
 
 SEND_SECONDS: Final = 0.1
 """Results that follow within this time are sent together, so that most take no system call."""
@@ -53,7 +53,8 @@ class WorkerProcess:
         self.channel, theirs = socket.socketpair()
         inherited = [self.channel, *(other.channel for other in others)]
         arguments = (work, theirs, inherited)
-        self._process = get_fork_context().Process(target=_run_fork, args=arguments, daemon=True)
+        self._process = get_context().Process(target=_run_fork, args=arguments, daemon=True)
+        self._deadline: float | None = None
         self._process.start()
         theirs.close()
 
@@ -84,12 +85,14 @@ class WorkerProcess:
 
     def interrupt(self) -> None:
         """Ask it to stop its programs and to exit."""
+        self._deadline = time.monotonic() + STOP_SECONDS
         self._process.terminate()
 
     def close(self) -> None:
-        """End it, if it has not ended."""
+        """End it, if it has not ended; if it was interrupted, its time began then."""
         self.channel.close()
-        self._process.join(STOP_SECONDS)
+        deadline = self._deadline
+        self._process.join(STOP_SECONDS if deadline is None else max(0.0, deadline - time.monotonic()))
         if self._process.is_alive():
             self._process.kill()
             self._process.join()

@@ -23,7 +23,7 @@ from streamconform.secrets.joined import parse_payload
 from streamconform.secrets.scan import SecretFinding, scan, scan_answer
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform.suite.load import Sources
-from streamconform.system import can_fork, get_fork_context
+from streamconform.system import can_fork, get_context
 from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
@@ -74,7 +74,7 @@ def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], 
 def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], list[Problem]]:
     if not can_fork():
         return lambda: _scan_files(files, allowed)
-    context = get_fork_context()
+    context = get_context()
     receiver, sender = context.Pipe(duplex=False)
     # A daemon process does not outlive this process.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)
