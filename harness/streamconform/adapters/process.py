@@ -191,7 +191,7 @@ class Process:
     def _kill_group(self) -> None:
         if self._transport is not None and not kill_group(self._transport.get_pid()):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                self._transport.kill()
+                self._transport.terminate()  # at once, on Windows
 
 
 class _Pipes(asyncio.SubprocessProtocol):
