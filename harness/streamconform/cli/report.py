@@ -97,11 +97,7 @@ def command(
         reports.write_text(path or "-", reports.render(kind, merged))
     else:
         reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
-    for line in list_incomplete(runs) if len(runs) > 1 else ():
-        click.echo(f"warning: {line}", err=True)
-    reason = describe_incomplete(merged)
-    if reason is not None:
-        click.echo(f"warning: the results are incomplete: {reason}", err=True)
+    _print_warnings(merged, runs)
     # A file may be inconsistent although the merged results are merely incomplete, as another file is.
     if any(map(is_inconsistent, (merged, *(run for _, run in runs)))):
         ctx.exit(Exit.BUG)
@@ -124,6 +120,15 @@ def _parse_kind(report: str) -> tuple[str, str]:
 def _read_runs(names: Sequence[str]) -> list[tuple[str, Results]]:
     paths = [resolve_results(name) for name in names] or [get_latest_results()]
     return [(str(path), read(path)) for path in paths]
+
+
+def _print_warnings(merged: Results, runs: Sequence[tuple[str, Results]]) -> None:
+    """Print which of several files are incomplete, and that the merged results are."""
+    for line in list_incomplete(runs) if len(runs) > 1 else ():
+        click.echo(f"warning: {line}", err=True)
+    reason = describe_incomplete(merged)
+    if reason is not None:
+        click.echo(f"warning: the results are incomplete: {reason}", err=True)
 
 
 def _judge_answers(path: Path) -> Results:

@@ -185,16 +185,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     workers = settings.workers or count_default_workers()
     with ExamineProgress(console, given_inputs.total) as progress:
         examined = _examine(given, job, given_inputs, workers, progress)
-    found = examined.found
-    require_balance(found.balance)
-    if examined.complete and not found.read and not found.unread:
-        raise UsageError(describe_nothing(given_inputs.first, given.api))
+    _check_found(examined, given_inputs.first, given.api)
     comparison = Comparison(
         version=__version__,
         implementations=implementations,
         deliveries=job.deliveries,
         seed=job.seed,
-        found=found,
+        found=examined.found,
         complete=examined.complete,
         minimised=_minimise(given, job, examined),
     )
@@ -285,6 +282,14 @@ def _examine(
     except KeyboardInterrupt:
         # Findings made before Ctrl-C are still reported.
         return _Examined(progress.found, complete=False)
+
+
+def _check_found(examined: _Examined, location: str, apis: tuple[str, ...]) -> None:
+    """Raise `LostError` if a recording was lost, and `UsageError` if there was none."""
+    found = examined.found
+    require_balance(found.balance)
+    if examined.complete and not found.listed:
+        raise UsageError(describe_nothing(location, apis))
 
 
 def _minimise(given: CompareOptions, job: Job, examined: _Examined) -> Mapping[Finding, str]:
