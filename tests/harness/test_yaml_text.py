@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.files import MAX_TEXT
 from streamconform.yaml_text import reader as yaml_text
 
 
@@ -148,7 +149,7 @@ def test_64_levels_are_read_and_65_are_not():
 
 def test_a_file_beyond_the_bound_is_not_read(tmp_path):
     path = tmp_path / "large.yaml"
-    path.write_bytes(b"#" * (yaml_text.MAX_BYTES + 1))
+    path.write_bytes(b"#" * (MAX_TEXT + 1))
     with pytest.raises(SourceError, match="larger than"):
         yaml_text.read(path)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.files import write_atomically
+from streamconform.files import open_regular, read_regular, write_atomically
 from streamconform.system import try_lock
 
 CONFORM: Final = Path(".conform")
@@ -93,7 +93,7 @@ def prepare_conform_folder(folder: Path = CONFORM) -> None:
 def find_latest_results(root: Path = RUNS) -> Path | None:
     """Return the latest run's results, or None if there are none."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        named = root / (root / LATEST_NAME).read_text("utf-8").strip() / RESULTS_NAME
+        named = root / read_regular(root / LATEST_NAME).decode().strip() / RESULTS_NAME
         if named.is_file():
             return named
     folders = _list_runs(root)
@@ -146,7 +146,7 @@ def _is_full(path: Path) -> bool:
 
 def _read_ends(path: Path) -> tuple[bytes, bytes]:
     """Return the first and last lines of a file; each must be shorter than 64 KiB."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         first = file.readline()
         file.seek(0, 2)
         # Only the two ends are read, because a results file may have hundreds of megabytes.

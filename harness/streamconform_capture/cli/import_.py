@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from streamconform.cli import commands
 from streamconform.config import read_settings
 from streamconform.conservation import Balance, require_balance
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.files import read_given
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
@@ -151,11 +151,7 @@ def _remove_secrets(text: str, secrets: tuple[bytes, ...]) -> str:
 
 def _read_file(path: Path) -> bytes:
     try:
-        if path == STDIN:
-            # One byte more than the limit, so that `import_file` recognizes a larger file.
-            return sys.stdin.buffer.read(importers.MAX_FILE + 1)
-        with path.open("rb") as file:
-            return file.read(importers.MAX_FILE + 1)
+        return read_given(path, importers.MAX_FILE)
     except OSError as error:
         raise SourceError((Problem(str(path), None, f"cannot be read: {error.strerror}"),)) from error
 

@@ -16,7 +16,7 @@ from typing import Final
 from streamconform import user_cache
 from streamconform.apis import APIS
 from streamconform.errors import Problem
-from streamconform.files import write_atomically
+from streamconform.files import TooLargeError, read_regular, write_atomically
 from streamconform.secrets import decoded_forms, joined, personal_numbers, placeholders
 from streamconform.secrets import scan as scanner
 from streamconform.secrets.joined import parse_payload
@@ -105,25 +105,33 @@ def _scan_files(files: Sequence[Path], allowed: Collection[str]) -> list[Problem
 
 
 def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing."""
+    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing.
+
+    The digest of a file that is too large is empty.
+    """
     for path in files:
-        with suppress(OSError):  # loading reports it
-            digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
-            digest.update(path.read_bytes())
+        digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
+        try:
+            digest.update(read_regular(path, MAX_BODY))
+        except TooLargeError:
+            yield path, ""
+        except OSError:  # loading reports it
+            continue
+        else:
             yield path, digest.hexdigest()
 
 
 def _find_cache() -> Path:
     """Return the path of the digest file, whose name depends on the scan's version."""
     modules = (scanner, decoded_forms, joined, personal_numbers, placeholders)
-    rules = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
+    rules = b"".join(read_regular(module.__file__ or "") for module in modules)
     name = hashlib.blake2b(rules, digest_size=8).hexdigest()
     return user_cache.find_user_cache(None) / "scanned" / f"{name}.txt"
 
 
 def _read_clean() -> frozenset[str]:
     try:
-        return frozenset(_find_cache().read_text("ascii").split())
+        return frozenset(read_regular(_find_cache()).decode("ascii").split())
     except (OSError, UnicodeDecodeError):
         return frozenset()
 
@@ -145,8 +153,10 @@ def _list_folder(folder: Path) -> list[Path]:
 
 def _scan_file(path: Path, allowed: Collection[str]) -> Iterator[Problem]:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BODY)
+        data = read_regular(path, MAX_BODY)
+    except TooLargeError as error:
+        yield Problem(str(path), None, f"not scanned for secrets: {error}")
+        return
     except OSError:
         return  # loading reports it
     findings = list(scan({"": data}, allowed, random_words=False))

@@ -18,6 +18,7 @@ from streamconform.cli import commands, options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.conservation import require_balance
 from streamconform.errors import UsageError
+from streamconform.files import read_given
 from streamconform.model.cassette import Recorded
 from streamconform.secrets import scrub
 from streamconform.secrets.placeholders import NOT_REPLACED
@@ -181,10 +182,7 @@ def _print_result(kept: SavedRecording) -> None:
 
 def _read_body(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            # One byte more than the limit, so that a larger file is recognized without reading all of it.
-            data = file.read(MAX_BYTES + 1)
-        body = json.loads(data[:MAX_BYTES]) if len(data) <= MAX_BYTES else None
+        body = json.loads(read_given(path, MAX_BYTES))
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}") from None
     except json.JSONDecodeError as error:
@@ -192,7 +190,7 @@ def _read_body(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UsageError(f"`{path}` is not JSON in UTF-8") from None
     if not isinstance(body, dict):
-        raise UsageError(f"`{path}`: expected the request body, a JSON object of at most {MAX_BYTES:,} bytes")
+        raise UsageError(f"`{path}`: expected the request body, a JSON object")
     return body
 
 
