@@ -1,4 +1,4 @@
-"""`run`, `smoke` and `serve` work without what only Linux and its like have, and with the same verdicts."""
+"""`run`, `smoke`, `serve` and `record` work alike without what only Linux and its like have."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+
+from ..record.server import serving, stream
 
 ABSENT = Path(__file__).parent / "other_systems"
 CASES = "anthropic-messages/tool-use/*"
@@ -82,6 +84,17 @@ def test_smoke_finds_the_same_mistakes(tmp_path):
     assert (code, stderr, "FIX" in stdout) == (1, "", True)
     assert run(tmp_path, *words, absent=False) == (code, stdout, stderr)
     assert run(tmp_path, "smoke", "reference")[0] == 0
+
+
+def test_the_traffic_of_a_program_is_recorded(tmp_path):
+    body = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
+    url = "os.environ['OPENAI_BASE_URL'] + '/chat/completions'"
+    program = f"import httpx, os; httpx.post({url}, json={{'model': 'm'}})"
+    with serving(*stream(body)) as server:
+        words = ("record", "listen", "--upstream", server.base_url, "--", sys.executable, "-c", program)
+        code, _, stderr = run(tmp_path, *words)
+    assert code == 0, stderr
+    assert (tmp_path / "cassettes/openai-chat/overheard-1.sse").read_bytes() == body
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import multiprocessing.popen_spawn_posix
 import os
 import signal
 import subprocess
@@ -27,6 +28,8 @@ for name in ("fcntl", "grp", "pwd", "resource", "termios"):
 
 # Python itself uses them there, so these are replaced by what they are on Windows.
 subprocess.Popen.kill = subprocess.Popen.terminate
+spawned = multiprocessing.popen_spawn_posix.Popen
+spawned.kill = lambda process: process._send_signal(9)
 asyncio.SelectorEventLoop.add_signal_handler = asyncio.AbstractEventLoop.add_signal_handler
 
 from streamconform import system  # noqa: E402 - it reads Python's modules
