@@ -47,7 +47,7 @@ def find_uses(tree: ast.AST) -> set[str]:
             found |= {node.module.partition(".")[0]} & UNPACKS
         elif isinstance(node, ast.Attribute):
             found |= {node.attr} & OPENS
-        elif isinstance(node, ast.Name):
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):  # not the name of a field
             found |= {node.id} & (OPENS - {"open_file"})
     return found
 
