@@ -114,6 +114,18 @@ def test_the_place_where_a_warc_file_is_broken_is_told(tmp_path, name):
     assert reason in reasons[0]
 
 
+def test_a_recording_in_a_warc_file_is_named_after_the_position_of_its_record(tmp_path):
+    packed = gzip.compress(GOOD)
+    (tmp_path / "a.warc").write_bytes(GOOD * 2)
+    (tmp_path / "a.warc.gz").write_bytes(packed * 2 + gzip.compress(GOOD * 2))
+    names = []
+    for file in ("a.warc", "a.warc.gz"):
+        (part,) = split_input(str(tmp_path / file))
+        names += [case.id.partition("#")[2] for case in read_partition(part)]
+    second, third = len(packed), 2 * len(packed)
+    assert names == ["0", f"{len(GOOD)}", "0", f"{second}", f"{third}", f"{third}+{len(GOOD)}"]
+
+
 def test_a_response_without_headers_or_with_transfer_encoding_is_read_like_another(tmp_path):
     chunked = HEAD.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n")
     pieces = b"5;x=y\r\ndata:\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(BODY) - 5, BODY[5:])

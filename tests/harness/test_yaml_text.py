@@ -154,6 +154,14 @@ def test_a_file_beyond_the_bound_is_not_read(tmp_path):
         yaml_text.read(path)
 
 
+@pytest.mark.parametrize("item", [b"[],", b"- 1\n"])
+def test_too_many_values_are_refused(item, monkeypatch):
+    monkeypatch.setattr(yaml_text, "MAX_VALUES", 50)
+    yaml_text.parse(b"[" + item * 20 + b"1]" if item == b"[]," else item * 50, "f")
+    with pytest.raises(SourceError, match="f: more than 50 values; split it"):
+        yaml_text.parse(b"[" + item * 50 + b"1]" if item == b"[]," else item * 51, "f")
+
+
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(SourceError, match="cannot be read"):
         yaml_text.read(tmp_path)

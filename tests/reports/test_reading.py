@@ -13,6 +13,7 @@ import pytest
 
 from streamconform.cli.report import KINDS
 from streamconform.errors import ReportError
+from streamconform.files import json_text
 from streamconform.model.result import Footer
 from streamconform.reports import render
 from streamconform.run.merge import merge
@@ -100,6 +101,13 @@ def test_compressed_results_are_read_to_the_place_where_they_are_cut(tmp_path):
     assert cut.trials == WHOLE.trials[: len(cut.trials)]
     path.write_bytes(data[: len(data) // 2] + data[:100])
     assert "its gzip data is damaged" in read_or_refused(path)[1]
+
+
+def test_a_line_of_too_many_values_is_not_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_text, "MAX_VALUES", 50)
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"kind": "header", "x": [' + b"[]," * 60 + b"1]}\n")
+    assert read_or_refused(path)[1].endswith("results.jsonl:1: more than 50 values")
 
 
 def test_results_may_come_from_a_pipe(tmp_path):

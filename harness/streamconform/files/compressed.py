@@ -133,6 +133,8 @@ class _Decompressed(io.RawIOBase):
         """Compressed bytes after the end of the last member."""
         self._ready = memoryview(b"")
         self._taken = self._given = self._members = 0
+        self._base = 0
+        """The position to which positions are relative."""
 
     def readable(self) -> bool:
         """Return True."""
@@ -143,8 +145,8 @@ class _Decompressed(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return the position in the decompressed data."""
-        return self._given - len(self._ready)
+        """Return the position in the decompressed data, or in the member."""
+        return self._given - len(self._ready) - self._base
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         """Read up to `offset`, which must not be before the position."""
@@ -180,6 +182,8 @@ class _Decompressed(io.RawIOBase):
         if self._members > max(MAX_MEMBERS, self._taken // MEMBER_BYTES):
             raise TooLargeError(f"it has more than {MAX_MEMBERS} small members")
         self._decoder = self._codec.make()
+        if self._single:
+            self._base = self._given
         return self._taken - len(self._left)
 
     def _take(self) -> None:

@@ -17,9 +17,10 @@ _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 def check_values(text: bytes) -> None:
     """Raise `TooLargeError` if there are more than `MAX_VALUES` values in a JSON text, or one per line."""
     # Strings are removed only if need be: they may contain any number of signs.
-    if _count_signs(text) > MAX_VALUES and _count_signs(_STRING.sub(b"", text)) > MAX_VALUES:
+    if count_signs(text) > MAX_VALUES and count_signs(_STRING.sub(b"", text)) > MAX_VALUES:
         raise TooLargeError(f"more than {MAX_VALUES} values")
 
 
-def _count_signs(text: bytes) -> int:
+def count_signs(text: bytes) -> int:
+    """Return the number of signs before values, including those in strings."""
     return sum(map(text.count, _SIGNS))

@@ -12,7 +12,8 @@ from typing import IO, Any, Final, NoReturn, TypeVar
 import msgspec
 
 from streamconform.errors import Problem, ReportError
-from streamconform.files import CutError, open_regular
+from streamconform.files import CutError, TooLargeError, open_regular
+from streamconform.files.json_text import check_values
 from streamconform.model.result import SUITE_FIELDS, Footer, Header, TrialResult
 from streamconform.model.trial import get_current_name, update_id
 from streamconform.printable import escape_unprintable
@@ -45,10 +46,11 @@ def read(path: Path) -> Results:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        record = decode_line(path, number, line)
-        if record is None:
-            break
         try:
+            check_values(line)
+            record = decode_line(path, number, line)
+            if record is None:
+                break
             match record.get("kind"), header, footer:
                 case "header", None, None:
                     header = build_header(record)
@@ -58,7 +60,7 @@ def read(path: Path) -> Results:
                     footer = _build_footer(record, header)
                 case kind, _, _:
                     _reject_kind(kind, header)
-        except InvalidLine as error:
+        except (InvalidLine, TooLargeError) as error:
             raise_malformed(path, number, str(error))
     if header is None:
         reason = "the run was killed before its first line was written" if number else "the file is empty"

@@ -16,6 +16,7 @@ import yaml
 
 from streamconform.errors import Problem, SourceError
 from streamconform.files import MAX_TEXT, TooLargeError, read_regular
+from streamconform.files.json_text import MAX_VALUES, count_signs
 
 MAX_DEPTH = 64
 MAX_DIGITS = 400
@@ -77,6 +78,9 @@ def parse(data: bytes, name: str) -> Document:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError((Problem(name, line, f"not UTF-8 at byte {error.start}"),)) from error
+    # In block style, a value is on a line of its own.
+    if count_signs(data) + data.count(b"\n") > MAX_VALUES:
+        raise SourceError((Problem(name, None, f"more than {MAX_VALUES} values; split it"),))
     # Values are built from the parser's events, not composed by it: PyYAML would expand aliases without
     # bound, and deep nesting crashes libyaml's binding.
     builder = _Builder(name)
