@@ -12,15 +12,11 @@ import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
 from streamconform.errors import ReportError, UsageError
 from streamconform.files import open_regular, read_regular, write_atomically
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from streamconform.system import try_lock
 
 CONFORM: Final = Path(".conform")
 RUNS: Final = CONFORM / "runs"
@@ -41,7 +37,7 @@ class RunFolder:
         self.path = path
         self.results = path / RESULTS_NAME
         self._lock: IO[bytes] = (path / LOCK_NAME).open("ab")
-        if not _try_lock(self._lock):
+        if not try_lock(self._lock):
             self._lock.close()
             raise UsageError(f"the run in `{path}` is still in progress")
 
@@ -161,25 +157,9 @@ def _read_ends(path: Path) -> tuple[bytes, bytes]:
 def _is_locked(folder: Path) -> bool:
     try:
         with (folder / LOCK_NAME).open("rb+") as file:
-            return not _try_lock(file)
+            return not try_lock(file)
     except OSError:
         return False
-
-
-def _try_lock(file: IO[Any]) -> bool:
-    """Try to lock an open file and return whether that succeeded; closing the file releases the lock."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt  # Windows
-
-            windows: Any = msvcrt
-            file.seek(0)
-            windows.locking(file.fileno(), windows.LK_NBLCK, 1)
-    except OSError:
-        return False
-    return True
 
 
 def _describe_unwritable(folder: Path, error: OSError) -> ReportError:

@@ -21,11 +21,12 @@ from streamconform.errors import UsageError
 from streamconform.files import read_given
 from streamconform.model.cassette import Recorded
 from streamconform.secrets import scrub
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform_capture.cli.record.saving import SaveSettings, check_slug, read_save_settings, save_options
 from streamconform_capture.record.errors import RecordError
 from streamconform_capture.record.exchange import RecordJob
 from streamconform_capture.record.live import MAX_BYTES
-from streamconform_capture.record.providers import HOSTS, RECORDINGS
+from streamconform_capture.record.providers import RECORDINGS
 from streamconform_capture.record.save import SavedRecording, record_and_save
 
 REQUIRED: Final = ("api", "base_url", "request_file", "name")
@@ -81,9 +82,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform record scenarios --endpoint openai --model gpt-5-mini
 
     The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR. Keys are never
-    stored. Addresses, account ids and request ids are replaced by placeholders of the same length; if a
-    possible secret remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by
-    default.
+    stored. E-mail addresses, phone and card numbers, account ids and request ids are replaced by placeholders
+    of the same length; names and postal addresses are not, unless --scrub names them. If a possible secret
+    remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by default.
     """
     if ctx.invoked_subcommand is not None:
         _reject_options(ctx)
@@ -120,7 +121,7 @@ def _make_job(ctx: click.Context, given: RecordOptions, settings: SaveSettings) 
         twin=given.twin,
         allow_error=given.allow_error,
         timeout=given.timeout,
-        server=settings.server or (host if host in HOSTS else "unnamed server"),
+        server=settings.server,
         note=settings.note,
         names=settings.scrubbed,
         allowed=settings.allowed,
@@ -174,7 +175,9 @@ def _print_result(kept: SavedRecording) -> None:
     if cassette.provenance.note:
         click.echo(f"  {cassette.provenance.note}")
     click.echo(f"{kept.spec}")
-    click.echo(f"  draft case `{cassette.name}`: review it, then remove `reviewed: false`")
+    click.echo(
+        f"  draft case `{cassette.name}`: review it, also for {NOT_REPLACED}, then remove `reviewed: false`"
+    )
 
 
 def _read_body(path: Path) -> dict[str, Any]:
