@@ -130,6 +130,24 @@ def test_a_call_of_a_custom_tool_has_its_input_as_text() -> None:
     assert (block["name"], block["arguments"], block["complete"]) == ("run_sql", "SELECT 1;", True)
 
 
+def test_a_choice_without_a_message_keeps_its_reason_and_the_usage() -> None:
+    choice = {"index": 0, "finish_reason": "content_filter", "content_filter_results": {"hate": {}}}
+    answer = outcome({"choices": [choice], "usage": chat.usage()}, "openai-chat")
+    assert (answer["status"], answer["stop"]["reason"]) == ("complete", "content_filter")
+    assert (answer["content"], answer["usage"]["input"]) == ([], 10)
+
+
+def test_a_choice_without_a_message_and_a_reason_is_no_answer() -> None:
+    assert outcome({"choices": [{"index": 0}]}, "openai-chat")["status"] == "error"
+
+
+@pytest.mark.parametrize("message", [{"content": "a", "tool_calls": [chat.call(id="a", name="f")]}, None])
+def test_an_error_in_a_choice_of_a_document_is_a_failed_answer(message: Any) -> None:
+    choice = {"message": message, "finish_reason": "stop", "error": {"code": 502, "message": "m"}}
+    answer = outcome({"choices": [choice]}, "openai-chat")
+    assert (answer["status"], answer["error"]["message"], answer["error"]["status"]) == ("error", "m", 502)
+
+
 def test_a_document_that_is_no_answer_reports_its_own_message() -> None:
     error = outcome({"message": "no route to the model"}, "bedrock-converse")["error"]
     assert (error["type"], error["message"]) == ("protocol", "no route to the model")
