@@ -10,7 +10,6 @@ from typing import Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
-
 _RUNNING: Final = "in_progress"
 
 
