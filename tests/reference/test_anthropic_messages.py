@@ -41,6 +41,13 @@ BROKEN: tuple[dict[str, Any], ...] = (
     delta(0, "text_delta", text=5),
 )
 
+REFUSAL = {"type": "refusal", "category": "cyber", "explanation": None}
+
+
+def refuses(reason: str) -> dict[str, Any]:
+    return {"type": "message_delta", "delta": {"stop_reason": reason, "stop_details": REFUSAL}}
+
+
 CASES = [
     Case(
         id="deltas-of-a-block-are-one-block",
@@ -312,6 +319,19 @@ CASES = [
         id="zero-blocks",
         body=message(reason="refusal"),
         expect={"content": [], "stop": {"reason": "refusal", "raw": "refusal"}},
+    ),
+    *(
+        Case(
+            id=f"a-refusal-after-a-whole-call-with-the-reason-{reason}",
+            body=sse(start(), tool(0), args(0, '{"x":1}'), stop(0), refuses(reason), STOP),
+            expect={
+                "status": "complete",
+                "stop": {"reason": "refusal", "raw": reason, "details": REFUSAL},
+                "content.0.name": "f",
+                "content.length": 1,
+            },
+        )
+        for reason in ("refusal", "tool_use")
     ),
     Case(
         id="a-later-null-does-not-erase-the-stop-reason",

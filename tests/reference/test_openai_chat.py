@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
 from streamconform_dev.fuzz.exchange import decode as decode_any
+from streamconform_reference.document import decode_document
 
 from .openai_chat_streams import (
     DONE,
@@ -418,6 +420,22 @@ def test_an_error_leaves_open_calls_visible_and_incomplete() -> None:
         ("a", "f", False)
     ]
     assert answer.types() == ["toolcall_start", "error"]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_the_failed_generation_of_groq_is_a_detail_of_the_stop(status: int) -> None:
+    error = {"message": "m", "type": "invalid_request_error", "code": "tool_use_failed"}
+    failed = {"error": {**error, "failed_generation": "<function=f>{}</function>"}}
+    bodies = [
+        b"event: error\n" + frames(failed),
+        json.dumps(failed).encode(),
+        json.dumps(failed, indent=2).encode(),
+    ]
+    outcomes = [decode(body, status=status).outcome for body in bodies]
+    outcomes.append(decode_document(bodies[1], "openai-chat", status).to_json())
+    for outcome in outcomes:
+        assert outcome["stop"]["details"] == {"failed_generation": "<function=f>{}</function>"}
+        assert (outcome["error"]["type"], outcome["error"]["message"]) == ("invalid_request_error", "m")
 
 
 def test_a_reason_next_to_an_error_in_the_choice_ends_no_call() -> None:
