@@ -718,11 +718,17 @@ def test_a_pair_of_surrogates_cut_between_two_deltas_is_one_character() -> None:
     assert_event_rules(answer)
 
 
-@pytest.mark.parametrize("rest", [(stop(), STOP), (STOP,), ()], ids=["ended", "open", "cut"])
-def test_a_lone_surrogate_is_kept(rest: tuple[dict[str, Any], ...]) -> None:
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [((stop(), STOP), "a\ud83c"), ((STOP,), "a\ud83c"), ((), "a"), ((ERROR,), "a")],
+    ids=["ended", "open", "cut", "failed"],
+)
+def test_a_lone_surrogate_is_kept_unless_the_answer_ended_before_its_other_half(
+    rest: tuple[dict[str, Any], ...], words: str
+) -> None:
     half = (
         b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\ud83c"}}\n\n'
     )
     answer = decode(sse(start(), text()) + half + sse(*rest))
-    assert answer.content[0]["text"] == "a\ud83c"
+    assert answer.content[0]["text"] == words
     assert_event_rules(answer)

@@ -314,6 +314,13 @@ ENDINGS = [
     Ending("audio-without-a-mark", frames(SPEECH, EXPIRY), "complete", "stop", None),
     Ending("audio-and-empty-deltas", sse(SPEECH, EXPIRY, chunk(), reports()), "complete", "stop", None),
     Ending("audio-and-a-reason", sse(SPEECH, EXPIRY, ends("length")), "complete", "length", "length"),
+    Ending(
+        "audio-and-unknown-fields",
+        sse(SPEECH, chunk({"audio": {"expires_at": 9, "new": 1}, "new": {"n": 1}})),
+        "complete",
+        "stop",
+        None,
+    ),
     Ending("audio-cut-before-its-end", sse(SPEECH), "incomplete", None, None),
     Ending("expiry-without-data", sse(TRANSCRIPT, EXPIRY), "incomplete", None, None),
     Ending("expiry-with-data", sse(SPEECH, speaks(data="AA==", expires_at=9)), "incomplete", None, None),

@@ -330,7 +330,7 @@ class Assembler:
         if self._status is not None:
             return False
         for block in self._blocks:
-            self._events += block.flush()
+            self._events += block.flush(whole=status == "complete")
         self._status = status
         self.ended = True
         return True
