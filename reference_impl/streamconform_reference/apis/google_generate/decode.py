@@ -10,8 +10,8 @@ Undocumented behavior, and differences between servers:
   round, and usage may follow without candidates. The answer therefore stays open until the end of the body,
   and the last of several reasons wins.
 - `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
-  `finishMessage`. Some clients re-encode reasons as enum numbers. What Google says in words about any other
-  reason is in the stop's details.
+  `finishMessage`. Some clients re-encode reasons as enum numbers. What Google says in words about a filter is
+  in the stop's details.
 - `content` may be absent, empty, or without `parts`. Only `thought: true` marks text as thinking; a
   `thoughtSignature` does not. The signature belongs to the text or call in its part; see `prose`.
 - An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
@@ -43,6 +43,7 @@ from .usage import PRICED, TOOL_USE, compute_buckets, read_billing, read_counts
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
+_EXPLAINED: Final = frozenset({"content_filter", "other"})
 
 _BILLED_TOOLS: Final = frozenset({"executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
 """Parts from the provider's tools whose results are, or may be, charged as input."""
@@ -200,7 +201,8 @@ class GoogleGenerateDecoder(Decoder):
         self.finish = NUMBERED_REASONS.get(raw, raw)
         self.finish_message = finish_message if isinstance(finish_message, str) else None
         reason = STOP_REASONS.get(self.finish, "other")
-        said = self.finish_message if reason != "error" else None  # else it is the error's message
+        # For `STOP`, it says only that the model called functions; for a failure, it is the error's message.
+        said = self.finish_message if reason in _EXPLAINED else None
         self.message.stop(reason, raw, details={"finishMessage": said} if said else None)
         if reason not in _TRUNCATING:
             self.calls.close()
