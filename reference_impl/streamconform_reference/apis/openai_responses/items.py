@@ -65,7 +65,7 @@ def _read_name(data: Payload) -> str:
 
 
 def _repeats(item: Item, data: Payload) -> bool:
-    """Whether a finished item equals the one that ended, except for its id: some servers give each event one."""
+    """Whether a finished item equals the one that ended, but for its id: some servers give each event one."""
     return {**item.data, "id": None} == {**data, "id": None}
 
 
