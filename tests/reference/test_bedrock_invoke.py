@@ -23,7 +23,7 @@ from streamconform_reference.document import decode_document
 from . import streams as anthropic
 from .bedrock_converse_streams import exception, named
 from .bedrock_invoke_streams import BEGUN, HEADERS, STREAMS, answer, chunk, message, stop
-from .streams import ends, says, start, whole_text
+from .streams import args, ends, says, start, tool, whole_text
 
 API = "bedrock-invoke"
 GUARDRAIL = "amazon-bedrock-guardrailAction"
@@ -206,6 +206,27 @@ CASES = [
         id="a-document-instead-of-a-stream",
         body=b'{"message":"no"}',
         expect={"error": {"type": "protocol", "message": "no", "status": None}},
+    ),
+    *(
+        Case(
+            id=f"a-refusal-after-a-whole-call-with-the-reason-{reason}",
+            body=message(
+                start(),
+                *(tool(0), args(0, "{}"), anthropic.stop()),
+                {
+                    "type": "message_delta",
+                    "delta": {"stop_reason": reason, "stop_details": {"type": "refusal"}},
+                },
+                stop(),
+            ),
+            expect={
+                "status": "complete",
+                "stop.reason": "refusal",
+                "stop.raw": reason,
+                "content.0.name": "f",
+            },
+        )
+        for reason in ("refusal", "tool_use")
     ),
     *(
         Case(
