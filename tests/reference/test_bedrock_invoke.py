@@ -49,6 +49,7 @@ OTHER_FAMILIES: dict[str, Any] = {
     "Meta Llama": {"generation": "Hi", "prompt_token_count": 9, "stop_reason": None},
     "Mistral": {"outputs": [{"text": "Hi", "stop_reason": None}]},
     "Cohere": {"is_finished": False, "event_type": "text-generation", "text": "Hi"},
+    "Anthropic's older models": {"type": "completion", "completion": " Hi", "stop_reason": None},
     "an OpenAI-compatible family": {"choices": [{"delta": {"content": "Hi"}}]},
 }
 CASES = [
@@ -235,7 +236,7 @@ CASES = [
             expect={
                 "status": "error",
                 "error.type": "protocol",
-                "error.message": f"the answer is in the format of {family}; only Anthropic's is read",
+                "error.message": f"the answer is in the format of {family}, not of Anthropic Messages",
             },
         )
         for family, payload in OTHER_FAMILIES.items()
@@ -298,10 +299,11 @@ def test_text_beyond_ascii_is_read_as_utf8() -> None:
         ("Amazon Titan", {"inputTextTokenCount": 5, "results": [{"outputText": "Hi"}]}),
         ("Meta Llama", {"generation": "Hi", "stop_reason": "stop"}),
         ("Cohere", {"response_id": "r", "text": "Hi", "generation_id": "g", "finish_reason": "COMPLETE"}),
+        ("Anthropic's older models", {"type": "completion", "completion": " Hi", "stop": "\n\nHuman:"}),
         ("AI21", {"id": 1, "completions": [{"data": {"text": "Hi"}}]}),
     ],
 )
 def test_a_document_of_another_model_family_is_named(family: str, document: Any) -> None:
     outcome = decode_document(json.dumps(document).encode(), API).to_json()
     assert outcome["status"] == "error"
-    assert f"the format of {family};" in outcome["error"]["message"]
+    assert f"the format of {family}," in outcome["error"]["message"]
