@@ -180,7 +180,7 @@ class OpenaiChatDecoder(Decoder):
                 self.read_choice(choice)
         self.citations.settle(payload.get("citations"), self.prose.text_slot)
         self.read_usage(payload, chosen)
-        if payload.get("error") or "error" in (payload.get("object"), payload.get("type")):
+        if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
             self.message.fail(read_error(payload))
         elif chosen.get("error"):
             self.message.fail(read_error({"error": chosen["error"]}))
