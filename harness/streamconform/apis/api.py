@@ -173,8 +173,8 @@ class RequestForm(Struct, frozen=True, kw_only=True):
     kept_answer: str | None = None
     """The body member with the id of a stored answer, which the client then need not send back."""
     call_ids: tuple[Path, ...]
-    """The paths to the ids of the calls that a body sends back. A step after `*` is a key, or the `type` of
-    the item."""
+    """The paths to the ids that a body sends back only once: those of calls, and of items that the API counts.
+    A step after `*` is a key, or the `type` of the item."""
 
     def continues(self, first: Any, later: Any) -> bool:
         """Return whether the body `later` sends back the answer to `first`, rather than retrying it."""

@@ -196,6 +196,7 @@ API: Final = Api(
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),
+            ("input", "*", "reasoning", "id"),  # "Duplicate item found" (vercel/ai#14843)
         ),
     ),
     opt_ins=(openai.CUSTOM_TOOLS, OptIn("the computer tool (`type: computer`)", declares_tool("computer"))),
