@@ -42,6 +42,15 @@ def test_the_events_of_anthropic_have_their_outcome(name: str) -> None:
     assert_event_rules(found)
 
 
+# https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html and the pages below it
+OTHER_FAMILIES: dict[str, Any] = {
+    "Amazon Nova": {"messageStart": {"role": "assistant"}},
+    "Amazon Titan": {"outputText": "Hi", "index": 0, "completionReason": "FINISH"},
+    "Meta Llama": {"generation": "Hi", "prompt_token_count": 9, "stop_reason": None},
+    "Mistral": {"outputs": [{"text": "Hi", "stop_reason": None}]},
+    "Cohere": {"is_finished": False, "event_type": "text-generation", "text": "Hi"},
+    "an OpenAI-compatible family": {"choices": [{"delta": {"content": "Hi"}}]},
+}
 CASES = [
     Case(
         id="the-counts-of-anthropic-win",
@@ -198,6 +207,18 @@ CASES = [
         body=b'{"message":"no"}',
         expect={"error": {"type": "protocol", "message": "no", "status": None}},
     ),
+    *(
+        Case(
+            id=f"a-stream-of-{family}",
+            body=chunk(payload),
+            expect={
+                "status": "error",
+                "error.type": "protocol",
+                "error.message": f"the answer is in the format of {family}; only Anthropic's is read",
+            },
+        )
+        for family, payload in OTHER_FAMILIES.items()
+    ),
     Case(id="nothing-at-all", body=b"", expect={"status": "error", "error.type": "protocol"}),
 ]
 
@@ -247,3 +268,19 @@ def test_a_document_of_an_error_may_name_its_type() -> None:
 def test_text_beyond_ascii_is_read_as_utf8() -> None:
     found = decode(message(start()) + chunk(anthropic.text()) + chunk(says("é 🌤 天")))
     assert found.content == [text_block("é 🌤 天")]
+
+
+@pytest.mark.parametrize(
+    ("family", "document"),
+    [
+        ("Amazon Nova", {"output": {"message": {"content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}),
+        ("Amazon Titan", {"inputTextTokenCount": 5, "results": [{"outputText": "Hi"}]}),
+        ("Meta Llama", {"generation": "Hi", "stop_reason": "stop"}),
+        ("Cohere", {"response_id": "r", "text": "Hi", "generation_id": "g", "finish_reason": "COMPLETE"}),
+        ("AI21", {"id": 1, "completions": [{"data": {"text": "Hi"}}]}),
+    ],
+)
+def test_a_document_of_another_model_family_is_named(family: str, document: Any) -> None:
+    outcome = decode_document(json.dumps(document).encode(), API).to_json()
+    assert outcome["status"] == "error"
+    assert f"the format of {family};" in outcome["error"]["message"]

@@ -253,6 +253,14 @@ class Ending:
 
 
 A_CALL = calls(call(id="a", name="f", args="{}"))
+EXPIRES: dict[str, Any] = {"audio": {"expires_at": 1730768563}}
+
+
+def speaks(**audio: Any) -> dict[str, Any]:
+    return chunk({"audio": audio})
+
+
+TRANSCRIPT, SPEECH, EXPIRY = speaks(id="audio_1", transcript="Hi"), speaks(data="CAAI"), chunk(EXPIRES)
 ENDINGS = [
     Ending("mark", sse(says("a"), ends()), "complete", "stop", "stop"),
     Ending("no-mark", frames(says("a"), ends()), "complete", "stop", "stop"),
@@ -291,6 +299,26 @@ ENDINGS = [
     ),
     Ending("last-reason", sse(A_CALL, ends("tool_calls"), says("b"), ends()), "complete", "tool_use", "stop"),
     Ending("a-failure", sse(says("a"), ends("network_error")), "error", "error", "network_error"),
+    Ending("stop-in-capitals", sse(says("a"), ends("STOP")), "complete", "stop", "STOP"),
+    Ending("length-in-capitals", sse(says("a"), ends("LENGTH")), "complete", "length", "LENGTH"),
+    Ending("gemini-limit", sse(says("a"), ends("MAX_TOKENS")), "complete", "length", "MAX_TOKENS"),
+    Ending("gemini-limit-in-small-letters", sse(ends("max_tokens")), "complete", "length", "max_tokens"),
+    Ending("gemini-filter", sse(ends("SAFETY")), "complete", "content_filter", "SAFETY"),
+    Ending(
+        "gemini-failure", sse(ends("MALFORMED_FUNCTION_CALL")), "error", "error", "MALFORMED_FUNCTION_CALL"
+    ),
+    Ending("calls-in-capitals", sse(A_CALL, ends("TOOL_CALLS")), "complete", "tool_use", "TOOL_CALLS"),
+    Ending("audio", sse(SPEECH, EXPIRY), "complete", "stop", None),
+    Ending("audio-without-a-mark", frames(SPEECH, EXPIRY), "complete", "stop", None),
+    Ending("audio-and-empty-deltas", sse(SPEECH, EXPIRY, chunk(), reports()), "complete", "stop", None),
+    Ending("audio-and-a-reason", sse(SPEECH, EXPIRY, ends("length")), "complete", "length", "length"),
+    Ending("audio-cut-before-its-end", sse(SPEECH), "incomplete", None, None),
+    Ending("expiry-without-data", sse(TRANSCRIPT, EXPIRY), "incomplete", None, None),
+    Ending("expiry-with-data", sse(SPEECH, speaks(data="AA==", expires_at=9)), "incomplete", None, None),
+    Ending("expiry-with-text", sse(SPEECH, chunk({**EXPIRES, "content": "a"})), "incomplete", None, None),
+    Ending("audio-after-its-end", sse(SPEECH, EXPIRY, SPEECH), "incomplete", None, None),
+    Ending("text-after-the-end-of-audio", sse(SPEECH, EXPIRY, says("a")), "incomplete", None, None),
+    Ending("audio-and-an-open-call", sse(A_CALL, SPEECH, EXPIRY), "incomplete", None, None),
     Ending("error-behind-the-reason", frames(says("a"), ends(), ERROR), "error", "error", "stop"),
     Ending("error-in-the-middle", STREAMS["error-in-mid-stream"], "error", "error", None),
 ]
@@ -338,6 +366,26 @@ FAILS = [
         {**chunk({"content": ""}, "error"), "error": {"code": 502, "message": "m", "metadata": {"raw": "r"}}},
         (None, "m", 502),
     ),
+    Fails(
+        "openrouter-in-a-choice",
+        {
+            **HEAD,
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"content": ""},
+                    "finish_reason": "tool_calls",
+                    "error": {
+                        "code": 502,
+                        "message": "m",
+                        "metadata": {"error_type": "provider_unavailable"},
+                    },
+                }
+            ],
+        },
+        (None, "m", 502),
+    ),
+    Fails("flat", {"type": "error", "message": "m", "code": "overloaded"}, ("overloaded", "m", None)),
     Fails("broken-choices", {**HEAD, "choices": 1}, ("protocol", "`choices` is not a list", None)),
     Fails(
         "broken-delta", {**HEAD, "choices": [{"delta": "x"}]}, ("protocol", "`delta` is not an object", None)
@@ -370,6 +418,14 @@ def test_an_error_leaves_open_calls_visible_and_incomplete() -> None:
         ("a", "f", False)
     ]
     assert answer.types() == ["toolcall_start", "error"]
+
+
+def test_a_reason_next_to_an_error_in_the_choice_ends_no_call() -> None:
+    failed = ends("tool_calls", usage=usage())
+    failed["choices"][0]["error"] = {"code": 502, "message": "m"}
+    outcome = decode(sse(calls(call(id="a", name="f", args="{}")), failed)).outcome
+    assert (outcome["status"], outcome["content"][0]["complete"]) == ("error", False)
+    assert outcome["usage"]["input"] == 10
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"error":{"message":"m"}}', b'{"choices":[]}'])

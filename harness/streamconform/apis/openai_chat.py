@@ -33,9 +33,17 @@ from streamconform.wire.reframe import write_events_and_done
 def _is_terminal(payload: Payload) -> bool:
     # Choice 0 is the answer, and its index may be absent (specs/POLICY.md, "Several choices or candidates").
     return bool(payload.get("error")) or any(
-        choice.get("index", 0) == 0 and choice.get("finish_reason")
+        choice.get("index", 0) == 0
+        and (choice.get("finish_reason") or choice.get("error") or _ends_audio(choice.get("delta")))
         for choice in as_objects(payload.get("choices"))
     )
+
+
+def _ends_audio(delta: object) -> bool:
+    """Whether a delta has only the time at which its audio expires: OpenAI sends audio no other end."""
+    audio = delta.get("audio") if isinstance(delta, dict) else None
+    said = {key for key, value in audio.items() if value} if isinstance(audio, dict) else set()
+    return said - {"id"} == {"expires_at"}
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
