@@ -41,6 +41,7 @@ MODULES: Final = (
     "request_options",
     "borders",
     "functions",
+    "text",
 )
 
 
