@@ -42,8 +42,9 @@ def _is_terminal(payload: Payload) -> bool:
 def _ends_audio(delta: object) -> bool:
     """Whether a delta has only the time at which its audio expires: OpenAI sends audio no other end."""
     audio = delta.get("audio") if isinstance(delta, dict) else None
-    said = {key for key, value in audio.items() if value} if isinstance(audio, dict) else set()
-    return said - {"id"} == {"expires_at"}
+    if not isinstance(audio, dict):
+        return False
+    return bool(audio.get("expires_at")) and not (audio.get("data") or audio.get("transcript"))
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:

@@ -21,6 +21,8 @@ PROTOCOL: Final = "protocol"
 _TYPE_KEYS: Final = ("type", "code", "status")
 _MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS uses both spellings
 _STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
+# Groq's model output that could not be read as a call: https://console.groq.com/docs/tool-use
+_DETAIL_KEYS: Final = ("failed_generation",)
 _HTTP_ERROR: Final = 400
 _HTTP_LIMIT: Final = 600
 _EXCERPT: Final = 500  # characters kept of a body that is not JSON: enough for a proxy's message
@@ -48,6 +50,7 @@ def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str,
         type=_first_text(detail, type_keys) or _first_text(outer, type_keys),
         message=message_text or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
         status=_http_status(detail) or _http_status(envelope) or status,
+        details={key: detail[key] for key in _DETAIL_KEYS if detail.get(key)} or None,
     )
 
 

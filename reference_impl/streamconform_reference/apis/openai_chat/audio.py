@@ -13,7 +13,7 @@ from typing import Final
 from streamconform_reference.decoding.decoder import Payload
 
 AUDIO: Final = "audio"
-_IDENTITY: Final = frozenset({"id"})
+_CONTENT: Final = ("content", "refusal", "tool_calls", "function_call")
 
 
 class Audio:
@@ -27,8 +27,9 @@ class Audio:
     def read(self, delta: Payload) -> None:
         """Read a delta; any content after the end means that it was not the end."""
         audio = delta.get(AUDIO)
-        said = {key for key, value in audio.items() if value} if isinstance(audio, dict) else set()
-        others = any(value for key, value in delta.items() if key not in (AUDIO, "role"))
-        self._has_data = self._has_data or "data" in said
-        if said or others:
-            self.ended = self._has_data and not others and said - _IDENTITY == {"expires_at"}
+        update = audio if isinstance(audio, dict) else {}
+        self._has_data = self._has_data or bool(update.get("data"))
+        if update.get("data") or update.get("transcript") or any(delta.get(key) for key in _CONTENT):
+            self.ended = False
+        elif update.get("expires_at"):
+            self.ended = self._has_data

@@ -41,6 +41,7 @@ from streamconform_reference.pricing import Billing
 
 from .audio import AUDIO, Audio
 from .citations import Citations
+from .details import DETAILS, Details
 from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
 from .reasons import TRUNCATING, read_reason
 from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment, read_signature
@@ -159,6 +160,7 @@ class OpenaiChatDecoder(Decoder):
         self.calls = self.calls_factory(self.message, self.prose.end)
         self.citations = Citations(self.message)
         self.audio = Audio()
+        self.details = Details()
         self.finish: str | None = None
         self.counts: dict[str, int] = {}
         self._service_tier: str | None = None
@@ -204,6 +206,7 @@ class OpenaiChatDecoder(Decoder):
             self.audio.read(delta)
         # Most deltas have no reasoning, so a single set operation skips them.
         if not _REASONING_KEYS.isdisjoint(delta):
+            self.details.add(delta.get(DETAILS))
             for piece in self.to_reasoning(delta):
                 if piece.text:
                     self.prose.append("thinking", piece.text)
@@ -238,6 +241,8 @@ class OpenaiChatDecoder(Decoder):
             if spoken:
                 self.message.stop("stop", None)
             self.prose.end()
+            if details := self.details.whole():
+                self.message.add_other(DETAILS, details)
             self.message.complete()
 
     def read_usage(self, payload: Payload, choice: Payload) -> None:
