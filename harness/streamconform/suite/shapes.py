@@ -1,4 +1,4 @@
-"""The shapes of streams: their events, fields, types, enum values, and event orders.
+"""The shapes of answers: their events, fields, types, enum values, and event orders.
 
 Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json`, written by
 `python -m streamconform_dev.corpus.write_shapes`, lists the shapes of real streams, plus those shapes of
@@ -59,6 +59,8 @@ WORDS: Final = frozenset(
 """Members whose values are API-defined enum values, so that each value is a shape."""
 NO_EVENT: Final = "chunk"
 """The event name for a payload that lacks one."""
+DOCUMENT: Final = "document"
+"""The event name for an answer that does not stream."""
 ORDER: Final = "then"
 DOCUMENTED: Final = "documented"
 """The origin of a shape that is in the provider's published types but in no recording."""
@@ -136,6 +138,15 @@ def read_shapes(cassette: Cassette) -> frozenset[Shape]:
             shapes.add(Shape(last, event, ORDER))
         last = event
     return frozenset(shapes)
+
+
+def read_document_shapes(body: bytes) -> frozenset[Shape]:
+    """Return the shapes of an answer that does not stream; a body without a JSON object has none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(Shape(DOCUMENT, path, kind) for path, kind in _walk(document, "", 0))
 
 
 def _name_event(payload: Mapping[str, Any], name: str | None) -> str:

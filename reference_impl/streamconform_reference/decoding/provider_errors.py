@@ -11,6 +11,7 @@ https://ai.google.dev/gemini-api/docs/troubleshooting
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from streamconform_reference.json_text import codec
@@ -25,6 +26,9 @@ _STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
 _DETAIL_KEYS: Final = ("failed_generation",)
 _HTTP_ERROR: Final = 400
 _HTTP_LIMIT: Final = 600
+_BLANK_LINE: Final = re.compile(rb"(?:\r\n|\n|\r){2}")
+# A name before data, and any other line of an event stream.
+_FIELD: Final = re.compile(rb"^(?:data:|(?:event|id|retry)?:[^\r\n]*)", re.MULTILINE)
 _EXCERPT: Final = 500  # characters kept of a body that is not JSON: enough for a proxy's message
 
 
@@ -61,9 +65,8 @@ def read_error_body(body: bytes, status: int) -> Error:
     not a stream is a `protocol` error, unless its document names an error.
     """
     failed = status >= _HTTP_ERROR
-    try:
-        document = codec.loads(body.strip())
-    except codec.NotJsonError:
+    document = find_document(body)
+    if document is None:
         excerpt = " ".join(body.decode("utf-8", "replace").split())[:_EXCERPT] or None
         if failed:
             return Error(None, excerpt, status)
@@ -73,6 +76,27 @@ def read_error_body(body: bytes, status: int) -> Error:
     if failed or (isinstance(document, dict) and document.get("error")):
         return error
     return Error(PROTOCOL, error.message or "the body is a single JSON document, not a stream", None)
+
+
+def find_document(body: bytes) -> Any:
+    """Return the JSON document of a body, or None if it has none.
+
+    Gateways also send it as the first event of a stream, after comments, or alone in a list.
+    """
+    for text in (body.strip(), _strip_fields(body)):
+        try:
+            document = codec.loads(text)
+        except codec.NotJsonError:
+            continue
+        alone = isinstance(document, list) and len(document) == 1
+        return document[0] if alone else document
+    return None
+
+
+def _strip_fields(body: bytes) -> bytes:
+    """Return the data of the first event that has any, or nothing."""
+    events = _BLANK_LINE.split(body.strip())
+    return next(filter(None, (_FIELD.sub(b"", event).strip() for event in events)), b"")
 
 
 def _first_text(mapping: dict[str, Any], keys: tuple[str, ...]) -> str | None:
