@@ -163,6 +163,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta", "item"),
+        kinds=(("item",),),
         text_keys=("delta",),
         text_types=("response.output_text.delta",),
         delta_keys=("delta",),

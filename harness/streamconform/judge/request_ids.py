@@ -13,7 +13,7 @@ _MAX_IDS: Final = 3
 
 
 def find_repeated_ids(paths: Iterable[Path], body: Mapping[str, Any]) -> str | None:
-    """Return a message about calls or items in a body that share an id, or None; see `RequestForm.call_ids`."""
+    """Return a message about calls or items that share an id, or None; see `RequestForm.call_ids`."""
     ids = Counter(
         id_ for path in paths for id_ in _collect_values(path, body) if isinstance(id_, str) and id_
     )
