@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -28,6 +28,8 @@ from .model import ARGUMENTS, COMPLETE, CONTENT, GIVES_UP, STATUS, STOP_REASON, 
 from .registry import StreamMutants
 
 mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
+
+_REASONING: Final = frozenset(TEXT_KEYS)
 
 
 @mutants.replace(
@@ -413,3 +415,13 @@ class BareFragmentsToTheFirst(ToolCalls):
         if fragment.index is None and not (fragment.id or fragment.name) and self._calls:
             return self._calls[0]
         return super().resolve(fragment)
+
+
+@mutants.decoder(issues=("microsoft/vscode#330279",), fails=("**:invariant.**",))
+class ThoughtPerDelta(OpenaiChatDecoder):
+    """Makes each piece of reasoning a block of its own, so that a thought is shown with one word per line."""
+
+    def read_delta(self, delta: Payload) -> None:
+        super().read_delta(delta)
+        if not _REASONING.isdisjoint(delta):
+            self.prose.end()
