@@ -41,6 +41,24 @@ BROKEN: tuple[dict[str, Any], ...] = (
     delta(0, "text_delta", text=5),
 )
 
+# The types `EncryptedCodeExecutionResultBlock` and `WebSearchToolResultBlock` of the `anthropic` package
+SERVER_RESULTS: dict[str, dict[str, Any]] = {
+    "code_execution_tool_result": {
+        "tool_use_id": "srvtoolu_1",
+        "content": {
+            "type": "encrypted_code_execution_result",
+            "encrypted_stdout": "gAAA",
+            "return_code": 0,
+            "stderr": "",
+            "content": [],
+        },
+    },
+    "web_search_tool_result": {
+        "tool_use_id": "srvtoolu_2",
+        "caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"},
+        "content": [],
+    },
+}
 REFUSAL = {"type": "refusal", "category": "cyber", "explanation": None}
 
 
@@ -319,6 +337,17 @@ CASES = [
         id="zero-blocks",
         body=message(reason="refusal"),
         expect={"content": [], "stop": {"reason": "refusal", "raw": "refusal"}},
+    ),
+    *(
+        Case(
+            id=f"the-result-of-code-{kind}",
+            body=message(block(0, kind, **result), stop(0), *whole_text("Hi", 1)),
+            expect={
+                "content.0": {"type": "other", "kind": kind, "data": {"type": kind, **result}},
+                "content.1.text": "Hi",
+            },
+        )
+        for kind, result in SERVER_RESULTS.items()
     ),
     *(
         Case(

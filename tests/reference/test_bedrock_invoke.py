@@ -23,7 +23,7 @@ from streamconform_reference.document import decode_document
 from . import streams as anthropic
 from .bedrock_converse_streams import exception, named
 from .bedrock_invoke_streams import BEGUN, HEADERS, STREAMS, answer, chunk, message, stop
-from .streams import ends, says, start, whole_text
+from .streams import args, ends, says, start, tool, whole_text
 
 API = "bedrock-invoke"
 GUARDRAIL = "amazon-bedrock-guardrailAction"
@@ -49,6 +49,7 @@ OTHER_FAMILIES: dict[str, Any] = {
     "Meta Llama": {"generation": "Hi", "prompt_token_count": 9, "stop_reason": None},
     "Mistral": {"outputs": [{"text": "Hi", "stop_reason": None}]},
     "Cohere": {"is_finished": False, "event_type": "text-generation", "text": "Hi"},
+    "Anthropic's older models": {"type": "completion", "completion": " Hi", "stop_reason": None},
     "an OpenAI-compatible family": {"choices": [{"delta": {"content": "Hi"}}]},
 }
 CASES = [
@@ -209,12 +210,33 @@ CASES = [
     ),
     *(
         Case(
+            id=f"a-refusal-after-a-whole-call-with-the-reason-{reason}",
+            body=message(
+                start(),
+                *(tool(0), args(0, "{}"), anthropic.stop()),
+                {
+                    "type": "message_delta",
+                    "delta": {"stop_reason": reason, "stop_details": {"type": "refusal"}},
+                },
+                stop(),
+            ),
+            expect={
+                "status": "complete",
+                "stop.reason": "refusal",
+                "stop.raw": reason,
+                "content.0.name": "f",
+            },
+        )
+        for reason in ("refusal", "tool_use")
+    ),
+    *(
+        Case(
             id=f"a-stream-of-{family}",
             body=chunk(payload),
             expect={
                 "status": "error",
                 "error.type": "protocol",
-                "error.message": f"the answer is in the format of {family}; only Anthropic's is read",
+                "error.message": f"the answer is in the format of {family}, not of Anthropic Messages",
             },
         )
         for family, payload in OTHER_FAMILIES.items()
@@ -277,10 +299,11 @@ def test_text_beyond_ascii_is_read_as_utf8() -> None:
         ("Amazon Titan", {"inputTextTokenCount": 5, "results": [{"outputText": "Hi"}]}),
         ("Meta Llama", {"generation": "Hi", "stop_reason": "stop"}),
         ("Cohere", {"response_id": "r", "text": "Hi", "generation_id": "g", "finish_reason": "COMPLETE"}),
+        ("Anthropic's older models", {"type": "completion", "completion": " Hi", "stop": "\n\nHuman:"}),
         ("AI21", {"id": 1, "completions": [{"data": {"text": "Hi"}}]}),
     ],
 )
 def test_a_document_of_another_model_family_is_named(family: str, document: Any) -> None:
     outcome = decode_document(json.dumps(document).encode(), API).to_json()
     assert outcome["status"] == "error"
-    assert f"the format of {family};" in outcome["error"]["message"]
+    assert f"the format of {family}," in outcome["error"]["message"]

@@ -98,6 +98,15 @@ PROSE = [
         [("thinking", "a"), ("text", "b"), ("thinking", "c")],
     ),
     Prose(
+        "channels-of-groq",
+        whole(
+            chunk({"role": "assistant", "content": "", "channel": "analysis"}),
+            chunk({"reasoning": "hm", "channel": "analysis"}),
+            chunk({"content": "a", "channel": "final"}),
+        ),
+        [("thinking", "hm"), ("text", "a")],
+    ),
+    Prose(
         "details-without-plain-text",
         whole(chunk({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm", "index": 0}]})),
         [("thinking", "hm")],

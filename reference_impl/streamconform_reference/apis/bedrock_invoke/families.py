@@ -1,4 +1,4 @@
-"""Recognize the answers of models other than Anthropic's, whose formats are not read.
+"""Recognize answers that are not in the format of Anthropic Messages, and are not read.
 
 InvokeModel passes on each model family's own format. To ignore an unknown one would look like a cut stream.
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 
-# The families, by a member that every payload or document of theirs has and none of Anthropic's does.
+# The families, by a member that every payload or document of theirs has and no message or event does.
 _FAMILIES: Final[Mapping[str, str]] = {
     "messageStart": "Amazon Nova",
     "contentBlockStart": "Amazon Nova",
@@ -29,15 +29,18 @@ _FAMILIES: Final[Mapping[str, str]] = {
     "generations": "Cohere",
     "generation_id": "Cohere",
     "completions": "AI21",
+    "completion": "Anthropic's older models",
 }
+_OWN_TYPE: Final = "completion"
+"""The `type` of answers of Anthropic's older models; other families have none."""
 
 
 def refuse_other_families(payload: Payload) -> None:
-    """Check that an answer without Anthropic's `type` is not in a known format of another family.
+    """Check that an answer without the type of a message or event is not in another known format.
 
     Raises:
         BrokenPayloadError: it is.
     """
     family = next((_FAMILIES[key] for key in payload if key in _FAMILIES), None)
-    if family and "type" not in payload:
-        raise BrokenPayloadError(f"the answer is in the format of {family}; only Anthropic's is read")
+    if family and payload.get("type") in (None, _OWN_TYPE):
+        raise BrokenPayloadError(f"the answer is in the format of {family}, not of Anthropic Messages")
