@@ -53,7 +53,6 @@ BUNDLED = {
     "anthropic-messages": (
         "cost-fast-mode",
         "fallback-before-any-text",
-        "half-a-character-per-delta",
         "refusal-after-a-whole-call",
         "refusal-details",
         "search-called-from-code",
@@ -65,7 +64,6 @@ BUNDLED = {
         "half-a-character-per-delta",
     ),
     "bedrock-invoke": (
-        "half-a-character-per-delta",
         "refusal-after-a-whole-call",
         "stop-sequence-second",
     ),
@@ -83,7 +81,6 @@ BUNDLED = {
         "cost-audio",
         "file-search",
         "google-maps",
-        "half-a-character-per-delta",
     ),
     "ollama-chat": ("half-a-character-per-record",),
     "openai-chat": (
