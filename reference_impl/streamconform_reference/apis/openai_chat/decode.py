@@ -45,7 +45,7 @@ from .details import DETAILS, Details
 from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
 from .reasons import TRUNCATING, read_reason
 from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment, read_signature
-from .usage import compute_buckets, find_usages, read_counts
+from .usage import compute_buckets, find_usages, read_counts, read_tier
 
 FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
 
@@ -180,7 +180,7 @@ class OpenaiChatDecoder(Decoder):
                 self.read_choice(choice)
         self.citations.settle(payload.get("citations"), self.prose.text_slot)
         self.read_usage(payload, chosen)
-        if payload.get("error") or "error" in (payload.get("object"), payload.get("type")):
+        if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
             self.message.fail(read_error(payload))
         elif chosen.get("error"):
             self.message.fail(read_error({"error": chosen["error"]}))
@@ -255,9 +255,7 @@ class OpenaiChatDecoder(Decoder):
             changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
             for usage in find_usages(payload, choice):
-                tier = usage.get("service_tier")  # where Mistral puts it
-                if not self._service_tier and isinstance(tier, str):
-                    self._service_tier = tier
+                self._service_tier = self._service_tier or read_tier(usage)
                 counts = read_counts(usage)
                 self.count(counts)
                 changed = changed or bool(counts)
