@@ -497,6 +497,7 @@ class Utf8PerChunk(SseFraming):
 
 
 @mutants.stream(
+    kind="stop-guessed",
     issues=("code-yeongyu/senpi#387", "brightwave-inc/tidebreak#1117"),
     fails=STOP_REASON,
 )
@@ -505,7 +506,7 @@ def refused_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     yield from report_refused_calls(messages, "refusal")
 
 
-@mutants.decoder(issues=(), fails=GIVES_UP)
+@mutants.decoder(kind="unknown-fatal", issues=(), fails=GIVES_UP)
 class ResultTypesFixed(AnthropicMessagesDecoder):
     """Fails on a result of code whose output is encrypted."""
 

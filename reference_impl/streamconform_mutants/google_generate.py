@@ -302,7 +302,7 @@ class UnknownReasonAsStop(GoogleGenerateDecoder):
             self.message.stop("stop", self.finish)
 
 
-@mutants.decoder(issues=("BerriAI/litellm#38458",), fails=("**:cost.**",))
+@mutants.decoder(kind="price-variant-ignored", issues=("BerriAI/litellm#38458",), fails=("**:cost.**",))
 class TrafficTypeIgnored(GoogleGenerateDecoder):
     """Bills every request to Vertex at the list price."""
 
@@ -310,7 +310,7 @@ class TrafficTypeIgnored(GoogleGenerateDecoder):
         super().read(drop_key(payload, "trafficType"))
 
 
-@mutants.decoder(issues=(), fails=("**:stop.details",))
+@mutants.decoder(kind="stop-details-lost", issues=(), fails=("**:stop.details",))
 class BlockMessageLost(GoogleGenerateDecoder):
     """Reports that a prompt was blocked, but not the provider's message about it."""
 

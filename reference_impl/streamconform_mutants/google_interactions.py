@@ -233,7 +233,7 @@ class OnlyOldEventNames(GoogleInteractionsDecoder):
     }
 
 
-@mutants.document(issues=(), fails=GIVES_UP)
+@mutants.document(kind="old-form-unread", issues=(), fails=GIVES_UP)
 def outputs_of_a_document_ignored(document: Payload) -> Iterator[Payload]:
     """Reads only the steps of a non-streaming answer, so one of the old schema has no content."""
     steps = {key: value for key, value in document.items() if key != "outputs"}

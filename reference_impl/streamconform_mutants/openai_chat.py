@@ -382,7 +382,7 @@ def stop_hides_calls(message: Json) -> None:
         stop["reason"] = "stop"
 
 
-@mutants.decoder(issues=("openai/openai-node#1206",), fails=STATUS)
+@mutants.decoder(kind="stop-reason-lost", issues=("openai/openai-node#1206",), fails=STATUS)
 class AudioEndUnknown(OpenaiChatDecoder):
     """Waits for a `finish_reason` after audio, which OpenAI does not send."""
 
@@ -391,6 +391,7 @@ class AudioEndUnknown(OpenaiChatDecoder):
 
 
 @mutants.decoder(
+    kind="error-as-success",
     issues=("OleksandrChekhovskyi/hax#15", "maximhq/bifrost#5425"),
     fails=("**:status", "**:error", "**:error.**"),
 )
@@ -402,7 +403,7 @@ class ErrorOfAChoiceIgnored(OpenaiChatDecoder):
         super().read({**payload, "choices": drop_key(choices, "error")} if choices else payload)
 
 
-@mutants.decoder(issues=("QwenLM/qwen-code#9882",), fails=STOP_REASON)
+@mutants.decoder(kind="stop-reason-lost", issues=("QwenLM/qwen-code#9882",), fails=STOP_REASON)
 class ReasonInCapitalsUnknown(OpenaiChatDecoder):
     """Compares the reason with lower-case words, so a limit in capitals is not recognized."""
 
@@ -415,6 +416,7 @@ class ReasonInCapitalsUnknown(OpenaiChatDecoder):
 @mutants.replace(
     "fields",
     "tool_calls",
+    kind="arguments-lost",
     issues=("openai/openai-python#3201",),
     fails=(*ARGUMENTS, "**:content.*.tool_call.arguments_text"),
 )
@@ -428,6 +430,7 @@ def second_entry_stranded(answer: OpenaiChatDecoder, entries: Any) -> None:
 
 @mutants.replace(
     "calls_factory",
+    kind="fragment-to-another-call",
     issues=("AstrBotDevs/AstrBot#6692",),
     fails=(*CONTENT, "**:invariant.**"),
 )

@@ -324,6 +324,7 @@ class SummaryPartsGlued(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
+    kind="unknown-fatal",
     issues=("openai/openai-node#1964", "openai/openai-java#767", "openai-php/client#732"),
     fails=GIVES_UP,
 )
@@ -336,7 +337,9 @@ class KeepaliveFatal(OpenaiResponsesDecoder):
         super().read(payload)
 
 
-@mutants.decoder(issues=("BerriAI/litellm#37859", "smg-project/smg#160"), fails=GIVES_UP)
+@mutants.decoder(
+    kind="identity-trusted", issues=("BerriAI/litellm#37859", "smg-project/smg#160"), fails=GIVES_UP
+)
 class UnknownItemFatal(OpenaiResponsesDecoder):
     """Fails on an event for an item whose id it has not seen in `output_item.added`."""
 
@@ -354,6 +357,7 @@ class UnknownItemFatal(OpenaiResponsesDecoder):
 @mutants.replace(
     "handlers",
     "response.function_call_arguments.done",
+    kind="arguments-lost",
     issues=(),
     fails=ARGUMENTS,
 )

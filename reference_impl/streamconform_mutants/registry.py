@@ -139,9 +139,7 @@ class StreamMutants(Registry):
 class SharedMutants(Registry):
     """Mutants with one bug in all APIs that can have it."""
 
-    def payloads(
-        self, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[Named], Named]:
+    def payloads(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Read what the decorated function returns for each payload of these APIs' streams."""
 
         def make(name: str, change: Callable[[Any], Any]) -> Adapter:
@@ -155,7 +153,7 @@ class SharedMutants(Registry):
 
             return adapter_for({api: decode(api) for api in apis}, name=f"mutant:{name}")
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
 
 class RequestMutants(Registry):

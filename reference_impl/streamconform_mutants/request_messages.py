@@ -561,7 +561,9 @@ def empty_tool_calls_sent(_: Conversation, body: Body) -> None:
             message.setdefault("tool_calls", [])
 
 
-@mutants.body("openai-responses", issues=("vercel/ai#14843",), fails=("**:invariant.unique-ids",))
+@mutants.body(
+    "openai-responses", kind="ids-unpaired", issues=("vercel/ai#14843",), fails=("**:invariant.unique-ids",)
+)
 def reasoning_item_sent_twice(conversation: Conversation, body: Body) -> None:
     """Sends a reasoning item with its id as often as the history has it."""
     answers = [message for message in conversation["messages"] if message["role"] == "assistant"]

@@ -21,6 +21,7 @@ mutants = SharedMutants()
     "cohere-chat",
     "bedrock-converse",
     "bedrock-invoke",
+    kind="text-garbled",
     issues=("elizaOS/eliza#30904", "elie222/rakazo#416"),
     fails=CONTENT,
 )

@@ -55,7 +55,8 @@ LENIENT: Mapping[str, str] = {
         """,
     "openai-chat": """
         arguments-absent-then-id-null arguments-as-empty-object arguments-as-object
-        arguments-null-only arguments-null-then-fragments bare-fragments-of-both-calls call-in-the-finish-chunk
+        arguments-null-only arguments-null-then-fragments bare-fragments-of-both-calls
+        call-in-the-finish-chunk
         citations-on-every-chunk custom-call custom-call-beside-a-function-call
         content-filter-on-azure cost-reasoning-outside databricks-reasoning-parts
         empty-contents-beside-a-call end-turn-from-a-gateway finish-end
