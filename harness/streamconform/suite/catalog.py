@@ -109,7 +109,7 @@ def _get_prefix(path: Path) -> str:
 
 def read_case_ids(path: Path) -> tuple[str, ...]:
     """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
-    data = reader.read_bytes(path, str(path))
+    data = reader.read_file(path, str(path))
     names = _scan_ids(data)
     # Parsing would take most of a listing's time, so only files in flow style or with unusual ids are parsed.
     if names is None:

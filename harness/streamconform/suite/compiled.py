@@ -82,7 +82,7 @@ class Compiled:
 
     def read(self, path: Path, schema: str) -> CheckedDocument:
         """Return the document in `path`. Raises a `SourceError` with everything wrong with it."""
-        data = reader.read_bytes(path, str(path))
+        data = reader.read_file(path, str(path))
         key = _compute_key(data, schema)
         entry = self._find(key, _Entry)
         if entry is not None:
@@ -138,7 +138,7 @@ def open_compiled(specs: Path, files: Sequence[Path]) -> Compiled | None:
 
 def read_checked(path: Path, schema: str) -> CheckedDocument:
     """Return the document in `path`, parsed now. Raises a `SourceError` like `Compiled.read`."""
-    return check(reader.read_bytes(path, str(path)), str(path), schema)
+    return check(reader.read_file(path, str(path)), str(path), schema)
 
 
 def check(data: bytes, path: str, schema: str) -> CheckedDocument:
@@ -179,6 +179,6 @@ def _compute_code_digest() -> bytes:
     for package in _PARSERS:
         for path in sorted((root / package).rglob("*")):
             if path.suffix in (".py", ".json"):
-                data = path.read_bytes()
+                data = read_regular(path)
                 digest.update(f"{path.relative_to(root)} {len(data)}\n".encode() + data)
     return digest.digest()

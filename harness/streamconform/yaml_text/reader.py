@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from streamconform.errors import Problem, SourceError
-from streamconform.files import read_regular
+from streamconform.files import MAX_TEXT, TooLargeError, read_regular
+from streamconform.files.json_text import MAX_VALUES, count_signs
 
-MAX_BYTES = 4 * 1024 * 1024
-"""The maximum size of a YAML file; the largest bundled one is smaller than 200 kB."""
 MAX_DEPTH = 64
 MAX_DIGITS = 400
 """The maximum number of digits in an integer: far more than a count needs, but below Python's limit of 4,300.
@@ -59,18 +58,17 @@ class Document(NamedTuple):
 
 def read(path: Path) -> Document:
     """Return the document in `path`. Raises a `SourceError` that lists every problem in the file."""
-    return parse(read_bytes(path, str(path)), str(path))
+    return parse(read_file(path, str(path)), str(path))
 
 
-def read_bytes(path: Path, name: str) -> bytes:
+def read_file(path: Path, name: str) -> bytes:
     """Return the contents of `path`. Raises `SourceError` if it is unreadable or too large."""
     try:
-        data = read_regular(path, MAX_BYTES + 1)
+        return read_regular(path, MAX_TEXT)
+    except TooLargeError as error:
+        raise SourceError((Problem(name, None, f"{error}; split it"),)) from error
     except OSError as error:
         raise SourceError((Problem(name, None, f"cannot be read: {error.strerror}"),)) from error
-    if len(data) > MAX_BYTES:
-        raise SourceError((Problem(name, None, f"the file is larger than {MAX_BYTES} bytes; split it"),))
-    return data
 
 
 def parse(data: bytes, name: str) -> Document:
@@ -80,6 +78,9 @@ def parse(data: bytes, name: str) -> Document:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError((Problem(name, line, f"not UTF-8 at byte {error.start}"),)) from error
+    # In block style, a value is on a line of its own.
+    if count_signs(data) + data.count(b"\n") > MAX_VALUES:
+        raise SourceError((Problem(name, None, f"more than {MAX_VALUES} values; split it"),))
     # Values are built from the parser's events, not composed by it: PyYAML would expand aliases without
     # bound, and deep nesting crashes libyaml's binding.
     builder = _Builder(name)
