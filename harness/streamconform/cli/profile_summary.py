@@ -10,8 +10,8 @@ from typing import Any, Final
 from streamconform.apis import APIS
 from streamconform.model.result import Header
 from streamconform.plural import format_count
+from streamconform.suite.build import COMMON
 from streamconform.suite.catalog import Catalog
-from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")

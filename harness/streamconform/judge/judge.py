@@ -80,10 +80,16 @@ class Judgement:
     """The paths of the outcome's unknown keys, which are not judged."""
 
 
+_NEEDED_BY_STREAMS: Final[Claims] = frozenset({"documents", "thinking", "parallel_tool_calls"})
+"""The capabilities that a stream or document may need (`find_needed_capabilities`)."""
+
+
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why a case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, Case) and case.unavailable is not None:
         return case.unavailable
+    if isinstance(case, Case) and claims >= _NEEDED_BY_STREAMS:
+        return None  # without the expectation, which only the process that runs the case needs
     needed = find_needed_capabilities(case)
     missing = next((capability for capability in needed if capability not in claims), None)
     return None if missing is None else f"{missing} is not claimed"
