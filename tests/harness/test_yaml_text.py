@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.yaml_text import builder
 from streamconform.yaml_text import reader as yaml_text
 
 
@@ -137,7 +138,7 @@ def test_all_problems_of_a_file_are_reported_at_once():
 def test_the_number_of_problems_is_bounded():
     with pytest.raises(SourceError) as caught:
         yaml_text.parse(b"- !t 1\n" * 5000, "f")
-    assert len(caught.value.problems) == yaml_text.MAX_PROBLEMS
+    assert len(caught.value.problems) == builder.MAX_PROBLEMS
 
 
 def test_64_levels_are_read_and_65_are_not():
@@ -168,5 +169,5 @@ def test_the_line_is_that_of_the_value_or_its_parent():
 
 @pytest.mark.parametrize("text", ["12", "1e5", "0b1", "0o7", "NO", "~", "", "true", "1.5", "00:30", "5abc"])
 def test_text_that_is_not_called_ambiguous_is_read_as_text(text):
-    if not yaml_text.is_ambiguous(text):
+    if not builder.is_ambiguous(text):
         assert yaml_text.parse(f"a: {text}".encode(), "f").value == {"a": text}
