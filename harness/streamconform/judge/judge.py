@@ -10,6 +10,8 @@ from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
+from msgspec import Struct, structs
+
 from streamconform.adapters.interface import (
     Answer,
     Errored,
@@ -124,8 +126,7 @@ def _has_thoughts(case: Case) -> bool:
     return any(text not in (None, Literally("")) for text in texts)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerChecks:
+class AnswerChecks(Struct, frozen=True):
     """The part of a judgement that depends on the answer and the case, but not on the delivery's chunks."""
 
     checks: tuple[Check, ...]
@@ -303,7 +304,7 @@ def check_observation(
     # The counts come from the program, which may send more or fewer of them than events.
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         streaming = _check_streaming(trial, events, seen.taken, first_delta)
-        return replace(checked, checks=(*checked.checks, streaming))
+        return structs.replace(checked, checks=(*checked.checks, streaming))
     return checked
 
 

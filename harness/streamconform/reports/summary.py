@@ -7,8 +7,9 @@ here, so that they cannot disagree.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.causes.difference_kinds import generalize_path
 from streamconform.errors import Problem
@@ -26,8 +27,7 @@ MAX_UNKNOWN_KEYS: Final = 12
 """The maximum number of unknown keys listed with a suggestion; the rest are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """The counts of a run."""
 
     trials: int

@@ -18,8 +18,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import WorkerError
@@ -45,8 +46,7 @@ def can_fork() -> bool:
     return exists and threading.active_count() == 1
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """The last message of a fork that raised an exception, which is a bug in streamconform."""
 
     traceback: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
@@ -27,8 +28,7 @@ from streamconform.suite.expand import TrialNames
 from streamconform.yaml_text import reader
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """The folders that contain specs and cassettes."""
 
     specs: Path
@@ -37,8 +37,7 @@ class Sources:
     """The folder of pulled recordings; if None, the specs based on them are left out."""
 
 
-@dataclass(slots=True)
-class LoadResult:
+class LoadResult(Struct):
     """The cases that were loaded, and the problems with those that were not."""
 
     cases: list[AnyCase] = field(default_factory=list)

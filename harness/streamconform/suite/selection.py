@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, structs
+
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, Case, CaseHead, Level
 from streamconform.model.trial import (
@@ -112,8 +114,7 @@ def find_corpus() -> Path:
     return find_user_cache(None) / CORPUS
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The catalog of the full suite, the selected trials, and the profile that selected them."""
 
     catalog: Catalog
@@ -166,7 +167,7 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
 
 def _add_corpus(sources: Sources, ids: Collection[str]) -> Sources:
     """Return `sources` with the pulled recordings if any of `ids` is about one."""
-    return replace(sources, corpus=find_corpus()) if any(map(is_recorded, ids)) else sources
+    return structs.replace(sources, corpus=find_corpus()) if any(map(is_recorded, ids)) else sources
 
 
 def _is_whole(settings: SelectionSettings, catalog: Catalog, case_ids: tuple[str, ...]) -> bool:
