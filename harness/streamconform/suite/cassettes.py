@@ -21,7 +21,7 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
-from streamconform.schemas import check_document
+from streamconform.schemas import parse_checked
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
@@ -42,14 +42,6 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     return build(api, name, read_metadata(folder, api, name).document)
 
 
-def check(data: bytes, path: str, schema: str) -> reader.Document:
-    """Return the document in `data`. Raises a `SourceError` with everything wrong by YAML or the schema."""
-    document = reader.parse(data, path)
-    if problems := check_document(schema, document):
-        raise SourceError(problems)
-    return document
-
-
 class Metadata(NamedTuple):
     """The YAML file of a cassette."""
 
@@ -66,7 +58,7 @@ def read_metadata(folder: Path, api: str, name: str) -> Metadata:
         if path.exists():
             raise
         raise SourceError((Problem(str(path), None, "no such cassette"),)) from None
-    return Metadata(check(data, str(path), "cassette.v1"), hashlib.sha256(data).hexdigest())
+    return Metadata(parse_checked(data, str(path), "cassette.v1"), hashlib.sha256(data).hexdigest())
 
 
 def build(api: str, name: str, document: reader.Document) -> Cassette:
@@ -141,9 +133,7 @@ def save(folder: Path, cassette: Cassette) -> Path:
 def format_metadata(cassette: Cassette) -> str:
     """Return the text of the YAML file. Raises `SourceError` if it would not be valid."""
     text = dump(_build_metadata(cassette), "request")
-    problems = check_document("cassette.v1", reader.parse(text.encode(), cassette.name))
-    if problems:
-        raise SourceError(problems)
+    parse_checked(text.encode(), cassette.name, "cassette.v1")
     return text
 
 

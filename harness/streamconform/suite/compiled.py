@@ -40,22 +40,13 @@ _PARSERS: Final = ("model", "yaml_text", "wire", "apis", "schemas", "delivery", 
 """The packages whose code determines what is kept."""
 
 
-class Digested(msgspec.Struct, frozen=True, array_like=True):
-    """A file next to a cassette's metadata: the body, or its twin."""
-
-    name: str
-    sha256: str
-
-
 class KeptCassette(msgspec.Struct, frozen=True, array_like=True):
     """What is kept of a cassette."""
 
-    sha256: str
-    """The digest of its YAML file."""
-    body: Digested
-    twin: Digested | None
+    files: tuple[tuple[str, str], ...]
+    """The name and digest of its YAML file, its body, and its twin if it has one."""
     metadata: bytes
-    """The content of the file as JSON, which has integers of any size."""
+    """The content of the YAML file as JSON, which has integers of any size."""
 
 
 class KeptCase(msgspec.Struct, frozen=True, array_like=True):
@@ -161,18 +152,14 @@ def describe_spec(
         for case, entry in zip(cases, document.value["cases"], strict=True)
     )
     names = dict.fromkeys(name for case in kept_cases for name in case.cassettes)
-    cassettes = {name: _describe_cassette(metadata[name]) for name in names}
+    cassettes = {name: _describe_cassette(name, metadata[name]) for name in names}
     return KeptSpec(hashlib.sha256(data).hexdigest(), spec, cassettes, kept_cases)
 
 
-def _describe_cassette(metadata: Metadata) -> KeptCassette:
+def _describe_cassette(name: str, metadata: Metadata) -> KeptCassette:
     value = metadata.document.value
-    body, twin = (
-        Digested(value[key]["body"], value[key]["sha256"]) if key in value else None
-        for key in ("response", "twin")
-    )
-    assert body is not None, "the schema requires it"
-    return KeptCassette(metadata.sha256, body, twin, msgspec.json.encode(value))
+    bodies = [(value[key]["body"], value[key]["sha256"]) for key in ("response", "twin") if key in value]
+    return KeptCassette(((f"{name}.yaml", metadata.sha256), *bodies), msgspec.json.encode(value))
 
 
 def build_kept(kept: KeptSpec, path: Path, ids: Collection[str] | None, folder: Path) -> list[AnyCase] | None:
@@ -195,11 +182,10 @@ def _read_cassette(
 ) -> LazyCassette | None:
     """Return a cassette, or None if one of its files is not the one that was kept."""
     api, is_document = spec["api"], get_kind(spec) == "document"
-    files = (Digested(f"{name}.yaml", kept.sha256), kept.body, *filter(None, (kept.twin,)))
-    contents = [_read_unchanged(f"{folder}/{api}/{file.name}", file.sha256) for file in files]
+    contents = [_read_unchanged(f"{folder}/{api}/{file}", sha256) for file, sha256 in kept.files]
     if None in contents:
         return None
-    body, twin = contents[1] or b"", contents[2] if kept.twin else None
+    body, twin = contents[1] or b"", contents[2] if len(contents) > 2 else None
 
     def make() -> Cassette | None:
         made = make_cassette(api, name, msgspec.json.decode(kept.metadata), body, twin)

@@ -12,6 +12,7 @@ from streamconform.apis import APIS
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase, CaseHead
 from streamconform.model.cassette import Cassette
+from streamconform.schemas import parse_checked
 from streamconform.suite import cassettes, documents, pulled, request_expectation
 from streamconform.suite.build import (
     COMMON,
@@ -201,7 +202,7 @@ class _Loader:
         if self.result.problems and not data:
             return None
         try:
-            document = cassettes.check(data, str(path), "spec.v1")
+            document = parse_checked(data, str(path), "spec.v1")
         except SourceError as error:
             self.result.problems += error.problems
             return None
