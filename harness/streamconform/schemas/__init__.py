@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-__all__ = [
-    "NAMES",
-    "accepts",
-    "build_validator",
-    "check_document",
-    "find_problems",
-    "load_schema",
-    "parse_checked",
-    "read_checked",
-]
 
 NAMES = (
     "scores.v1",

@@ -134,9 +134,9 @@ def find_store(specs: Path) -> Store | None:
 
 
 def describe_spec(
-    document: Document, data: bytes, cases: Sequence[AnyCase], metadata: Mapping[str, Metadata]
+    document: Document, data: bytes, cases: Sequence[AnyCase], metadata: Mapping[tuple[str, str], Metadata]
 ) -> KeptSpec:
-    """Return what to keep of a spec without a problem: its cases, and the metadata of their cassettes."""
+    """Return what to keep of a spec without a problem; `metadata` has that of cassettes, by API and name."""
     spec = {key: value for key, value in document.value.items() if key != "cases"}
     pulled = "source" in spec
     kept_cases = tuple(
@@ -152,7 +152,7 @@ def describe_spec(
         for case, entry in zip(cases, document.value["cases"], strict=True)
     )
     names = dict.fromkeys(name for case in kept_cases for name in case.cassettes)
-    cassettes = {name: _describe_cassette(name, metadata[name]) for name in names}
+    cassettes = {name: _describe_cassette(name, metadata[spec["api"], name]) for name in names}
     return KeptSpec(hashlib.sha256(data).hexdigest(), spec, cassettes, kept_cases)
 
 

@@ -143,7 +143,7 @@ class _Loader:
         """Load the cases of a file: from what is kept of it, or else from the file, and keep them."""
         data = self._read_bytes(path)
         kept = self._find_kept(path, data)
-        if kept is not None and self._add_kept(path, kept):
+        if data is None or (kept is not None and self._add_kept(path, kept)):
             return
         document = self._check_file(path, data)
         if document is None:
@@ -153,9 +153,7 @@ class _Loader:
         made = self.result.cases[cases:]
         is_whole = len(made) == len(document.value["cases"]) and len(self.result.problems) == problems
         if self._store is not None and is_whole:
-            api = document.value.get("api")
-            metadata = {name: found for (api_, name), found in self._metadata.items() if api_ == api}
-            kept = describe_spec(document, data, made, metadata)
+            kept = describe_spec(document, data, made, self._metadata)
             self._store.keep(path, kept)
             self._add_names(kept)
 
@@ -163,21 +161,23 @@ class _Loader:
         """Return the heads of the cases in a file."""
         data = self._read_bytes(path)
         kept = self._find_kept(path, data)
+        if data is None:
+            return []
         document = self._check_file(path, data) if kept is None else kept.to_document(str(path))
         if document is None:
             return []
         return [CaseHead(**_read_head(document, i, entry)) for i, entry in self._select_entries(document)]
 
-    def _read_bytes(self, path: Path) -> bytes:
-        """Return the content of a spec, which is empty after a problem."""
+    def _read_bytes(self, path: Path) -> bytes | None:
+        """Return the content of a spec, or None after reporting why it cannot be read."""
         try:
             return reader.read_bytes(path, str(path))
         except SourceError as error:
             self.result.problems += error.problems
-            return b""
+            return None
 
-    def _find_kept(self, path: Path, data: bytes) -> KeptSpec | None:
-        return None if self._store is None else self._store.find(path, data)
+    def _find_kept(self, path: Path, data: bytes | None) -> KeptSpec | None:
+        return None if self._store is None or data is None else self._store.find(path, data)
 
     def _add_kept(self, path: Path, kept: KeptSpec) -> bool:
         """Add the cases of a kept spec; return whether they can be used."""
@@ -199,8 +199,6 @@ class _Loader:
 
     def _check_file(self, path: Path, data: bytes) -> reader.Document | None:
         """Return a valid spec, or None after reporting what is wrong with it."""
-        if self.result.problems and not data:
-            return None
         try:
             document = parse_checked(data, str(path), "spec.v1")
         except SourceError as error:
