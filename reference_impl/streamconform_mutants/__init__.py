@@ -39,6 +39,7 @@ MODULES: Final = (
     "bedrock_invoke",
     "request_messages",
     "request_options",
+    "every_api",
     "borders",
     "functions",
 )

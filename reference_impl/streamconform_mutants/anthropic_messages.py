@@ -54,6 +54,7 @@ def _ended_blocks(message: Json) -> list[Json]:
 
 
 @mutants.output(
+    kind="unfinished-call-runs",
     issues=("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
@@ -70,6 +71,7 @@ def arguments_repaired(message: Json) -> None:
     "handlers",
     "message_start",
     "message_delta",  # gateways report the breakdown here
+    kind="price-variant-ignored",
     issues=("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
     fails=("**:usage.cache_write_1h", "**:cost.cache_write", "**:cost.total"),
 )
@@ -86,6 +88,7 @@ def cache_split_ignored(message: Assembler, payload: Payload) -> None:
     "handlers",
     "message_start",
     "message_delta",
+    kind="cache-counted-twice",
     issues=("BerriAI/litellm#9812", "BerriAI/litellm#11789", "langchain-ai/langchain#32818"),
     fails=("**:usage.input", "**:cost.**"),
 )
@@ -97,7 +100,7 @@ def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
         message.report_usage({"input": counts["input"] + (counts["cache_read"] or 0)})
 
 
-@mutants.stream(issues=(), fails=(*COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"))
+@mutants.stream(kind="unfinished-call-runs", fails=(*COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"))
 def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
     """Hands out a call that the connection cut as finished, and then raises."""
     *events, answer = messages
@@ -117,6 +120,7 @@ def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.stream(
+    kind="unfinished-call-runs",
     issues=("ahwurm/localharness#77",),
     fails=(*ERROR, *COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"),
 )
@@ -143,6 +147,7 @@ def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
 @mutants.replace(
     "handlers",
     "content_block_delta",
+    kind="sources-lost",
     issues=("langchain-ai/langchain-google#1845",),
     fails=CONTENT,
 )
@@ -153,6 +158,7 @@ def citations_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.output(
+    kind="cost-inexact",
     issues=("BerriAI/litellm#8867", "PostHog/posthog#50294"),
     fails=("**:cost.**", "**:invariant.outcome-schema", "**:invariant.event-schema"),
 )
@@ -168,6 +174,7 @@ def cost_from_floats(message: Json) -> None:
 
 
 @mutants.output(
+    kind="unfinished-call-runs",
     issues=("ahwurm/localharness#77", "jaseci-labs/jac#6766"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
@@ -179,7 +186,7 @@ def cut_call_executable(message: Json) -> None:
             block["complete"] = True
 
 
-@mutants.document(issues=(), fails=CONTENT)
+@mutants.document(kind="part-lost", fails=CONTENT)
 def document_first_block_only(document: Payload) -> Iterator[Payload]:
     """Reads only the first block of a non-streaming answer."""
     content = document.get("content")
@@ -187,6 +194,7 @@ def document_first_block_only(document: Payload) -> Iterator[Payload]:
 
 
 @mutants.output(
+    kind="empty-arguments-lost",
     issues=(
         "BerriAI/litellm#5063",
         "deepset-ai/haystack-core-integrations#1947",
@@ -202,6 +210,7 @@ def empty_arguments_dropped(message: Json) -> None:
 
 
 @mutants.decoder(
+    kind="cut-as-complete",
     issues=("griffinwork40/agent-afk#635", "BerriAI/litellm#32159"),
     fails=(*STATUS, *COMPLETE),
 )
@@ -219,6 +228,7 @@ class EofAsSuccess(AnthropicMessagesDecoder):
 @mutants.replace(
     "handlers",
     "error",
+    kind="error-as-success",
     issues=("use-agent-os/agent-os#2137", "farzaa/clicky#132", "Pasta-Devs/Marinara-Engine#2659"),
     fails=(*ERROR, *COMPLETE),
 )
@@ -228,6 +238,7 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="unknown-fatal",
     issues=("LiveBench/LiveBench#467",),
     fails=GIVES_UP,
 )
@@ -243,6 +254,7 @@ class FallbackBlockFatal(AnthropicMessagesDecoder):
 @mutants.replace(
     "handlers",
     "message_start",
+    kind="price-variant-ignored",
     issues=("tontinton/maki#272", "traceroost/core#123"),
     fails=("**:cost.**",),
 )
@@ -255,6 +267,7 @@ def fast_mode_at_the_standard_price(message: Assembler, payload: Payload) -> Non
 
 
 @mutants.decoder(
+    kind="fragment-to-another-call",
     issues=(
         "Oaklight/llm-rosetta#627",
         "langchain-ai/langchain#37025",
@@ -279,6 +292,7 @@ class InterleavedArgumentsJoined(AnthropicMessagesDecoder):
 
 @mutants.replace(
     "framing_factory",
+    kind="last-frame-lost",
     issues=("openai/openai-node#2725", "earendil-works/pi#9047", "google-gemini/gemini-cli#29059"),
     fails=(*ERROR, *USAGE, *CONTENT, "**:model", "**:response_id"),
 )
@@ -292,6 +306,7 @@ class LastFrameLost(SseFraming):
 
 
 @mutants.output(
+    kind="redacted-lost",
     issues=("microsoft/vscode#320196",),
     fails=("**:content.*.thinking.redacted",),
 )
@@ -305,6 +320,7 @@ def omitted_thinking_as_redacted(message: Json) -> None:
 @mutants.replace(
     "handlers",
     "message_delta",
+    kind="failure-as-stop",
     issues=("tetsuo-ai/agenc-core#2111", "pydantic/pydantic-ai#3051", "prism-php/prism#1003"),
     fails=("**:stop.**",),
 )
@@ -318,6 +334,7 @@ def pause_turn_as_stop(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "handlers",
     "content_block_start",
+    kind="arguments-lost",
     issues=("openclaw/openclaw#117661", "Yeachan-Heo/gajae-code#1895"),
     fails=ARGUMENTS,
 )
@@ -330,6 +347,7 @@ def prefilled_input_lost(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "handlers",
     "content_block_start",
+    kind="provider-call-runs",
     issues=("vercel/ai#8502",),
     fails=("**:content.*.tool_call.executor", "**:stop.**"),
 )
@@ -341,7 +359,7 @@ def provider_call_as_client(message: Assembler, payload: Payload) -> None:
     on_content_block_start(message, {**payload, "content_block": block})
 
 
-@mutants.output(issues=(), fails=STOP_REASON)
+@mutants.output(kind="stop-reason-lost", fails=STOP_REASON)
 def stop_lost_at_a_pause(message: Json) -> None:
     """Reports no stop reason for an answer that the provider paused, and the right one for all others."""
     stop = object_at(object_at(message, "outcome") or message, "stop")
@@ -349,7 +367,7 @@ def stop_lost_at_a_pause(message: Json) -> None:
         stop["reason"] = None
 
 
-@mutants.output(issues=(), fails=(*USAGE, "**:invariant.last-usage"))
+@mutants.output(kind="usage-lost", fails=(*USAGE, "**:invariant.last-usage"))
 def usage_lost_with_calls(message: Json) -> None:
     """Reports no usage for an answer with tool calls, which another code path reads."""
     outcome = object_at(message, "outcome")
@@ -357,7 +375,7 @@ def usage_lost_with_calls(message: Json) -> None:
         outcome |= {"usage": None, "cost": None}
 
 
-@mutants.output(issues=(), fails=("**:usage.**", "**:invariant.last-usage"))
+@mutants.output(kind="unknown-as-zero", fails=("**:usage.**", "**:invariant.last-usage"))
 def zero_after_a_count(message: Json) -> None:
     """Reports 0 input tokens for a broken stream, although their number had arrived."""
     outcome = object_at(message, "outcome")
@@ -368,6 +386,7 @@ def zero_after_a_count(message: Json) -> None:
 @mutants.replace(
     "handlers",
     "content_block_start",
+    kind="redacted-lost",
     issues=("BerriAI/litellm#9058", "maximhq/bifrost#5093", "anomalyco/opencode#38614"),
     fails=CONTENT,
 )
@@ -380,6 +399,7 @@ def redacted_thinking_dropped(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "handlers",
     "content_block_delta",
+    kind="signature-lost",
     issues=("RooCodeInc/Roo-Code#10351", "turnstonelabs/turnstone#214", "can1357/oh-my-pi#6046"),
     fails=CONTENT,
 )
@@ -392,6 +412,7 @@ def signature_lost(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "handlers",
     "message_delta",
+    kind="usage-outdated",
     issues=("vercel/ai#11611", "langchain-ai/langchain#32461"),
     fails=USAGE,
 )
@@ -402,6 +423,7 @@ def start_usage_kept(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.output(
+    kind="unfinished-call-runs",
     issues=("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
@@ -414,6 +436,7 @@ def truncated_call_executed(message: Json) -> None:
 
 @mutants.replace(
     "framing_factory",
+    kind="other-line-ends",
     issues=("openai/openai-python#1230", "langgenius/dify#39008", "florimondmanca/httpx-sse#37"),
     fails=GIVES_UP,
 )
@@ -429,6 +452,7 @@ class UnicodeLineEnds(SseFraming):
 
 
 @mutants.decoder(
+    kind="unknown-fatal",
     issues=("vercel/ai#13576", "anomalyco/opencode#44817"),
     fails=GIVES_UP,
 )
@@ -445,6 +469,7 @@ class UnknownEventFatal(AnthropicMessagesDecoder):
 @mutants.replace(
     "handlers",
     "message_delta",
+    kind="usage-doubled",
     issues=("tensorzero/tensorzero#5481", "symfony/ai#2178", "agno-agi/agno#6454"),
     fails=USAGE,
 )
@@ -460,6 +485,7 @@ def usage_summed(message: Assembler, payload: Payload) -> None:
 
 @mutants.replace(
     "framing_factory",
+    kind="reads-as-units",
     issues=("api7/aisix#111", "musistudio/claude-code-router#1672", "jawah/urllib3.future#349"),
     fails=(*CONTENT, "**:error.message", "**:stop.sequence", "**:stop.details"),
 )

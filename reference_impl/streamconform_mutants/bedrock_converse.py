@@ -25,6 +25,7 @@ _COUNTS_WITHOUT_CACHE: Final = ("inputTokens", "outputTokens", "totalTokens")
 
 
 @mutants.decoder(
+    kind="calls-merged",
     issues=("run-llama/llama_index#18761", "vercel/ai#3071"),
     fails=(*CONTENT, "**:invariant.**"),
 )
@@ -47,6 +48,7 @@ class BlockIndexIgnored(BedrockConverseDecoder):
 @mutants.replace(
     "handlers",
     "metadata",
+    kind="cache-lost",
     issues=("maximhq/bifrost#4746", "BerriAI/litellm#24845"),
     fails=USAGE,
 )
@@ -58,6 +60,7 @@ def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> 
 
 
 @mutants.decoder(
+    kind="sources-lost",
     issues=("stdapi-ai/stdapi.ai#229",),
     fails=CONTENT,
 )
@@ -69,6 +72,7 @@ class ConverseCitationsLost(BedrockConverseDecoder):
 
 @mutants.replace(
     "framing_factory",
+    kind="damage-unnoticed",
     issues=("vercel/ai#18994",),
     fails=ERROR,
 )
@@ -87,6 +91,7 @@ class DamagedMessageAsEnd(EventStreamFraming):
 
 
 @mutants.decoder(
+    kind="error-as-success",
     issues=("vercel/ai#19034", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
@@ -102,6 +107,7 @@ def _add_nested_reasoning(message: Assembler, slot: int, delta: Payload) -> None
 
 
 @mutants.decoder(
+    kind="thinking-lost",
     issues=("NousResearch/hermes-agent#36260", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -114,7 +120,7 @@ class FlatReasoningLost(BedrockConverseDecoder):
 @mutants.replace(
     "handlers",
     "metadata",
-    issues=(),
+    kind="stop-guessed",
     fails=("**:stop.**",),
 )
 def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
@@ -126,6 +132,7 @@ def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) ->
 
 
 @mutants.decoder(
+    kind="cut-as-complete",
     issues=("anomalyco/opencode#46065",),
     fails=(*STATUS, *COMPLETE, *ARGUMENTS),
 )
@@ -139,6 +146,7 @@ class MetadataAsEnd(BedrockConverseDecoder):
 
 
 @mutants.decoder(
+    kind="arguments-lost",
     issues=("crewAIInc/crewAI#5739", "zendev-sh/goai#5"),
     fails=(*CONTENT, "**:invariant.streaming", "**:invariant.ended-calls"),
 )
@@ -151,6 +159,7 @@ class ToolInputLost(BedrockConverseDecoder):
 @mutants.replace(
     "handlers",
     "metadata",
+    kind="end-too-early",
     issues=("Effect-TS/effect#6272", "infiniflow/ragflow#17775", "lastmile-ai/mcp-agent#634"),
     fails=(*USAGE, *STATUS),
 )

@@ -30,6 +30,7 @@ _CHECKSUM_SIZE: Final = 4
 
 
 @mutants.decoder(
+    kind="text-garbled",
     issues=("vercel/ai#12162",),
     fails=(*CONTENT, "**:stop.sequence"),
 )
@@ -43,6 +44,7 @@ class Base64AsLatin_1(BedrockInvokeDecoder):  # noqa: N801 - the name of the mut
 
 @mutants.replace(
     "framing_factory",
+    kind="damage-unnoticed",
     issues=("Yeachan-Heo/gajae-code#3619", "anomalyco/opencode#44630"),
     fails=GIVES_UP,
 )
@@ -74,6 +76,7 @@ class ChecksumsUnchecked(EventStreamFraming):
 @mutants.replace(
     "handlers",
     "error",
+    kind="error-as-success",
     issues=("anthropics/anthropic-sdk-typescript#1021",),
     fails=ERROR,
 )
@@ -82,6 +85,7 @@ def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="error-as-success",
     issues=("manaflow-ai/subrouter#68", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
@@ -95,7 +99,7 @@ class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
 @mutants.replace(
     "handlers",
     "content_block_delta",
-    issues=(),
+    kind="sources-lost",
     fails=CONTENT,
 )
 def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
@@ -107,6 +111,7 @@ def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "handlers",
     "content_block_delta",
+    kind="signature-lost",
     issues=("maximhq/bifrost#5638",),
     fails=CONTENT,
 )
@@ -119,6 +124,7 @@ def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "handlers",
     "message_start",
+    kind="cache-counted-twice",
     issues=("BerriAI/litellm#25517", "BerriAI/litellm#24845"),
     fails=USAGE,
 )
@@ -134,6 +140,7 @@ def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="other-counts",
     issues=("BerriAI/litellm#36878",),
     fails=USAGE,
 )
@@ -147,6 +154,7 @@ class MetricsAsUsage(BedrockInvokeDecoder):
 
 
 @mutants.decoder(
+    kind="cache-lost",
     issues=("BerriAI/litellm#34373",),
     fails=USAGE,
 )
@@ -161,6 +169,7 @@ class MetricsWithoutCache(BedrockInvokeDecoder):
 
 @mutants.replace(
     "framing_factory",
+    kind="reads-as-units",
     issues=("discourse/discourse-ai#609", "agentgateway/agentgateway#2113", "langchain-ai/langchainjs#3850"),
     fails=GIVES_UP,
 )
@@ -177,7 +186,7 @@ class ReadAsMessage(EventStreamFraming):
 @mutants.replace(
     "handlers",
     "message_delta",
-    issues=(),
+    kind="stop-reason-lost",
     fails=("**:stop.sequence",),
 )
 def stop_sequence_lost(message: Assembler, payload: Payload) -> None:
@@ -187,6 +196,7 @@ def stop_sequence_lost(message: Assembler, payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="cut-as-complete",
     issues=("anomalyco/opencode#46281", "vercel/ai#19035"),
     fails=(*STATUS, *COMPLETE),
 )
@@ -198,6 +208,7 @@ class TruncatedTailAccepted(BedrockInvokeDecoder):
 
 
 @mutants.decoder(
+    kind="damage-unnoticed",
     issues=("discourse/discourse-ai#352", "vercel/ai#18994"),
     fails=(*ERROR, *CONTENT, *USAGE),
 )

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, Unpack, cast
 
 from streamconform_reference.adapter import Adapter, adapter_for
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.framing import Frame, Framing
 
 from .model import GIVES_UP, USAGE
-from .registry import Named, Registry
+from .registry import Bug, Named, Registry
 
 IsBorder = Callable[[bytearray, bytes], bool]
 LONGEST: Final = 16
@@ -50,9 +50,7 @@ class Garbling:
 class BorderMutants(Registry):
     """Mutants that depend on where the chunks end."""
 
-    def border(
-        self, api: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[Named], Named]:
+    def border(self, api: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Garble a byte of one API's streams wherever the decorated function returns true."""
 
         def make(name: str, is_border: IsBorder) -> Adapter:
@@ -61,73 +59,81 @@ class BorderMutants(Registry):
             decoder = type("BrokenDecoder", (DECODERS[api],), {"framing_factory": framing})
             return adapter_for({api: decoder}, name=f"mutant:{name}")
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
 
 mutants = BorderMutants()
 
 
-@mutants.border("cohere-chat", issues=(), fails=GIVES_UP)
+@mutants.border("cohere-chat", kind="reads-as-units", fails=GIVES_UP)
 def first_byte_alone(before: bytearray, _: bytes) -> bool:
     """Garbles the second byte if the first one arrives alone."""
     return len(before) == 1
 
 
-@mutants.border("openai-responses", issues=("graniet/llm#90",), fails=GIVES_UP)
+@mutants.border("openai-responses", kind="reads-as-units", issues=("graniet/llm#90",), fails=GIVES_UP)
 def field_name_split(before: bytearray, _: bytes) -> bool:
     """Loses a line of an event whose field name is split between two chunks."""
     return FIELD_NAME.search(before[-LONGEST:]) is not None
 
 
-@mutants.border("openai-chat", issues=("graniet/llm#90",), fails=GIVES_UP)
+@mutants.border("openai-chat", kind="reads-as-units", issues=("graniet/llm#90",), fails=GIVES_UP)
 def blank_line_split(before: bytearray, chunk: bytes) -> bool:
     """Does not recognize the end of an event that is split between two chunks."""
     return before.endswith(b"\n") and chunk.startswith(b"\n")
 
 
-@mutants.border("anthropic-messages", issues=("rexxars/eventsource-parser#17",), fails=GIVES_UP)
+@mutants.border(
+    "anthropic-messages", kind="reads-as-units", issues=("rexxars/eventsource-parser#17",), fails=GIVES_UP
+)
 def line_end_split(before: bytearray, chunk: bytes) -> bool:
     """Reads the LF of a CRLF that is split between two chunks as text."""
     return before.endswith(b"\r") and chunk.startswith(b"\n")
 
 
-@mutants.border("openai-responses", issues=(), fails=GIVES_UP)
+@mutants.border("openai-responses", kind="reads-as-units", fails=GIVES_UP)
 def escape_split(before: bytearray, _: bytes) -> bool:
     """Garbles an escaped character whose escape is split between two chunks."""
     return ESCAPE.search(before[-LONGEST:]) is not None
 
 
-@mutants.border("anthropic-messages", issues=(), fails=GIVES_UP)
+@mutants.border("anthropic-messages", kind="reads-as-units", fails=GIVES_UP)
 def surrogates_split(before: bytearray, chunk: bytes) -> bool:
     """Garbles a character if one half of its escaped surrogate pair is in the next chunk."""
     return chunk.startswith(b"\\") and HIGH_SURROGATE.search(before[-LONGEST:]) is not None
 
 
-@mutants.border("ollama-chat", issues=("langchain-ai/langchainjs#3241",), fails=GIVES_UP)
+@mutants.border(
+    "ollama-chat", kind="reads-as-units", issues=("langchain-ai/langchainjs#3241",), fails=GIVES_UP
+)
 def line_feed_alone(before: bytearray, chunk: bytes) -> bool:
     """Does not end a record at a line feed that arrives after it."""
     return before.endswith(b"}") and chunk.startswith(b"\n")
 
 
-@mutants.border("google-generate", issues=("avante-corp/avante.nvim#432",), fails=GIVES_UP)
+@mutants.border(
+    "google-generate", kind="reads-as-units", issues=("avante-corp/avante.nvim#432",), fails=GIVES_UP
+)
 def separator_split(before: bytearray, chunk: bytes) -> bool:
     """Loses the opening brace of an object that starts a chunk, after a comma or a bracket."""
     return chunk.startswith(b"{") and SEPARATOR.search(before[-LONGEST:]) is not None
 
 
-@mutants.border("google-generate", issues=("Wei-Shaw/claude-relay-service#981",), fails=USAGE)
+@mutants.border(
+    "google-generate", kind="reads-as-units", issues=("Wei-Shaw/claude-relay-service#981",), fails=USAGE
+)
 def usage_name_split(before: bytearray, _: bytes) -> bool:
     """Loses the usage if the word `usageMetadata` is split between two chunks."""
     return USAGE_NAME.search(before[-LONGEST:]) is not None
 
 
-@mutants.border("bedrock-converse", issues=(), fails=GIVES_UP)
+@mutants.border("bedrock-converse", kind="reads-as-units", fails=GIVES_UP)
 def prelude_split(before: bytearray, _: bytes) -> bool:
     """Garbles a message whose lengths and their checksum are split between two chunks."""
     return 0 < len(before) - _find_message(before) < PRELUDE_BYTES
 
 
-@mutants.border("bedrock-invoke", issues=(), fails=GIVES_UP)
+@mutants.border("bedrock-invoke", kind="reads-as-units", fails=GIVES_UP)
 def last_byte_alone(before: bytearray, chunk: bytes) -> bool:
     """Garbles the last byte of a message that arrives alone."""
     start = _find_message(before)

@@ -22,6 +22,7 @@ _FAILURES: Final = ("ERROR", "TIMEOUT")
 @mutants.replace(
     "v2_handlers",
     "tool-call-delta",
+    kind="arguments-lost",
     issues=("genkit-ai/genkit#4518",),
     fails=(*CONTENT, "**:invariant.streaming", "**:invariant.ended-calls"),
 )
@@ -30,6 +31,7 @@ def argument_fragments_lost(_stream: v2.V2Stream, _payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="other-counts",
     issues=(
         "open-telemetry/semantic-conventions-genai#13",
         "open-telemetry/semantic-conventions-genai#211",
@@ -64,6 +66,7 @@ class BilledUnitsIgnored(CohereChatDecoder):
 @mutants.replace(
     "v2_handlers",
     "citation-start",
+    kind="sources-lost",
     issues=("braintrustdata/braintrust-sdk-python#386", "BerriAI/litellm#6814"),
     fails=("**:content.*.text.citations",),
 )
@@ -74,7 +77,7 @@ def citations_ignored(_stream: v2.V2Stream, _payload: Payload) -> None:
 @mutants.replace(
     "v2_handlers",
     "citation-start",
-    issues=(),
+    kind="sources-lost",
     fails=("**:content.*.text.citations",),
 )
 def first_source_only(stream: v2.V2Stream, payload: Payload) -> None:
@@ -88,6 +91,7 @@ def first_source_only(stream: v2.V2Stream, payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="failure-as-stop",
     issues=("ENTERPILOT/GoModel#581", "mozilla-ai/any-llm#1301"),
     fails=ERROR,
 )
@@ -115,6 +119,7 @@ class FailedEndAsStop(CohereChatDecoder):
 @mutants.replace(
     "v1_handlers",
     "stream-end",
+    kind="content-doubled",
     issues=("langchain-ai/langchain-cohere#57", "BerriAI/litellm#39965"),
     fails=CONTENT,
 )
@@ -128,6 +133,7 @@ def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
 
 
 @mutants.output(
+    kind="failure-as-stop",
     issues=("mozilla-ai/any-llm#1301", "BerriAI/litellm#12862"),
     fails=STOP_REASON,
 )
@@ -141,6 +147,7 @@ def finish_reason_hardcoded(message: Json) -> None:
 @mutants.replace(
     "v2_handlers",
     "tool-call-end",
+    kind="empty-arguments-lost",
     issues=("vercel/ai#4755",),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT),
 )
@@ -156,6 +163,7 @@ def no_parameters_as_null(stream: v2.V2Stream, payload: Payload) -> None:
 @mutants.replace(
     "v2_handlers",
     "content-delta",
+    kind="thinking-lost",
     issues=("vercel/ai#8239", "deepset-ai/haystack-core-integrations#2266"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -167,6 +175,7 @@ def thinking_delta_lost(stream: v2.V2Stream, payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="old-form-unread",
     issues=("ortus-boxlang/bx-ai#281",),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
 )

@@ -133,7 +133,7 @@ def only_whole_json_shown(text: str) -> Any:
 # Assembly of tool calls
 
 
-@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", fails=_ASSEMBLE)
 def newest_call_gets_fragments(value: Any) -> Any:
     """Appends each Chat Completions fragment to the call that started last, whatever its index."""
     changed = deepcopy(value)
@@ -146,20 +146,20 @@ def newest_call_gets_fragments(value: Any) -> Any:
     return assemble(None, changed)
 
 
-@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", fails=_ASSEMBLE)
 def answers_share_indexes(value: Any) -> Any:
     """Keeps the calls of all answers in one table, keyed by index."""
     entries = [{"api": entry["api"], "payload": entry["payload"]} for entry in value["payloads"]]
     return assemble(None, {"payloads": entries})
 
 
-@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", fails=_ASSEMBLE)
 def assembled_by_name(value: Any) -> Any:
     """Keeps one call per function name."""
     return [*{call["name"]: call for call in assemble(None, value)}.values()]
 
 
-@mutants.function("assemble", issues=(), fails=_ASSEMBLE)
+@mutants.function("assemble", fails=_ASSEMBLE)
 def open_calls_handed_out(value: Any) -> Any:
     """Reports an empty object as the arguments of calls that have not ended."""
     return [

@@ -24,6 +24,7 @@ mutants = StreamMutants("google-generate", GoogleGenerateDecoder)
 
 @mutants.replace(
     "framing_factory",
+    kind="reads-as-units",
     issues=("symfony/ai#1988", "nyo16/nous#26", "elastic/kibana#217990"),
     fails=GIVES_UP,
 )
@@ -40,6 +41,7 @@ class ArrayParsedByRead(GoogleFraming):
 
 @mutants.replace(
     "framing_factory",
+    kind="error-as-success",
     issues=("Helicone/helicone#3976", "jeremychone/rust-genai#63"),
     fails=ERROR,
 )
@@ -55,6 +57,7 @@ class BareErrorIgnored(GoogleFraming):
 
 @mutants.replace(
     "calls_factory",
+    kind="calls-merged",
     issues=("NousResearch/hermes-agent#101536", "omnigent-ai/omnigent#28"),
     fails=CONTENT,
 )
@@ -75,6 +78,7 @@ class CallsOfOneNameJoined(FunctionCalls):
 
 
 @mutants.decoder(
+    kind="absent-fatal",
     issues=("musistudio/llms#21", "pydantic/pydantic-ai#2631", "brainlid/langchain#365"),
     fails=GIVES_UP,
 )
@@ -90,6 +94,7 @@ class ContentWithoutPartsFatal(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="failure-as-stop",
     issues=("agentjido/req_llm#944", "mcowger/plexus#748"),
     fails=(*ERROR, *CONTENT),
 )
@@ -102,6 +107,7 @@ class FailedCallAsStop(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="failure-as-stop",
     issues=("Pasta-Devs/Marinara-Engine#2667", "BerriAI/litellm#6104"),
     fails=STOP_REASON,
 )
@@ -115,6 +121,7 @@ class BlockedAnswerAsStop(GoogleGenerateDecoder):
 
 
 @mutants.stream(
+    kind="content-lost-at-the-end",
     issues=("Pasta-Devs/Marinara-Engine#2667",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -128,6 +135,7 @@ def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.decoder(
+    kind="signature-lost",
     issues=("BerriAI/litellm#16893",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -143,6 +151,7 @@ class CallSignatureCut(GoogleGenerateDecoder):
 
 
 @mutants.output(
+    kind="stop-hides-calls",
     issues=("router-for-me/CLIProxyAPI#876", "su-kaka/gcli2api#407"),
     fails=STOP_REASON,
 )
@@ -154,6 +163,7 @@ def finish_hides_calls(message: Json) -> None:
 
 
 @mutants.decoder(
+    kind="part-lost",
     issues=("openlit/openlit#1401", "omnigent-ai/omnigent#28"),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
 )
@@ -169,6 +179,7 @@ class FirstPartOnly(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="end-too-early",
     issues=("Chevey339/kelivo#1003", "router-for-me/CLIProxyAPI#5640"),
     fails=GIVES_UP,
 )
@@ -182,6 +193,7 @@ class FirstReasonEnds(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="price-variant-ignored",
     issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
     fails=("**:cost.**",),
 )
@@ -194,6 +206,7 @@ class ModalitiesAtOnePrice(GoogleGenerateDecoder):
 
 @mutants.replace(
     "calls_factory",
+    kind="arguments-changed",
     issues=("BerriAI/litellm#23815", "mpfaffenberger/code_puppy#293"),
     fails=ARGUMENTS,
 )
@@ -208,7 +221,7 @@ class PartialNullDropped(FunctionCalls):
 
 
 @mutants.decoder(
-    issues=(),
+    kind="other-counts",
     fails=("**:usage.input", "**:cost.input", "**:cost.total"),
 )
 class SearchResultsBilled(GoogleGenerateDecoder):
@@ -220,6 +233,7 @@ class SearchResultsBilled(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="provider-call-lost",
     issues=("maximhq/bifrost#6272", "microsoft/agent-framework-go#1107"),
     fails=CONTENT,
 )
@@ -232,6 +246,7 @@ class ServerToolsDropped(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="thinking-as-text",
     issues=("aaif-goose/goose#7204",),
     fails=CONTENT,
 )
@@ -243,6 +258,7 @@ class SignedTextAsThinking(GoogleGenerateDecoder):
 
 
 @mutants.decoder(
+    kind="signature-lost",
     issues=(
         "vercel/ai#12402",
         "earendil-works/pi#7356",
@@ -262,6 +278,7 @@ class TextSignatureLost(GoogleGenerateDecoder):
 
 @mutants.replace(
     "to_buckets",
+    kind="thinking-counted-wrong",
     issues=("crewAIInc/crewAI#5699", "computesdk/benchmarks#372", "simstudioai/sim#3039"),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
@@ -272,6 +289,7 @@ def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
 
 
 @mutants.decoder(
+    kind="failure-as-stop",
     issues=("use-brian/use-brian#258",),
     fails=STOP_REASON,
 )

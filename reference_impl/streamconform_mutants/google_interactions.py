@@ -24,6 +24,7 @@ mutants = StreamMutants("google-interactions", GoogleInteractionsDecoder)
 
 @mutants.replace(
     "steps_factory",
+    kind="fragment-to-another-call",
     issues=("google/adk-python#6832",),
     fails=CONTENT,
 )
@@ -37,6 +38,7 @@ class StepsByArrival(Steps):
 
 @mutants.replace(
     "steps_factory",
+    kind="signature-lost",
     issues=("allenhutchison/obsidian-gemini#1269",),
     fails=CONTENT,
 )
@@ -50,7 +52,7 @@ class ThoughtSignatureIgnored(Steps):
 
 @mutants.replace(
     "steps_factory",
-    issues=(),
+    kind="signature-lost",
     fails=CONTENT,
 )
 class FirstSignatureWins(Steps):
@@ -70,6 +72,7 @@ class FirstSignatureWins(Steps):
 
 @mutants.replace(
     "steps_factory",
+    kind="thinking-as-text",
     issues=("DEEIX-AI/DEEIX-Chat#607",),
     fails=CONTENT,
 )
@@ -87,6 +90,7 @@ class ThoughtsShownAsText(Steps):
 
 @mutants.replace(
     "steps_factory",
+    kind="arguments-lost",
     issues=("TanStack/ai#781",),
     fails=(*ARGUMENTS, *CONTENT),
 )
@@ -103,6 +107,7 @@ class LastArgumentFragmentWins(Steps):
 
 @mutants.replace(
     "framing_factory",
+    kind="error-as-success",
     issues=("googleapis/js-genai#1973",),
     fails=ERROR,
 )
@@ -117,6 +122,7 @@ class BareRefusalIgnored(GoogleFraming):
 
 
 @mutants.decoder(
+    kind="cut-as-complete",
     issues=("LionSR/TeXRA#6550",),
     fails=STATUS,
 )
@@ -131,6 +137,7 @@ class EndOfFileAsCompleted(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
+    kind="failure-as-stop",
     issues=("mozilla-ai/any-llm#1338",),
     fails=(*STOP_REASON, *ERROR),
 )
@@ -142,6 +149,7 @@ class AnyStatusAsCompleted(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
+    kind="thinking-counted-wrong",
     issues=("agno-agi/agno#7926",),
     fails=USAGE,
 )
@@ -160,7 +168,7 @@ class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
 
 @mutants.replace(
     "steps_factory",
-    issues=(),
+    kind="sources-lost",
     fails=CONTENT,
 )
 class AnnotationsIgnored(Steps):
@@ -172,7 +180,7 @@ class AnnotationsIgnored(Steps):
 
 
 @mutants.decoder(
-    issues=(),
+    kind="details-lost",
     fails=("**:continuation",),
 )
 class CheckpointAsContinuation(GoogleInteractionsDecoder):
@@ -196,6 +204,7 @@ class CheckpointAsContinuation(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
+    kind="price-variant-ignored",
     issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
     fails=("**:cost.**",),
 )
@@ -209,6 +218,7 @@ class InteractionModalitiesAtOnePrice(GoogleInteractionsDecoder):
 
 
 @mutants.decoder(
+    kind="old-form-unread",
     issues=("n8n-io/n8n#31525",),
     fails=(*CONTENT, *STOP_REASON, "**:error.message", "**:invariant.**"),
 )

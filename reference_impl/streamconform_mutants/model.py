@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from streamconform_reference.adapter import Adapter
+
+Path = Literal["stream", "document", "request"]
+"""What an implementation does with an API: the kind of case that catches a bug in it."""
+MutantTrials = Literal["all", "once", "once and broken"]
+"""The trials of a case that a mutant runs. A bug in the outcome alone is the same in every delivery."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A broken adapter: its bug, the issues that report that bug, and the checks that may fail.
+    """A broken adapter: its bug and that bug's kind, the issues that report it, and the checks that may fail.
 
-    `fails` are globs over check ids, matched by whole components split at `/ @ : .`: `*` matches one
-    component, `**` any number. If a check fails and matches none of them, the mutant is defective.
+    `kind` is a key of `specs/kinds.yaml`, or None for a function that belongs to no API. On each API of the
+    adapter and on each of `paths`, some case must catch the mutant. `fails` are globs over check ids, matched
+    by whole components split at `/ @ : .`: `*` matches one component, `**` any number. If a check fails and
+    matches none of them, the mutant is defective.
     """
 
     name: str
     bug: str
+    adapter: Adapter
+    kind: str | None
+    paths: tuple[Path, ...]
     issues: tuple[str, ...]
     fails: tuple[str, ...]
-    adapter: Adapter
+    trials: MutantTrials = "all"
 
 
 STATUS: Final = ("**:status", "**:stop", "**:stop.**")

@@ -20,6 +20,7 @@ mutants = StreamMutants("ollama-chat", OllamaChatDecoder)
 
 
 @mutants.decoder(
+    kind="part-lost",
     issues=("QuantumNous/new-api#7252",),
     fails=(*CONTENT, *STOP_REASON),
 )
@@ -36,6 +37,7 @@ class CallsOfLastRecordDropped(OllamaChatDecoder):
 
 
 @mutants.decoder(
+    kind="calls-merged",
     issues=(
         "langchain-ai/langchainjs#8433",
         "ollama/ollama#15457",
@@ -59,6 +61,7 @@ class CallsOfOneIndexJoined(OllamaChatDecoder):
 
 
 @mutants.output(
+    kind="content-lost-at-the-end",
     issues=("pepperoni21/ollama-rs#357",),
     fails=(*CONTENT, "**:invariant.**"),
 )
@@ -70,6 +73,7 @@ def content_dropped_on_error(message: Json) -> None:
 
 
 @mutants.output(
+    kind="stop-hides-calls",
     issues=("BerriAI/litellm#35663", "BerriAI/litellm#20585"),
     fails=STOP_REASON,
 )
@@ -81,6 +85,7 @@ def done_hides_calls(message: Json) -> None:
 
 
 @mutants.decoder(
+    kind="error-as-success",
     issues=("pepperoni21/ollama-rs#357", "ollama/ollama#11781"),
     fails=(*ERROR, *USAGE, *CONTENT),
 )
@@ -94,6 +99,7 @@ class ErrorRecordIgnored(OllamaChatDecoder):
 
 @mutants.replace(
     "framing_factory",
+    kind="last-frame-lost",
     issues=("langchain-ai/langchainjs#3241",),
     fails=GIVES_UP,
 )
@@ -106,6 +112,7 @@ class LastRecordLost(NdjsonFraming):
 
 
 @mutants.decoder(
+    kind="absent-fatal",
     issues=("ollama/ollama#2068", "ollama/ollama#3427", "SWE-agent/SWE-agent#44"),
     fails=(*ERROR, *USAGE),
 )
@@ -120,6 +127,7 @@ class MissingCountFatal(OllamaChatDecoder):
 
 @mutants.replace(
     "framing_factory",
+    kind="reads-as-units",
     issues=("0xPlaygrounds/rig#1758", "continuedev/continue#751"),
     fails=GIVES_UP,
 )
@@ -135,6 +143,7 @@ class RecordParsedByRead(NdjsonFraming):
 
 
 @mutants.decoder(
+    kind="arguments-changed",
     issues=("openclaw/openclaw#57455", "ollama/ollama#12413"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -152,6 +161,7 @@ class TextArgumentsKept(OllamaChatDecoder):
 @mutants.replace(
     "fields",
     "thinking",
+    kind="thinking-lost",
     issues=("openclaw/openclaw#34765", "Tencent/WeKnora#689", "langgenius/dify-official-plugins#2117"),
     fails=(*CONTENT, "**:invariant.**"),
 )

@@ -32,6 +32,7 @@ mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
 
 @mutants.replace(
     "to_buckets",
+    kind="cache-counted-twice",
     issues=("BerriAI/litellm#6215", "continuedev/continue#13104", "Aider-AI/aider#5516"),
     fails=("**:usage.input", "**:cost.input", "**:cost.total"),
 )
@@ -42,6 +43,7 @@ def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | N
 
 @mutants.replace(
     "calls_factory",
+    kind="identity-trusted",
     issues=("poolsideai/pool#9", "cubist38/mlx-openai-server#216", "InternLM/lmdeploy#3412"),
     fails=CONTENT,
 )
@@ -57,6 +59,7 @@ class CallForEveryId(ToolCalls):
 
 
 @mutants.decoder(
+    kind="absent-fatal",
     issues=("aaif-goose/goose#10935", "aaif-goose/goose#8641", "deepset-ai/haystack#8507"),
     fails=GIVES_UP,
 )
@@ -73,6 +76,7 @@ class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
 
 @mutants.replace(
     "calls_factory",
+    kind="arguments-doubled",
     issues=("NousResearch/hermes-agent#35718",),
     fails=ARGUMENTS,
 )
@@ -85,6 +89,7 @@ class CumulativeArgumentsJoined(ToolCalls):
 
 
 @mutants.decoder(
+    kind="signature-lost",
     issues=("tinyhumansai/openhuman#3548", "earendil-works/pi#6733", "crmne/ruby_llm#591"),
     fails=("**:content.*.tool_call.signature",),
 )
@@ -96,6 +101,7 @@ class CallSignatureLost(OpenaiChatDecoder):
 
 
 @mutants.decoder(
+    kind="sources-lost",
     issues=("BerriAI/litellm#13777", "BerriAI/litellm#9358", "chatboxai/chatbox#2404"),
     fails=("**:content.*.text.citations",),
 )
@@ -107,6 +113,7 @@ class CitationsListIgnored(OpenaiChatDecoder):
 
 
 @mutants.decoder(
+    kind="sources-lost",
     issues=("openai/openai-agents-python#4252",),
     fails=("**:content.*.text.citations",),
 )
@@ -118,6 +125,7 @@ class AnnotationsOfADeltaIgnored(OpenaiChatDecoder):
 
 
 @mutants.decoder(
+    kind="usage-doubled",
     issues=("open-webui/open-webui#29064", "pydantic/pydantic-ai#4056"),
     fails=USAGE,
 )
@@ -128,7 +136,7 @@ class CumulativeUsageSummed(OpenaiChatDecoder):
         super().count({name: self.counts.get(name, 0) + count for name, count in counts.items()})
 
 
-@mutants.document(issues=(), fails=CONTENT)
+@mutants.document(kind="part-lost", fails=CONTENT)
 def document_first_call_only(document: Payload) -> Iterator[Payload]:
     """Reads only the first call of a non-streaming answer."""
     for payload in to_payloads(document):
@@ -139,6 +147,7 @@ def document_first_call_only(document: Payload) -> Iterator[Payload]:
 
 
 @mutants.decoder(
+    kind="cut-as-complete",
     issues=("GCWing/OpenBitFun#2038", "brightwave-inc/tidebreak#1124"),
     fails=(*STATUS, *COMPLETE, *ARGUMENTS),
 )
@@ -153,6 +162,7 @@ class DoneMarkAsSuccess(OpenaiChatDecoder):
 
 @mutants.replace(
     "calls_factory",
+    kind="identity-trusted",
     issues=("AstrBotDevs/AstrBot#6692", "sgl-project/sglang#5661"),
     fails=(*CONTENT, "**:stop.reason"),
 )
@@ -164,6 +174,7 @@ class MissingIndexLost(ToolCalls):
 
 
 @mutants.decoder(
+    kind="usage-outdated",
     issues=("openai/openai-agents-python#2122", "openai/openai-agents-js#1474", "coder/coder#28068"),
     fails=USAGE,
 )
@@ -187,6 +198,7 @@ class NullUsageErases(OpenaiChatDecoder):
 
 @mutants.replace(
     "calls_factory",
+    kind="arguments-lost",
     issues=("can1357/oh-my-pi#1779", "google/adk-go#1254"),
     fails=ARGUMENTS,
 )
@@ -201,7 +213,7 @@ class ObjectArgumentsDropped(ToolCalls):
 @mutants.replace(
     "fields",
     "function_call",
-    issues=(),
+    kind="call-doubled",
     fails=CONTENT,
 )
 def old_call_beside_new(answer: OpenaiChatDecoder, function: Any) -> None:
@@ -211,6 +223,7 @@ def old_call_beside_new(answer: OpenaiChatDecoder, function: Any) -> None:
 
 @mutants.replace(
     "to_buckets",
+    kind="thinking-counted-wrong",
     issues=("browser-use/browser-use#4065", "earendil-works/pi#2709", "hugalafutro/model-hotel#991"),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
@@ -223,6 +236,7 @@ def reasoning_added_to_output(counts: Mapping[str, int]) -> dict[str, int | None
 
 @mutants.replace(
     "to_reasoning",
+    kind="content-doubled",
     issues=("aaif-goose/goose#8715", "can1357/oh-my-pi#2434"),
     fails=("**:content.*.thinking.text",),
 )
@@ -237,7 +251,7 @@ def reasoning_doubled(delta: Payload) -> Iterator[Reasoning]:
 @mutants.replace(
     "fields",
     "content",
-    issues=(),
+    kind="thinking-lost",
     fails=CONTENT,
 )
 def reasoning_part_dropped(answer: OpenaiChatDecoder, content: Any) -> None:
@@ -250,6 +264,7 @@ def reasoning_part_dropped(answer: OpenaiChatDecoder, content: Any) -> None:
 
 @mutants.replace(
     "calls_factory",
+    kind="identity-joined",
     issues=("run-llama/llama_index#21693", "langchain4j/langchain4j#4544"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
@@ -278,6 +293,7 @@ class RepeatedIdJoined(ToolCalls):
 
 @mutants.replace(
     "calls_factory",
+    kind="identity-joined",
     issues=("NousResearch/hermes-agent#8259", "NousResearch/hermes-agent#11984", "bytedance/deer-flow#654"),
     fails=("**:content.*.tool_call.name", "**:invariant.streaming"),
 )
@@ -302,6 +318,7 @@ class RepeatedNameJoined(ToolCalls):
 
 @mutants.replace(
     "calls_factory",
+    kind="calls-merged",
     issues=("langchain-ai/langchain#35281", "huggingface/smolagents#1958", "ai-dynamo/dynamo#4723"),
     fails=CONTENT,
 )
@@ -313,13 +330,16 @@ class ReusedIndexMerged(ToolCalls):
         return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
-@mutants.replace("fields", "refusal", issues=("MacPaw/OpenAI#249",), fails=(*CONTENT, *STOP_REASON))
+@mutants.replace(
+    "fields", "refusal", kind="refusal-lost", issues=("MacPaw/OpenAI#249",), fails=(*CONTENT, *STOP_REASON)
+)
 def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
     """Does not read refusals, so they look like empty answers."""
     del answer, refusal
 
 
 @mutants.output(
+    kind="cache-counted-twice",
     issues=("BerriAI/litellm#6215",),
     fails=("**:usage.input",),
 )
@@ -330,7 +350,9 @@ def cached_tokens_twice_without_writes(message: Json) -> None:
         usage["input"] += (usage.get("cache_read") or 0) + (usage.pop("cache_write", None) or 0)
 
 
-@mutants.stream(issues=("XpressAI/xaibo#33",), fails=(*CONTENT, "**:invariant.streaming"))
+@mutants.stream(
+    kind="content-lost-at-the-end", issues=("XpressAI/xaibo#33",), fails=(*CONTENT, "**:invariant.streaming")
+)
 def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
     """Returns no calls if the token limit ended the answer, not even the finished ones."""
     outcome = messages[-1]["outcome"]
@@ -347,6 +369,7 @@ def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
 
 
 @mutants.output(
+    kind="stop-hides-calls",
     issues=("sgl-project/sglang#2877", "vercel/workflow#1387", "strands-agents/harness-sdk#3206"),
     fails=STOP_REASON,
 )

@@ -46,6 +46,7 @@ def _without_arguments(item: Payload) -> Payload:
 
 
 @mutants.decoder(
+    kind="sources-lost",
     issues=("0xPlaygrounds/rig#2539", "maximhq/bifrost#5061"),
     fails=("**:content.*.text.citations",),
 )
@@ -58,6 +59,7 @@ class AnnotationsDropped(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
+    kind="provider-call-runs",
     issues=("microsoft/agent-framework#4054",),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
 )
@@ -80,7 +82,7 @@ def _approve(value: Any) -> Any:
 
 
 @mutants.decoder(
-    issues=(),
+    kind="content-doubled",
     fails=CONTENT,
 )
 class ContentIndexTrusted(OpenaiResponsesDecoder):
@@ -93,6 +95,7 @@ class ContentIndexTrusted(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
+    kind="fragment-to-another-call",
     issues=("microsoft/agent-framework#8336", "microsoft/agent-framework#8337"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -114,6 +117,7 @@ class CurrentCallJoined(OpenaiResponsesDecoder):
 @mutants.replace(
     "handlers",
     "response.function_call_arguments.done",
+    kind="arguments-doubled",
     issues=("lidge-jun/opencodex#4652", "anomalyco/opencode#44862"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -124,6 +128,7 @@ def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="arguments-lost",
     issues=("anomalyco/opencode#44862", "badlogic/pi-mono#917"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
@@ -135,6 +140,7 @@ class DoneArgumentsLost(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
+    kind="signature-lost",
     issues=(
         "langchain-ai/langchainjs#10845",
         "microsoft/agent-framework-go#683",
@@ -160,6 +166,7 @@ class EncryptedContentOfStart(OpenaiResponsesDecoder):
 @mutants.replace(
     "handlers",
     "response.failed",
+    kind="failure-as-stop",
     issues=("BerriAI/litellm#39703", "lsdefine/GenericAgent#753"),
     fails=ERROR,
 )
@@ -170,6 +177,7 @@ def failed_as_stop(answer: ResponseState, _: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="final-content-unread",
     issues=("NVIDIA-NeMo/Switchyard#777",),
     fails=(*CONTENT, "**:stop.reason"),
 )
@@ -186,6 +194,7 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
 @mutants.replace(
     "handlers",
     "error",
+    kind="error-as-success",
     issues=("openai/openai-python#3934",),
     fails=ERROR,
 )
@@ -204,6 +213,7 @@ class _ClientCallAssembler(Assembler):
 
 
 @mutants.decoder(
+    kind="provider-call-runs",
     issues=("vercel/ai#8502",),
     fails=("**:content.*.tool_call.executor", "**:stop.reason"),
 )
@@ -219,6 +229,7 @@ class HostedToolAsClient(OpenaiResponsesDecoder):
 @mutants.replace(
     "handlers",
     "response.incomplete",
+    kind="failure-as-stop",
     issues=("pydantic/pydantic-ai#7911", "langchain-ai/langchain#33840", "BerriAI/litellm#37710"),
     fails=("**:stop.**", *USAGE, *COMPLETE),
 )
@@ -229,6 +240,7 @@ def incomplete_as_stop(answer: ResponseState, _: Payload) -> None:
 
 
 @mutants.decoder(
+    kind="identity-trusted",
     issues=("vercel/ai#18548", "BerriAI/litellm#19125", "CommandCodeAI/command-code#738"),
     fails=CONTENT,
 )
@@ -250,6 +262,7 @@ class ItemIdCorrelated(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
+    kind="details-lost",
     issues=("stippi/code-assistant#195", "JetBrains/koog#1976"),
     fails=CONTENT,
 )
@@ -270,6 +283,7 @@ def _finish_phases(value: Any) -> Any:
 
 
 @mutants.decoder(
+    kind="thinking-counted-wrong",
     issues=("pydantic/pydantic-ai#2918",),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
@@ -288,6 +302,7 @@ class ReasoningBilledTwice(OpenaiResponsesDecoder):
 
 
 @mutants.decoder(
+    kind="parts-glued",
     issues=("vercel/ai#6742", "zendev-sh/goai#129", "crmne/ruby_llm#865"),
     fails=("**:content.*.thinking.text",),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, TypeVar, cast
+from typing import Any, Required, TypedDict, TypeVar, Unpack, cast
 
 from streamconform_reference.adapter import (
     Adapter,
@@ -25,7 +25,7 @@ from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.document import DocumentReader
 from streamconform_reference.outcome import Json
 
-from .model import Mutant
+from .model import Mutant, MutantTrials, Path
 
 Named = TypeVar("Named", bound=Callable[..., Any])
 Conversation = Mapping[str, Any]
@@ -34,21 +34,34 @@ Body = dict[str, Any]
 """The body of a request."""
 
 
+class Bug(TypedDict, total=False):
+    """What a decorator says of a mutant; see the members of `Mutant`."""
+
+    kind: str | None
+    paths: tuple[Path, ...]
+    issues: tuple[str, ...]
+    fails: Required[tuple[str, ...]]
+    trials: MutantTrials
+
+
 class Registry:
     """The mutants of one module, by name, in source order."""
+
+    paths: tuple[Path, ...] = ("stream",)
+    """The paths of mutants that do not name theirs."""
 
     def __init__(self) -> None:
         self.table: dict[str, Mutant] = {}
 
-    def register(
-        self, issues: tuple[str, ...], fails: tuple[str, ...], make: Callable[[str, Any], Adapter]
-    ) -> Callable[[Named], Named]:
+    def register(self, bug: Bug, make: Callable[[str, Any], Adapter]) -> Callable[[Named], Named]:
         """Return a decorator that registers what `make` builds from a name and the decorated object."""
 
         def decorate(broken: Named) -> Named:
             name = re.sub(r"(?<!^)(?=[A-Z])", "-", broken.__name__).lower().replace("_", "-")
             assert name not in self.table, f"two mutants are named {name}"
-            self.table[name] = Mutant(name, broken.__doc__ or "", issues, fails, make(name, broken))
+            adapter = make(name, broken)
+            members: Bug = {"kind": None, "issues": (), "paths": self.paths, **bug}
+            self.table[name] = Mutant(name, broken.__doc__ or "", adapter, **members)
             return broken
 
         return decorate
@@ -62,13 +75,11 @@ class StreamMutants(Registry):
         self.api = api
         self.base = decoder
 
-    def decoder(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
+    def decoder(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Decode with the decorated class."""
-        return self.register(issues, fails, self._decode_with)
+        return self.register(bug, self._decode_with)
 
-    def replace(
-        self, attribute: str, *keys: str, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[Named], Named]:
+    def replace(self, attribute: str, *keys: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Replace a class attribute of the decoder with the decorated function or class.
 
         If the attribute is a table, replace only the entries under `keys`.
@@ -84,9 +95,9 @@ class StreamMutants(Registry):
             decoder = type(f"Broken{self.base.__name__}", (self.base,), {attribute: value})
             return self._decode_with(name, cast("type[Decoder]", decoder))
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
-    def output(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
+    def output(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Let the decorated function change each event and outcome of the reference adapter in place."""
 
         def make(name: str, change: Callable[[Json], None]) -> Adapter:
@@ -97,9 +108,9 @@ class StreamMutants(Registry):
 
             return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
-    def stream(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
+    def stream(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Answer with what the decorated function yields for the messages of the reference adapter."""
 
         def make(name: str, change: Callable[[list[Json]], Iterator[Json]]) -> Adapter:
@@ -108,9 +119,9 @@ class StreamMutants(Registry):
 
             return describe_adapter(broken, name=f"mutant:{name}", apis=[self.api])
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
-    def document(self, *, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
+    def document(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Read non-streaming answers with the decorated function, and streams correctly.
 
         The function takes the document, and returns the payloads of a stream.
@@ -119,7 +130,7 @@ class StreamMutants(Registry):
         def make(name: str, broken: DocumentReader) -> Adapter:
             return adapter_for({self.api: self.base}, documents={self.api: broken}, name=f"mutant:{name}")
 
-        return self.register(issues, fails, make)
+        return self.register({"paths": ("document",), **bug}, make)
 
     def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
         return adapter_for({self.api: decoder}, name=f"mutant:{name}")
@@ -128,7 +139,9 @@ class StreamMutants(Registry):
 class RequestMutants(Registry):
     """Mutants that build requests for some APIs, and decode those APIs' streams correctly."""
 
-    def body(self, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]) -> Callable[[Named], Named]:
+    paths = ("request",)
+
+    def body(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Let the decorated function change a conversation's finished request body in place."""
 
         def make(name: str, change: Callable[[Conversation, Body], None]) -> Adapter:
@@ -140,25 +153,23 @@ class RequestMutants(Registry):
 
             return _builder(name, apis, build)
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
-    def conversation(
-        self, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[Named], Named]:
+    def conversation(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Build the request from the conversation that the decorated function returns."""
 
         def make(name: str, change: Callable[[Conversation], Conversation]) -> Adapter:
             return _builder(name, apis, lambda api, conversation: build_request(api, change(conversation)))
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
 
 class FunctionMutants(Registry):
     """Mutants of the functions that belong to no API; they decode no stream."""
 
-    def function(
-        self, function: str, *, issues: tuple[str, ...], fails: tuple[str, ...]
-    ) -> Callable[[Named], Named]:
+    paths = ()
+
+    def function(self, function: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Answer calls to `function` with the decorated function, which takes only the input."""
 
         def make(name: str, broken: Callable[[Any], Any]) -> Adapter:
@@ -168,7 +179,7 @@ class FunctionMutants(Registry):
             calls: dict[str, Function] = {function: lambda _, value: broken(value)}
             return describe_adapter(decode_nothing, calls, name=f"mutant:{name}", apis=())
 
-        return self.register(issues, fails, make)
+        return self.register(bug, make)
 
 
 def _builder(name: str, apis: tuple[str, ...], build: Function) -> Adapter:

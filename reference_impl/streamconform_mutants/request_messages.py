@@ -53,6 +53,7 @@ def _change_results(
 
 @mutants.body(
     "openai-responses",
+    kind="items-unsent",
     issues=("openai/openai-agents-js#1513", "Oaklight/llm-rosetta#440"),
     fails=_INPUT,
 )
@@ -64,6 +65,7 @@ def phases_not_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="items-unsent",
     issues=("openclaw/openclaw#120457",),
     fails=(*_INPUT, "**:body.input"),
 )
@@ -74,6 +76,7 @@ def compaction_not_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="signature-unsent",
     issues=("tinyhumansai/openhuman#3548", "Gitlawb/openclaude#426"),
     fails=_MESSAGES,
 )
@@ -88,6 +91,7 @@ def call_signature_not_sent(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    kind="signature-unsent",
     issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260", "earendil-works/pi#8314"),
     fails=_MESSAGES,
 )
@@ -102,6 +106,7 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    kind="redacted-unsent",
     issues=("BerriAI/litellm#9058", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=_MESSAGES,
 )
@@ -118,6 +123,7 @@ def sent_redacted_lost(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "anthropic-messages",
+    kind="thinking-misplaced",
     issues=("BerriAI/litellm#23137", "NousResearch/hermes-agent#43943", "stacklok/mecatl#1465"),
     fails=_MESSAGES,
 )
@@ -132,6 +138,7 @@ def thoughts_sent_first(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "google-generate",
     "openai-responses",
+    kind="foreign-thinking-sent",
     issues=("vybestack/llxprt-code#2335", "openclaw/openclaw#107221", "decolua/9router#4136"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
@@ -147,6 +154,7 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
 
 @mutants.body(
     "google-generate",
+    kind="signature-unsent",
     issues=("vercel/ai#12402", "anomalyco/opencode#43984", "BerriAI/litellm#17474"),
     fails=_CONTENTS,
 )
@@ -161,6 +169,7 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "google-generate",
+    kind="items-unsent",
     issues=("LibreChat-AI/agents#221",),
     fails=_CONTENTS,
 )
@@ -172,6 +181,7 @@ def server_tools_not_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "google-generate",
+    kind="signature-unsent",
     issues=("allenhutchison/obsidian-gemini#230", "earendil-works/pi#1829"),
     fails=_CONTENTS,
 )
@@ -184,6 +194,7 @@ def null_signature_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="thinking-unsent",
     issues=("vercel/ai#7099", "pydantic/pydantic-ai#2861", "0xPlaygrounds/rig#751"),
     fails=_INPUT,
 )
@@ -194,6 +205,7 @@ def reasoning_lost(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "google-interactions",
+    kind="thinking-unsent",
     issues=("allenhutchison/obsidian-gemini#1269",),
     fails=_INPUT,
 )
@@ -204,6 +216,7 @@ def thought_steps_not_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="thinking-misplaced",
     issues=("continuedev/continue#8933", "vercel/ai#8379"),
     fails=_INPUT,
 )
@@ -219,6 +232,7 @@ def reasoning_alone(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="signature-unsent",
     issues=("vercel/ai#7543", "openai/openai-agents-python#919"),
     fails=("**:body.include", "**:body.include.**"),
 )
@@ -229,6 +243,7 @@ def encrypted_unasked(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="answer-in-another-form",
     issues=("jeremychone/rust-genai#119", "BerriAI/litellm#17507"),
     fails=_INPUT,
 )
@@ -242,6 +257,7 @@ def answer_as_input(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="thinking-unsent",
     issues=("camel-ai/camel#4028", "anomalyco/opencode#24722"),
     fails=_MESSAGES,
 )
@@ -253,6 +269,7 @@ def deepseek_thinking_unsent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="foreign-thinking-sent",
     issues=("charmbracelet/crush#1590",),
     fails=_MESSAGES,
 )
@@ -268,6 +285,7 @@ def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    kind="empty-sent",
     issues=("anthropics/anthropic-sdk-python#461", "OpenHands/OpenHands#5339"),
     fails=_MESSAGES,
 )
@@ -282,6 +300,7 @@ def empty_text_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "google-generate",
+    kind="empty-sent",
     issues=(
         "GoogleCloudPlatform/kubectl-ai#351",
         "langchain-ai/langchainjs#9987",
@@ -299,6 +318,7 @@ def empty_answer_sent(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "bedrock-converse",
+    kind="turns-unmerged",
     issues=("Portkey-AI/gateway#748", "langchain-ai/langchain-aws#130"),
     fails=_MESSAGES,
 )
@@ -324,6 +344,7 @@ def _is_result(block: Block) -> bool:
     "anthropic-messages",
     "bedrock-converse",
     "google-generate",
+    kind="turns-unmerged",
     issues=("crewAIInc/crewAI#4749", "cloudwego/eino-ext#571", "docker/docker-agent#2959"),
     fails=(*_MESSAGES, *_CONTENTS),
 )
@@ -342,6 +363,7 @@ def results_apart(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "google-generate",
+    kind="result-changed",
     issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
     fails=(*_MESSAGES, *_CONTENTS),
 )
@@ -357,6 +379,7 @@ def failure_untold(conversation: Conversation) -> Conversation:
     "bedrock-converse",
     "openai-chat",
     "openai-responses",
+    kind="result-changed",
     issues=("BerriAI/litellm#6953", "run-llama/llama_index#21677", "OpenHands/OpenHands#7700"),
     fails=(*_MESSAGES, *_INPUT),
 )
@@ -380,6 +403,7 @@ def result_image_lost(conversation: Conversation) -> Conversation:
     "ollama-chat",
     "openai-chat",
     "openai-responses",
+    kind="result-changed",
     issues=("langchain-ai/langchain#32884", "microsoft/autogen#7867"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
@@ -401,6 +425,7 @@ def result_printed(conversation: Conversation) -> Conversation:
 
 @mutants.body(
     "openai-chat",
+    kind="result-changed",
     issues=("0xPlaygrounds/rig#450",),
     fails=("**:invariant.unique-ids", *_MESSAGES),
 )
@@ -417,6 +442,7 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "google-generate",
     "openai-chat",
+    kind="result-missing",
     issues=("OpenHands/OpenHands#7512", "agno-agi/agno#4345", "vybestack/llxprt-code#194"),
     fails=(*_MESSAGES, *_CONTENTS),
 )
@@ -439,6 +465,7 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "openai-chat",
     "openai-responses",
+    kind="ids-unpaired",
     issues=("maximhq/bifrost#5096", "openclaw/openclaw#875", "decolua/9router#393"),
     fails=(*_MESSAGES, *_INPUT),
 )
@@ -450,6 +477,7 @@ def foreign_id_sent(conversation: Conversation) -> Conversation:
 @mutants.body(
     "anthropic-messages",
     "openai-chat",
+    kind="ids-unpaired",
     issues=("RooCodeInc/Roo-Code#11131", "RooCodeInc/Roo-Code#10649"),
     fails=_MESSAGES,
 )
@@ -464,6 +492,7 @@ def call_alone_respelled(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="ids-unpaired",
     issues=("NousResearch/hermes-agent#72766", "open-webui/open-webui#28305"),
     fails=("**:invariant.unique-ids", *_MESSAGES),
 )
@@ -484,6 +513,7 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     "ollama-chat",
+    kind="arguments-in-another-form",
     issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "lijunzh/koda#501", "aliasrobotics/cai#76"),
     fails=_MESSAGES,
 )
@@ -503,6 +533,7 @@ def input_as_text(_: Conversation, body: Body) -> None:
     "cohere-chat",
     "openai-chat",
     "openai-responses",
+    kind="empty-sent",
     issues=("vllm-project/vllm#19419", "vercel/ai#4755", "mark3labs/mcphost#50"),
     fails=(*_MESSAGES, *_INPUT),
 )
@@ -519,6 +550,7 @@ def empty_arguments_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="empty-sent",
     issues=("openai/openai-node#1341", "chatboxai/chatbox#2079"),
     fails=_MESSAGES,
 )

@@ -40,6 +40,7 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
     "ollama-chat",
     "openai-chat",
     "openai-responses",
+    kind="tools-changed",
     issues=("anthropics/claude-code#34974", "OpenHands/software-agent-sdk#4011", "CodebuffAI/freebuff#912"),
     fails=_TOOLS,
 )
@@ -55,6 +56,7 @@ def schemas_emptied(conversation: Conversation) -> Conversation:
     "openai-chat",
     "openai-responses",
     "ollama-chat",
+    kind="tools-changed",
     issues=("spring-projects/spring-ai#4776", "ollama/ollama#10328", "karakeep-app/karakeep#1696"),
     fails=_TOOLS,
 )
@@ -73,6 +75,7 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
     "google-generate",
     "openai-chat",
     "openai-responses",
+    kind="tool-choice-changed",
     issues=(
         "diegosouzapw/OmniRoute#8211",
         "memex-lab/dart_agent_core#45",
@@ -93,6 +96,7 @@ def tool_choice_lost(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "openai-chat",
+    kind="tool-choice-changed",
     issues=("dphnAI/sonar#1143", "openai/swarm#30"),
     fails=_TOOL_CHOICE,
 )
@@ -104,6 +108,7 @@ def choice_without_tools(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "cohere-chat",
+    kind="tool-choice-changed",
     issues=("langchain-ai/langchain-cohere#161",),
     fails=("**:body.tool_choice",),
 )
@@ -115,6 +120,7 @@ def choice_in_lower_case(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="empty-sent",
     issues=("JetBrains/koog#786", "partITech/php-mistral#76"),
     fails=("**:body.tools",),
 )
@@ -125,6 +131,7 @@ def empty_tools_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "bedrock-converse",
+    kind="tools-changed",
     issues=("vxcontrol/pentagi#196", "patriceckhart/zot#18"),
     fails=_TOOLS,
 )
@@ -140,6 +147,7 @@ def declarations_dropped(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-invoke",
+    kind="limit-changed",
     issues=("brianpetro/obsidian-smart-connections#554",),
     fails=("**:body.max_tokens",),
 )
@@ -151,6 +159,7 @@ def limit_unsent(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "ollama-chat",
+    kind="limit-changed",
     issues=("acon96/home-llm#40", "langchain-ai/langchain#16633"),
     fails=("**:body.max_tokens", "**:body.options", "**:body.options.**"),
 )
@@ -162,6 +171,7 @@ def limit_outside_options(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="limit-changed",
     issues=("anomalyco/opencode#37964", "teilomillet/gollm#33"),
     fails=_LIMITS,
 )
@@ -173,6 +183,7 @@ def older_limit_sent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="limit-changed",
     issues=("editor-code-assistant/eca#231", "belingud/gptcomet#79"),
     fails=_LIMITS,
 )
@@ -187,6 +198,7 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "openai-chat",
     "openai-responses",
+    kind="thinking-settings-wrong",
     issues=("danny-avila/LibreChat#11949", "theopenco/llmgateway#1726", "danny-avila/LibreChat#10737"),
     fails=("**:body.temperature", "**:body.inferenceConfig.**"),
 )
@@ -203,6 +215,7 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    kind="thinking-settings-wrong",
     issues=(
         "sigoden/aichat#1304",
         "sudoprivacy/sudocode#438",
@@ -221,6 +234,7 @@ def budget_above_limit(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "anthropic-messages",
+    kind="thinking-settings-wrong",
     issues=(
         "themaximalist/llm.js#30",
         "prime-radiant-inc/evener#714",
@@ -237,6 +251,7 @@ def budget_too_small(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "google-generate",
+    kind="thinking-settings-wrong",
     issues=("Tom-Ryder/AgentRunKit#7", "juspay/neurolink#1707"),
     fails=("**:body.generationConfig.thinkingConfig.**",),
 )
@@ -250,6 +265,7 @@ def level_beside_budget(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "ollama-chat",
+    kind="thinking-settings-wrong",
     issues=("agentscope-ai/agentscope#1099",),
     fails=("**:body.think",),
 )
@@ -260,6 +276,7 @@ def think_always(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "ollama-chat",
+    kind="thinking-settings-wrong",
     issues=("run-llama/llama_index#20385", "ollama/ollama#11751"),
     fails=("**:body.think",),
 )
@@ -274,6 +291,7 @@ def level_as_truth(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="field-to-another-host",
     issues=("openclaw/openclaw#51058", "Gitlawb/openclaude#739", "openclaw/openclaw#43086"),
     fails=("**:body.store",),
 )
@@ -284,6 +302,7 @@ def stored_everywhere(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="stored-unasked",
     issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
     fails=("**:body.store",),
 )
@@ -294,6 +313,7 @@ def stored_by_default(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="cache-unasked",
     issues=("earendil-works/pi#698", "Dicklesworthstone/pi_agent_rust#188"),
     fails=("**:body.prompt_cache_key",),
 )
@@ -304,6 +324,7 @@ def cache_key_unsent(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-responses",
+    kind="cache-unasked",
     issues=("earendil-works/pi#4719", "vybestack/llxprt-code#2135"),
     fails=("**:body.prompt_cache_key",),
 )
@@ -316,6 +337,7 @@ def cache_key_uncut(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     "openai-responses",
+    kind="field-to-another-host",
     issues=("unslothai/unsloth#5450",),
     fails=("**:body.prompt_cache_retention",),
 )
@@ -327,6 +349,7 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    kind="cache-unasked",
     issues=("karthink/gptel#1436", "cline/cline#12928"),
     fails=("**:body.system.**", *_MESSAGES),
 )
@@ -340,6 +363,7 @@ def cache_unmarked(conversation: Conversation) -> Conversation:
 
 @mutants.body(
     "openai-chat",
+    kind="usage-unasked",
     issues=("zai-org/feedback#93",),
     fails=_STREAM_OPTIONS,
 )
@@ -350,6 +374,7 @@ def usage_unasked(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "openai-chat",
+    kind="field-to-another-host",
     issues=("BerriAI/litellm#5803", "aliasrobotics/cai#77"),
     fails=_STREAM_OPTIONS,
 )
@@ -363,6 +388,7 @@ def stream_options_always(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "ollama-chat",
+    kind="image-in-another-form",
     issues=("BerriAI/litellm#18338", "BerriAI/litellm#2948"),
     fails=_MESSAGES,
 )
@@ -375,6 +401,7 @@ def image_as_address(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "ollama-chat",
+    kind="answer-in-another-form",
     issues=("ollama/ollama#6451",),
     fails=_MESSAGES,
 )
@@ -392,6 +419,7 @@ def content_as_parts(_: Conversation, body: Body) -> None:
     "ollama-chat",
     "openai-chat",
     "openai-responses",
+    kind="answer-schema-lost",
     issues=("elizaOS/eliza#28168", "rynfar/meridian#898", "BerriAI/litellm#7131"),
     fails=_FORMATS,
 )
@@ -404,6 +432,7 @@ def schema_lost(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     "openai-responses",
+    kind="answer-schema-lost",
     issues=("openai/openai-node#1404", "jamesrochabrun/SwiftOpenAI#151"),
     fails=_FORMATS,
 )
@@ -416,6 +445,7 @@ def schema_name_lost(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "ollama-chat",
+    kind="answer-schema-lost",
     issues=("prathyushnallamothu/ollamago#1",),
     fails=_FORMATS,
 )
@@ -427,6 +457,7 @@ def schema_as_text(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "cohere-chat",
+    kind="answer-schema-lost",
     issues=("koharu-rs/koharu#1128",),
     fails=_FORMATS,
 )
@@ -443,6 +474,7 @@ def schema_wrapped(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "bedrock-invoke",
+    kind="field-to-another-host",
     issues=("fumito-ito/AnthropicSwiftSDK#19",),
     fails=("**:body.model", "**:body.stream"),
 )
@@ -451,7 +483,7 @@ def model_in_the_body(conversation: Conversation, body: Body) -> None:
     body |= {"model": conversation["model"], "stream": True}
 
 
-@mutants.conversation("google-generate", issues=(), fails=("**:body", "**:body.**"))
+@mutants.conversation("google-generate", kind="tools-changed", fails=("**:body", "**:body.**"))
 def crashes_without_parameters(conversation: Conversation) -> Conversation:
     """Crashes while it declares a tool without parameters, and declares all others."""
     for tool in conversation.get("tools", ()):

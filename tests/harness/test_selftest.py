@@ -15,8 +15,9 @@ from streamconform.model.trial import AnyTrial, Call
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
+from streamconform.suite.kinds import Cell
 from streamconform_dev.selftest.execute import make_group, run_groups
-from streamconform_dev.selftest.kill import find_idle_cases, make_matrix
+from streamconform_dev.selftest.kill import Expected, find_idle_cases, make_matrix
 from streamconform_mutants import MUTANTS
 from streamconform_reference import adapter as reference
 
@@ -25,6 +26,7 @@ from .. import bundled_suite
 API = "openai-chat"
 PREFIXES = (f"{API}/usage/", f"{API}/tool-calls/index")
 SECONDS = 10.0
+CELL = Cell(API, "stream")
 
 
 def stream_trials() -> tuple[AnyTrial, ...]:
@@ -64,8 +66,9 @@ def test_the_results_are_those_of_a_run_whatever_the_number_of_workers(tmp_path)
     assert sorted(map(essence, found), key=repr) == sorted(map(essence, expected), key=repr)
     assert sorted(map(essence, again), key=repr) == sorted(map(essence, expected), key=repr)
     assert {result.implementation for result in found} == {0, 1, 2}
-    table = {name: (MUTANTS[name].fails, MUTANTS[name].issues) for name in names}
-    assert make_matrix(found, table) == make_matrix(run.results.trials, table)
+    table = {name: Expected(MUTANTS[name].fails, MUTANTS[name].issues, (CELL,)) for name in names}
+    cells = {trial.case.id: CELL for trial in trials}
+    assert make_matrix(found, table, cells) == make_matrix(run.results.trials, table, cells)
     idle = find_idle_cases(group.case_ids, found)
     assert idle == find_idle_cases([trial.case for trial in run.results.trials], run.results.trials)
 
@@ -86,7 +89,25 @@ def test_a_parser_that_does_not_end_hangs_in_each_trial_and_spoils_no_other():
     group = make_group({"endless": endless, "right": reference}, stream_trials()[:3])
     (found,) = run_groups([group], 1, 5.0)
     assert [(result.implementation, result.verdict) for result in found] == [(0, "hang")] * 3
-    assert make_matrix(found, {"endless": ((), ()), "right": ((), ())})[0].faulted == 3
+    expected = dict.fromkeys(("endless", "right"), Expected((), (), ()))
+    assert make_matrix(found, expected, {})[0].faulted == 3
+
+
+def test_a_mutant_that_is_not_caught_on_one_of_its_paths_survives():
+    name = "null-usage-erases"
+    trials, other = stream_trials(), Cell(API, "document")
+    (found,) = run_groups([make_group({name: MUTANTS[name].adapter}, trials)], 1, SECONDS)
+    cells = {trial.case.id: CELL for trial in trials}
+    for expected, is_open, missed, closed in (
+        ((CELL,), (), (), ()),
+        ((CELL, other), (), (other,), ()),
+        ((CELL, other), (other,), (), ()),
+        ((CELL, other), (CELL, other), (), (CELL,)),
+    ):
+        table = {name: Expected(MUTANTS[name].fails, (), expected, frozenset(is_open))}
+        (row,) = make_matrix(found, table, cells)
+        assert (row.missed, row.closed) == (missed, closed)
+        assert row.killed == (not missed and not closed)
 
 
 def test_a_parser_that_raises_is_reported():

@@ -184,7 +184,9 @@ def _try_lock(file: IO[Any]) -> bool:
 
 def _describe_unwritable(folder: Path, error: OSError) -> ReportError:
     advice = "choose another path for results with `--report jsonl=PATH`"
-    return ReportError(f"`{folder}` cannot be written: {error.strerror}; {advice}")
+    # `mkdir` only says that something exists: a file, or a link to nothing.
+    reason = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror
+    return ReportError(f"`{folder}` cannot be written: {reason}; {advice}")
 
 
 def is_in_run_folder(results: Path) -> bool:

@@ -21,6 +21,7 @@ from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program
+from streamconform.conservation import find_lost
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
@@ -527,11 +528,9 @@ class _Runner:
         """
         if self.interrupted or self._stopped_early:
             return ()
-        found = Counter((result.implementation, result.id) for result in self._settled)
-        repeated = (trial for trial, count in found.items() if count > 1)
-        missing = frozenset() if self._is_budget_spent else self._planned - found.keys()
-        wrong = {*repeated, *missing, *(found.keys() - self._planned)}
-        return tuple(sorted(id_ for _, id_ in wrong))
+        found = [(result.implementation, result.id) for result in self._settled]
+        planned = self._planned.intersection(found) if self._is_budget_spent else self._planned
+        return tuple(sorted(id_ for _, id_ in find_lost(planned, found)))
 
     def _choose_exit(
         self,

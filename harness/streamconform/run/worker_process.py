@@ -65,6 +65,7 @@ class WorkerProcess:
         arguments = (work, theirs, inherited)
         context = multiprocessing.get_context("fork")
         self._process = context.Process(target=_run_fork, args=arguments, daemon=True)
+        self._deadline: float | None = None
         self._process.start()
         theirs.close()
 
@@ -95,12 +96,14 @@ class WorkerProcess:
 
     def interrupt(self) -> None:
         """Ask it to stop its programs and to exit."""
+        self._deadline = time.monotonic() + STOP_SECONDS
         self._process.terminate()
 
     def close(self) -> None:
-        """End it, if it has not ended."""
+        """End it, if it has not ended; if it was interrupted, its time began then."""
         self.channel.close()
-        self._process.join(STOP_SECONDS)
+        deadline = self._deadline
+        self._process.join(STOP_SECONDS if deadline is None else max(0.0, deadline - time.monotonic()))
         if self._process.is_alive():
             self._process.kill()
             self._process.join()

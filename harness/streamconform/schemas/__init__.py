@@ -41,6 +41,7 @@ NAMES = (
     "conversation.v1",
     "profile.v1",
     "evidence.v1",
+    "kinds.v1",
     "shapes.v1",
     "scenarios.v1",
 )

@@ -12,6 +12,7 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.config import read_settings
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
@@ -92,10 +93,7 @@ def command(
         written += 1
     _print_notes(imports, skipped, secrets)
     count = sum(result.count for result in imports)
-    if written + len(skipped) != count:
-        message = f"{count} exchanges were read, but {written} imported and {len(skipped)} not imported"
-        click.echo(f"{message}; this is a bug of streamconform", err=True)
-        ctx.exit(Exit.BUG)
+    require_balance(Balance("exchange", "read", count, {"imported": written, "not imported": len(skipped)}))
     if not imported:
         click.echo("nothing was imported", err=True)
         ctx.exit(Exit.USAGE)

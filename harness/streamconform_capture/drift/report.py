@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
@@ -21,8 +20,8 @@ def format_lines(drift: Drift) -> Iterator[str]:
         for novelty in group:
             yield f"  {novelty.shape}"
             yield f"      {_describe_extent(novelty)}"
-    for reason, count in Counter(reason for _, reason in drift.unread).items():
-        yield f"not read: {format_count(count, 'recording')}: {reason}"
+    for name, reason in drift.unread:
+        yield f"not read: {name}: {reason}"
     yield format_summary(drift)
 
 

@@ -78,6 +78,8 @@ class ScrubbedExchange:
     cassette: Cassette
     replaced: Mapping[str, int]
     """The number of distinct values replaced, by kind."""
+    received: int
+    """The number of bytes of the answer and of its twin that arrived."""
 
 
 def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = None) -> ScrubbedExchange:
@@ -125,7 +127,8 @@ def scrub_exchange(
         UnsuitableExchange: a cassette cannot represent the recording.
 
     """
-    placeholders = _learn_names(body, [part for part in (recording, twin) if part is not None], names)
+    answers = [part for part in (recording, twin) if part is not None]
+    placeholders = _learn_names(body, answers, names)
     provenance = Recorded(
         server=origin.server,
         model=placeholders.apply_text(model),
@@ -137,7 +140,7 @@ def scrub_exchange(
     cassette = to_cassette(scrubbed, api=api, name=name, provenance=provenance)
     if twin is not None:
         cassette = replace(cassette, twin=placeholders.apply(twin.body))
-    return ScrubbedExchange(cassette, placeholders.counts)
+    return ScrubbedExchange(cassette, placeholders.counts, sum(part.received for part in answers))
 
 
 def _learn_names(

@@ -152,6 +152,7 @@ def _make_cassette(
         status=exchange.status,
         headers=scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS),
         body=scrub.blank(bytes(exchange.body), secrets),
+        received=exchange.received,
         marks=tuple(exchange.marks),
         cut=exchange.cut,
     )

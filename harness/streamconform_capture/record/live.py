@@ -67,6 +67,8 @@ class RawRecording:
     """Headers on the allow-list, with lower-case names."""
     body: bytes
     """The bytes on the wire, without HTTP's transfer encoding."""
+    received: int
+    """The number of bytes of the body that arrived, which is more than `body` has if it was `too_large`."""
     marks: tuple[ChunkMark, ...]
     """One chunk per read: an HTTP chunk, or the part of one that arrived in that read."""
     cut: Cut | None
@@ -150,6 +152,7 @@ async def record_async(
         status=tape.head.status_code,
         headers=_blank_values(scrub.filter_headers(tape.head.headers, scrub.RESPONSE_HEADERS), secrets),
         body=scrub.blank(bytes(tape.body), secrets),
+        received=tape.received,
         marks=tuple(tape.marks),
         cut=cut,
     )
@@ -205,6 +208,7 @@ class _Tape:
         self.head: httpx.Response | None = None
         self.body = bytearray()
         self.marks: list[ChunkMark] = []
+        self.received = 0
         self._max_bytes = max_bytes
         self._on_chunk = on_chunk
         self._sent_at = time.monotonic()
@@ -216,6 +220,7 @@ class _Tape:
 
     def add(self, chunk: bytes) -> bool:
         """Store as much of the chunk as the limit allows; return whether all of it fit."""
+        self.received += len(chunk)
         data = chunk[: self._max_bytes - len(self.body)]
         if data:
             add_mark(self.marks, len(self.body), self._sent_at)

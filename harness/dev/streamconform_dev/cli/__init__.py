@@ -11,6 +11,7 @@ from streamconform.cli.commands import LazyGroup
 
 SUMMARIES: Final[Mapping[str, str]] = {
     "selftest": "Test the suite itself with broken parsers.",
+    "kinds": "Show which kinds of bugs the suite asks of which API.",
     "docs": "Regenerate what is generated in the documentation.",
     "site": "Build the website.",
     "bench": "Measure the speed of the reference, of peers and of the suite.",

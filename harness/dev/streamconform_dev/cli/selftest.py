@@ -16,10 +16,12 @@ from streamconform.reports import write_text
 from streamconform.run.exits import Exit
 from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
+from streamconform.suite.kinds import Cell, Kinds, find_path, read_kinds
 from streamconform.suite.selection import select
+from streamconform_dev.selftest.cells import list_mutant_cells, list_open_cells
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
-from streamconform_dev.selftest.kill import MutantResult, find_idle_cases, make_matrix
+from streamconform_dev.selftest.kill import Expected, MutantResult, find_idle_cases, make_matrix
 from streamconform_dev.selftest.table import format_table
 
 if TYPE_CHECKING:
@@ -109,11 +111,14 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
 
     mutants = _find_mutants(names)
     settings, verbose = read_settings(arguments), bool(arguments["verbose"])
-    selected = select(settings.selection).trials
-    rows, idle_cases = _judge(mutants, selected, settings.workers or count_default_workers())
+    selection = select(settings.selection)
+    selected = selection.trials
+    kinds = read_kinds(selection.catalog.sources.specs)
+    workers = settings.workers or count_default_workers()
+    rows, idle_cases = _judge(mutants, kinds, selected, workers)
     # A part of the suite need not catch everything, nor name each bug that it catches.
     if not names and settings.selection.is_part:
-        rows = tuple(replace(row, guarded=True) for row in rows if row.cases)
+        rows = tuple(replace(row, guarded=True, missed=(), closed=()) for row in rows if row.cases)
     for row in rows:
         _print_row(row, verbose=verbose)
     # With only some of the mutants, almost every case would be listed.
@@ -141,16 +146,25 @@ def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
 
 
 def _judge(
-    mutants: Mapping[str, Mutant], trials: tuple[AnyTrial, ...], workers: int
+    mutants: Mapping[str, Mutant], kinds: Kinds, trials: tuple[AnyTrial, ...], workers: int
 ) -> tuple[tuple[MutantResult, ...], tuple[str, ...]]:
     """Return the results of the mutants, and the cases that catch none of them."""
     groups = tuple(group_mutants(tuple(mutants), trials))
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
-    expected = {name: (info.fails, info.issues) for name, info in mutants.items()}
+    expected = {
+        name: Expected(info.fails, info.issues, list_mutant_cells(info, kinds), list_open_cells(info, kinds))
+        for name, info in mutants.items()
+    }
+    cells = {
+        trial.case.id: Cell(trial.case.api, path)
+        for group in groups
+        for trial in group.plan.trials
+        if trial.case.api and (path := find_path(trial.case))
+    }
     rows = tuple(
         row
         for group, found in zip(groups, results, strict=True)
-        for row in make_matrix(found, {name: expected[name] for name in group.adapters})
+        for row in make_matrix(found, {name: expected[name] for name in group.adapters}, cells)
     )
     cases = (case for group in groups for case in group.case_ids)
     return rows, find_idle_cases(cases, (result for found in results for result in found))
@@ -163,6 +177,10 @@ def _print_row(row: MutantResult, *, verbose: bool) -> None:
     click.echo(f"{label:<9} {row.name:<36} by {format_count(len(row.cases), 'case')}")
     for id_ in row.unexpected[:5]:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
+    for cell in row.missed:
+        click.echo(f"          not caught on {cell.api}, {cell.path}")
+    for cell in row.closed:
+        click.echo(f"          caught on {cell.api}, {cell.path}: not open any more, see specs/kinds.yaml")
     if row.faulted:
         click.echo(f"          {format_count(row.faulted, 'trial')} without an answer")
     if verbose:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from streamconform.model.capability import CALLED
-from streamconform.model.case import AnyCase, CallCase, Case, Function
-from streamconform.model.trial import AnyTrial
+from streamconform.model.case import CallCase, Function
+from streamconform.model.trial import AS_IS, AnyTrial, is_fault
+from streamconform.suite.kinds import CasePath, find_path
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
+
+if TYPE_CHECKING:
+    from streamconform_mutants.model import MutantTrials
 
 SECONDS_PER_TRIAL: Final = 10.0
 """The timeout after which a mutant counts as hung."""
@@ -19,8 +23,8 @@ class _GroupKey(NamedTuple):
 
     apis: tuple[str, ...]
     functions: tuple[str, ...]
-    documents: bool
-    """Whether the mutants read non-streaming answers."""
+    paths: tuple[CasePath, ...]
+    trials: MutantTrials
 
 
 def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
@@ -33,19 +37,25 @@ def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Itera
     for name in names:
         adapter = MUTANTS[name].adapter
         functions = tuple(name for name in get_args(Function) if name in vars(adapter))
-        key = _GroupKey(tuple(adapter.apis), functions, "documents" in adapter.capabilities)
+        key = _GroupKey(tuple(adapter.apis), functions, MUTANTS[name].paths, MUTANTS[name].trials)
         groups.setdefault(key, {})[name] = adapter
     for key, adapters in groups.items():
-        group_trials = tuple(trial for trial in trials if _is_for(trial.case, key))
+        group_trials = tuple(trial for trial in trials if _is_for(trial, key))
         if group_trials:
             yield make_group(adapters, group_trials)
 
 
-def _is_for(case: AnyCase, key: _GroupKey) -> bool:
-    """Return whether mutants with this key (broken functions, documents or streams) run the case."""
+def _is_for(trial: AnyTrial, key: _GroupKey) -> bool:
+    """Return whether mutants with this key (broken functions, documents or streams) run the trial."""
+    case = trial.case
     if case.api not in (key.apis or (None,)):
         return False
     if isinstance(case, CallCase):
         return CALLED[case.kind][0] in key.functions
-    is_document = isinstance(case, Case) and not case.stream
-    return not key.functions and key.documents == is_document
+    if key.functions or find_path(case) not in key.paths:
+        return False
+    return (
+        key.trials == "all"
+        or trial.delivery == AS_IS
+        or (key.trials == "once and broken" and is_fault(trial.delivery))
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES
+from streamconform.suite.kinds import Cell
 from streamconform.suite.select import compile_glob
 
 
@@ -21,19 +22,40 @@ class MutantResult:
     """Ids of failed checks that match none of the mutant's patterns."""
     faulted: int
     """The number of trials without an answer; a mutant must give wrong answers, not crash."""
+    missed: tuple[Cell, ...]
+    """The APIs and paths on which it should be caught, and is not."""
+    closed: tuple[Cell, ...]
+    """The APIs and paths that `specs/kinds.yaml` calls open, although it is caught there."""
     guarded: bool
     """Whether a case that caught the mutant guards against its bug, if that bug has been reported."""
 
     @property
     def killed(self) -> bool:
         """Return whether a case that guards against the mutant's bug caught it, and nothing else failed."""
-        return bool(self.cases) and self.guarded and not self.unexpected and not self.faulted
+        return (
+            bool(self.cases)
+            and self.guarded
+            and not (self.missed or self.closed or self.unexpected or self.faulted)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a run of a mutant should show: globs over the failed checks, reported bugs, and cells.
+
+    Of the `cells` in which it has its bug, no case catches it in those that are `open`.
+    """
+
+    fails: Sequence[str]
+    bugs: Sequence[str]
+    cells: Sequence[Cell]
+    open: frozenset[Cell] = frozenset()
 
 
 def make_matrix(
-    results: Iterable[TrialResult], mutants: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    results: Iterable[TrialResult], mutants: Mapping[str, Expected], cells: Mapping[str, Cell]
 ) -> tuple[MutantResult, ...]:
-    """Return one row per mutant; `mutants` maps names to patterns and bugs, in the order of the run.
+    """Return one row per mutant, in the order of the run; `cells` maps the ids of cases to their cells.
 
     `results` may omit passing trials.
     """
@@ -41,18 +63,22 @@ def make_matrix(
     by_mutant: dict[int, list[TrialResult]] = defaultdict(list)
     for result in results:
         by_mutant[result.implementation].append(result)
-    for index, (name, (patterns, bugs)) in enumerate(mutants.items()):
+    for index, (name, mutant) in enumerate(mutants.items()):
         trials = by_mutant[index]
         caught = [trial for trial in trials if _is_caught(trial)]
-        expected = [compile_glob(pattern) for pattern in patterns]
+        expected = [compile_glob(pattern) for pattern in mutant.fails]
         failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
+        cases = tuple(dict.fromkeys(trial.case for trial in caught))
+        reached = {cells.get(case) for case in cases}
         rows.append(
             MutantResult(
                 name,
-                tuple(dict.fromkeys(trial.case for trial in caught)),
+                cases,
                 tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
                 sum(trial.verdict in ("faulted", "hang") for trial in trials),
-                not bugs or any(bug in trial.guards for trial in caught for bug in bugs),
+                tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
+                tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
+                not mutant.bugs or any(bug in trial.guards for trial in caught for bug in mutant.bugs),
             )
         )
     return tuple(rows)

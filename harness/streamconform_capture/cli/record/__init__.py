@@ -16,6 +16,7 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands, options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
+from streamconform.conservation import require_balance
 from streamconform.errors import UsageError
 from streamconform.model.cassette import Recorded
 from streamconform.secrets import scrub
@@ -135,6 +136,7 @@ def _record(job: RecordJob, settings: SaveSettings) -> None:
     finally:
         progress.end()
     _print_result(kept)
+    require_balance(kept.balance)
     case = f"{job.api}/{settings.topic}/{job.name}"
     click.echo(
         f"next: conform explain {case} --specs {settings.specs} --cassettes {settings.folder}", err=True

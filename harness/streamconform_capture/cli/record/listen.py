@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import parse_base_url
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.loopback import LOOPBACK
 from streamconform.plural import format_count
@@ -26,15 +27,10 @@ from streamconform.suite.documents import is_document
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
-from streamconform_capture.record.listened import (
-    KeptExchange,
-    ListenSettings,
-    NotKept,
-    Streams,
-    keep_exchange,
-)
+from streamconform_capture.record.listened import KeptExchange, ListenSettings, NotKept
 from streamconform_capture.record.providers import HOSTS
 from streamconform_capture.record.sign import sign_again
+from streamconform_capture.record.writing_process import WritingProcess
 
 MAX_LINE: Final = 600
 """The maximum number of characters to print about one exchange."""
@@ -70,20 +66,20 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     check_slug("--name", name)
     host, port = _parse_address(address)
     url, server = parse_base_url(upstream, "--upstream")
-    writer = _Writer(
-        ListenSettings(
-            specs=settings.specs,
-            folder=settings.folder,
-            name=name,
-            topic=settings.topic,
-            origin=Origin(
-                server=settings.server or (server if server in HOSTS else "unnamed server"),
-                note=settings.note,
-            ),
-            names=settings.scrubbed,
-            allowed=settings.allowed,
-        )
+    listen_settings = ListenSettings(
+        specs=settings.specs,
+        folder=settings.folder,
+        name=name,
+        topic=settings.topic,
+        origin=Origin(
+            server=settings.server or (server if server in HOSTS else "unnamed server"),
+            note=settings.note,
+        ),
+        names=settings.scrubbed,
+        allowed=settings.allowed,
     )
+    process = WritingProcess(listen_settings)
+    writer = _Writer(process.keep)
     proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)
     interrupted = threading.Event()
     try:
@@ -91,9 +87,15 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     except OSError as error:
         raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
     finally:
-        writer.finish(PATIENCE if interrupted.is_set() else None)
+        try:
+            writer.finish(PATIENCE if interrupted.is_set() else None)
+        finally:
+            process.kill()
     summary = writer.summarise(proxy.received)
-    ctx.exit(summary if summary is Exit.BUG else code or summary)
+    if writer.has_saved:
+        words = f"--specs {settings.specs} --cassettes {settings.folder}"
+        click.echo(f"review the drafts, then `conform run {words} -i …`", err=True)
+    ctx.exit(code or summary)
 
 
 async def _serve(
@@ -135,14 +137,13 @@ async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopp
 
 
 class _Writer:
-    """Writes exchanges one at a time in a separate thread, so that writing does not delay any stream."""
+    """Has exchanges written one at a time, and prints and counts the results, in a separate thread."""
 
-    def __init__(self, settings: ListenSettings) -> None:
-        self._settings = settings
+    def __init__(self, keep: Callable[[Overheard], KeptExchange | NotKept]) -> None:
+        self._keep = keep
         self._waiting: queue.SimpleQueue[Overheard | None] = queue.SimpleQueue()
         self._unwritten: dict[int, Overheard] = {}
         self._counts: Counter[str] = Counter()
-        self._streams: Streams = {}
         self._error: BaseException | None = None
         # A daemon does not keep the command running after Ctrl-C.
         self._thread = threading.Thread(target=self._write, name="writer", daemon=True)
@@ -169,25 +170,21 @@ class _Writer:
         if self._error is not None:
             raise self._error
 
+    @property
+    def has_saved(self) -> bool:
+        return bool(self._counts["kept"])
+
     def summarise(self, received: Received) -> Exit:
-        """Print how many exchanges were saved, and return the matching exit code."""
+        """Print how many exchanges were saved, and return the exit code. Raises `LostError`."""
         counts = self._counts
         kept, lost = counts["kept"], counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True
         )
-        if kept:
-            specs, folder = self._settings.specs, self._settings.folder
-            click.echo(
-                f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
-            )
-        if (counts["answers"], counts["bytes"]) != (received.answers, received.bytes):
-            click.echo(
-                f"{received.answers} answers with {received.bytes:,} bytes arrived, but {counts['answers']} "
-                f"with {counts['bytes']:,} bytes were saved or refused; this is a bug of streamconform",
-                err=True,
-            )
-            return Exit.BUG
+        require_balance(
+            Balance("answer", "received", received.answers, {"saved or refused": counts["answers"]}),
+            Balance("byte", "received", received.bytes, {"saved or refused": counts["bytes"]}),
+        )
         return Exit.USAGE if lost or not kept else Exit.EXPECTED
 
     def _count(self, exchange: Overheard, kind: str, size: int) -> None:
@@ -198,7 +195,7 @@ class _Writer:
     def _write(self) -> None:
         while (exchange := self._waiting.get()) is not None:
             try:
-                result = keep_exchange(exchange, self._settings, self._streams)
+                result = self._keep(exchange)
             except BaseException as error:  # noqa: BLE001 - raised in the main thread
                 self._error = self._error or error
                 continue

@@ -14,7 +14,13 @@ from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform_capture.compare.inputs.folder import is_recording
 from streamconform_capture.compare.inputs.partition import Partition
-from streamconform_capture.compare.inputs.recording import Entry, UnreadRecording, name_api, read_case
+from streamconform_capture.compare.inputs.recording import (
+    Entry,
+    Recordings,
+    UnreadRecording,
+    name_api,
+    read_case,
+)
 from streamconform_capture.compare.inputs.storage import measure_file, open_file
 
 BLOCK: Final = 512
@@ -41,22 +47,25 @@ def split_tar(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="tar", start=start, stop=end, size=end - start)
 
 
-def read_tar(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_tar(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`."""
     url = partition.url
+    listed = 0
     with open_file(url) as file:
         file.seek(partition.start)
         whole = partition.stop is None
         with _open_tar(url, file, "r|*" if whole else "r:") as archive:
             for member in _list_members(url, archive):
                 if partition.stop is not None and member.offset >= partition.stop:
-                    return
+                    break
                 if not (member.isfile() and is_recording(posixpath.basename(member.name))):
                     continue
+                listed += 1
                 entry = _make_entry(url, member.name)
                 opened = archive.extractfile(member)
                 assert opened is not None, "a regular file has contents"
                 yield _read_member(entry, opened)
+    return listed
 
 
 def split_zip(url: str, size: int) -> Iterator[Partition]:
@@ -73,12 +82,15 @@ def split_zip(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="zip", start=start, stop=len(members), size=total)
 
 
-def read_zip(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_zip(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`."""
     with open_file(partition.url) as file, _open_zip(partition.url, file) as archive:
-        for member in archive.infolist()[partition.start : partition.stop]:
-            if member.is_dir() or not is_recording(posixpath.basename(member.filename)):
-                continue
+        members = [
+            member
+            for member in archive.infolist()[partition.start : partition.stop]
+            if not member.is_dir() and is_recording(posixpath.basename(member.filename))
+        ]
+        for member in members:
             entry = _make_entry(partition.url, member.filename)
             try:
                 opened = archive.open(member)
@@ -88,6 +100,7 @@ def read_zip(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 continue
             with opened:
                 yield _read_member(entry, opened)
+    return len(members)
 
 
 def _make_entry(url: str, member: str) -> Entry:

@@ -15,6 +15,7 @@ from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
     SUFFIXES,
     Entry,
+    Recordings,
     UnreadableRecordingError,
     UnreadRecording,
     check_entry,
@@ -47,16 +48,17 @@ def split_folder(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="folder", size=total, entries=tuple(entries))
 
 
-def read_folder(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_folder(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`."""
-    for entry in partition.entries:
-        # Checked here too, so that the files of other recordings are not read.
-        if partition.only is not None and entry.file not in partition.only:
-            continue
+    only = partition.only
+    # Selected here too, so that the files of other recordings are not read.
+    entries = [entry for entry in partition.entries if only is None or entry.file in only]
+    for entry in entries:
         try:
             yield _read_entry(partition.url, entry)
         except UnreadableRecordingError as error:
             yield UnreadRecording(entry.file, entry.api, str(error))
+    return len(entries)
 
 
 def parse_manifest_line(line: bytes) -> Entry:

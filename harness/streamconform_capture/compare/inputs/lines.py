@@ -22,7 +22,9 @@ from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
+    UNKNOWN,
     Entry,
+    Recordings,
     UnreadRecording,
     name_api,
     read_case,
@@ -32,7 +34,6 @@ from streamconform_capture.compare.inputs.storage import measure_file, open_file
 
 MAX_LINE: Final = 2 * MAX_BODY
 """The maximum size of a line; escapes and base64 need more space than the body itself."""
-UNKNOWN: Final = "unknown"
 
 
 def split_lines(url: str, size: int) -> Iterator[Partition]:
@@ -46,13 +47,16 @@ def split_lines(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="jsonl", start=start, stop=stop, size=stop - start)
 
 
-def read_lines(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_lines(partition: Partition) -> Recordings:
     """Yield the recordings whose lines start in `partition`."""
     name = posixpath.basename(partition.url)
+    listed = 0
     with open_file(partition.url) as file:
         for start, line in _iterate_lines(_decompress(partition.url, file), partition):
             if line.strip():
+                listed += 1
                 yield _read_line(f"{name}#{start}", line)
+    return listed
 
 
 def build_entry(file: str, given: Mapping[str, Any]) -> Entry:

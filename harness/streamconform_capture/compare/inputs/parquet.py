@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError, UsageError
-from streamconform.model.case import Case
 from streamconform_capture.compare.inputs.lines import build_entry, read_body
 from streamconform_capture.compare.inputs.partition import Partition
-from streamconform_capture.compare.inputs.recording import UnreadRecording, read_case
+from streamconform_capture.compare.inputs.recording import Recordings, UnreadRecording, read_case
 from streamconform_capture.compare.inputs.storage import open_file
 
 COLUMNS: Final = ("api", "body", "status", "content_type", "request")
@@ -31,7 +30,7 @@ def split_parquet(url: str, size: int) -> Iterator[Partition]:
             start, total = number + 1, 0
 
 
-def read_parquet(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_parquet(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`, named after their rows."""
     name = posixpath.basename(partition.url)
     with open_file(partition.url) as file:
@@ -50,6 +49,7 @@ def read_parquet(partition: Partition) -> Iterator[Case | UnreadRecording]:
                     yield UnreadRecording(entry.file, entry.api, "it has no body")
                     continue
                 yield read_case(entry, body)
+        return sum(opened.metadata.row_group(number).num_rows for number in groups)
 
 
 def _open(url: str, file: Any) -> Any:

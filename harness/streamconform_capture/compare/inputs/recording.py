@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -37,6 +37,12 @@ class UnreadRecording:
     reason: str
 
 
+UNKNOWN: Final = "unknown"
+"""The API of a recording from which not even its API could be read."""
+Recordings = Generator[Case | UnreadRecording, None, int]
+"""Yields recordings, and returns how many there should be, counted before they were read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A recording that has not been read from its input yet, with its metadata."""
@@ -49,6 +55,11 @@ class Entry:
     sha256: str | None = None
     request: Mapping[str, Any] = field(default_factory=dict)
     suffix: str = ".sse"
+
+
+def is_wanted(recording: Case | UnreadRecording, apis: Collection[str]) -> bool:
+    """Return whether a recording is of one of `apis`, or could be; an empty `apis` stands for every API."""
+    return not apis or recording.api in (*apis, UNKNOWN)
 
 
 class UnreadableRecordingError(ValueError):

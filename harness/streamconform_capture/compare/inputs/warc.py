@@ -15,7 +15,7 @@ from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform_capture.compare.inputs.partition import Partition
-from streamconform_capture.compare.inputs.recording import Entry, UnreadRecording, read_case
+from streamconform_capture.compare.inputs.recording import Entry, Recordings, UnreadRecording, read_case
 from streamconform_capture.compare.inputs.storage import measure_file, open_file
 
 
@@ -25,7 +25,7 @@ def split_warc(url: str, size: int) -> Iterator[Partition]:
     yield Partition(url=url, format="warc", size=measure_file(url))
 
 
-def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_warc(partition: Partition) -> Recordings:
     """Yield the recordings of `partition`, named after the offsets of their records."""
     try:
         from warcio.archiveiterator import ArchiveIterator
@@ -33,6 +33,7 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
     except ImportError as error:
         raise UsageError(f"`{partition.url}` needs warcio: pip install 'streamconform[corpora]'") from error
     name = posixpath.basename(partition.url)
+    listed = 0
     with open_file(partition.url) as file:
         records = ArchiveIterator(file)
         try:
@@ -44,11 +45,13 @@ def read_warc(partition: Partition) -> Iterator[Case | UnreadRecording]:
                 api = next((api for api, each in APIS.items() if each.importing.stream.search(path)), None)
                 if api is None:
                     continue
+                listed += 1
                 body = record.content_stream().read(MAX_BODY + 1)
                 # The iterator must read to the end of the record to know the offset.
                 yield _make_recording(f"{name}#{records.get_record_offset()}", api, record, body)
         except (ArchiveLoadFailed, OSError, EOFError) as error:
             raise SourceError((Problem(partition.url, None, f"the archive is broken: {error}"),)) from error
+    return listed
 
 
 def _make_recording(file: str, api: str, record: Any, body: bytes) -> Case | UnreadRecording:

@@ -1,0 +1,105 @@
+"""The kinds of bugs, and the cells in which mutants must be caught."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamconform.errors import SourceError
+from streamconform.resources import find_bundled
+from streamconform.suite.kinds import Cell, read_kinds
+from streamconform_dev.selftest.cells import count_cells, iter_lines, list_mutant_cells, make_rows
+from streamconform_mutants import MUTANTS
+
+KINDS = """\
+kinds: 1
+groups:
+  calls: Tool calls
+  request: The request
+entries:
+  calls-merged:
+    group: calls
+    title: Makes one call of parallel calls
+    paths: [stream, document]
+  cache-unasked:
+    group: request
+    title: Does not ask for the cache
+    paths: [request]
+apis:
+  ollama-chat:
+    excluded:
+      calls-merged: Calls of this API arrive whole, one after the other.
+  cohere-chat:
+    excluded:
+      calls-merged/document: A document lists its calls.
+    open: [cache-unasked/request]
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        (tmp_path / "kinds.yaml").write_text(text)
+        return tmp_path
+
+    return write
+
+
+@pytest.fixture
+def kinds(write):
+    return read_kinds(write(KINDS))
+
+
+def test_a_kind_is_asked_of_every_api_and_path_that_nothing_excludes(kinds):
+    cells = {*kinds.entries["calls-merged"].cells}
+    assert len(cells) == 2 * 9 - 3
+    assert Cell("cohere-chat", "stream") in cells
+    assert not cells & {Cell("ollama-chat", "stream"), Cell("ollama-chat", "document")}
+    assert Cell("cohere-chat", "document") not in cells
+    assert all(path == "request" for _, path in kinds.entries["cache-unasked"].cells)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("group: calls", "group: call", "no group `call`"),
+        ("ollama-chat:", "olama-chat:", "no API `olama-chat`"),
+        ("calls-merged/document:", "calls-merged/request:", "occurs on no path `request`"),
+        ("calls-merged/document:", "call-merged:", "no kind `call-merged`"),
+        ("A document lists its calls.", "no calls", "too short"),
+        ("[request]", "[requests]", "requests"),
+        ("[cache-unasked/request]", "[cache-unasked/stream]", "occurs on no path `stream`"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_with_its_line(write, old, new, message):
+    with pytest.raises(SourceError) as caught:
+        read_kinds(write(KINDS.replace(old, new)))
+    (problem,) = caught.value.problems
+    assert message in str(problem)
+    assert problem.line
+
+
+def test_every_mutant_that_reads_or_builds_for_an_api_has_a_kind():
+    kinds = read_kinds(find_bundled("specs"))
+    for name, mutant in MUTANTS.items():
+        assert (mutant.kind in kinds.entries) == bool(mutant.adapter.apis), name
+        assert not mutant.adapter.apis or list_mutant_cells(mutant, kinds), name
+
+
+def test_no_cell_is_both_excluded_and_asked_by_a_mutant_of_its_api_alone():
+    kinds = read_kinds(find_bundled("specs"))
+    for name, mutant in MUTANTS.items():
+        if len(mutant.adapter.apis) == 1:
+            cell = Cell(mutant.adapter.apis[0], mutant.paths[0])
+            assert cell not in kinds.entries[mutant.kind].excluded, name
+
+
+def test_a_cell_without_a_mutant_is_empty(kinds):
+    merged = MUTANTS["calls-of-one-index-joined"]  # of Ollama, which the kinds above exclude
+    by_name = MUTANTS["calls-of-one-name-joined"]  # of google-generate
+    rows = make_rows(kinds, [merged, by_name])
+    assert count_cells(rows) == {"asked": 1, "excluded": 3, "empty": 14 + 9}
+    assert rows[0].mutants[Cell("google-generate", "stream")] == ("calls-of-one-name-joined",)
+    (line,) = (line for line in iter_lines(kinds, rows) if "calls-merged" in line)
+    assert line.count("+") == 1
+    assert line.count("-") - "calls-merged".count("-") == 3
+    assert line.count("?") == 14
