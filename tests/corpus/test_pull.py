@@ -289,7 +289,7 @@ def test_the_body_of_a_request_determines_the_api_where_its_address_was_removed(
 
 
 NOT_LANGCHAIN = {
-    "not gzip": b"requests: []",
+    "its gzip data is damaged": b"requests: []",
     "not a LangChain cassette": gzip.compress(b"requests: []"),
     "nested deeper than 64 levels": gzip.compress(b"- " * 100 + b"x"),
     "larger than 67108864 bytes when decompressed": gzip.compress(b" " * (64 * 1024 * 1024 + 1), 1),

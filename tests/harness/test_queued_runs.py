@@ -56,7 +56,7 @@ BREAKS = {
     "invalid-answer": ("write(op='result', id=second); time.sleep(60)", "not-a-message"),
     "answers-twice": ("answer({'id': '1'}); time.sleep(60)", "answered-twice"),
     "answers-another": ("answer({'id': '99'}); time.sleep(60)", "unknown-id"),
-    "nests-deep": ("print('[' * 1000, flush=True); time.sleep(60)", "too-deep"),
+    "nests-deep": ("print('[' * 900 + ']' * 900, flush=True); time.sleep(60)", "too-deep"),
     "line-too-long": ("print('x' * 5000, flush=True); time.sleep(60)", "line-too-long"),
     "event-too-much": (
         "[write(op='event', id=second, event=1) for _ in range(11)]; time.sleep(60)",

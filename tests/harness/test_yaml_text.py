@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.files import MAX_TEXT
 from streamconform.yaml_text import builder
 from streamconform.yaml_text import reader as yaml_text
 
@@ -149,9 +150,17 @@ def test_64_levels_are_read_and_65_are_not():
 
 def test_a_file_beyond_the_bound_is_not_read(tmp_path):
     path = tmp_path / "large.yaml"
-    path.write_bytes(b"#" * (yaml_text.MAX_BYTES + 1))
+    path.write_bytes(b"#" * (MAX_TEXT + 1))
     with pytest.raises(SourceError, match="larger than"):
         yaml_text.read(path)
+
+
+@pytest.mark.parametrize("item", [b"[],", b"- 1\n"])
+def test_too_many_values_are_refused(item, monkeypatch):
+    monkeypatch.setattr(builder, "MAX_VALUES", 50)
+    yaml_text.parse(b"[" + item * 20 + b"1]" if item == b"[]," else item * 50, "f")
+    with pytest.raises(SourceError, match="f: more than 50 values; split it"):
+        yaml_text.parse(b"[" + item * 50 + b"1]" if item == b"[]," else item * 51, "f")
 
 
 def test_a_folder_is_no_file(tmp_path):

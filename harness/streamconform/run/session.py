@@ -61,8 +61,9 @@ from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import RUN_FACTS, Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
 from streamconform.run.tickets import MAX_TICKETS, Batch, Tickets, divide
-from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess, can_fork
+from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess
 from streamconform.suite.order import order_trials
+from streamconform.system import can_fork
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer

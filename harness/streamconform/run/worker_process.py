@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
 import pickle
 import signal
 import socket
 import struct
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
@@ -27,6 +24,7 @@ from streamconform.errors import WorkerError
 from streamconform.model.result import TrialResult
 from streamconform.run.interruptible import run_interruptible
 from streamconform.run.pool import Emit
+from streamconform.system import get_context
 
 SEND_SECONDS: Final = 0.1
 """Results that follow within this time are sent together, so that most take no system call."""
@@ -36,14 +34,6 @@ _SIZE: Final = struct.Struct("=Q")
 
 Work = Callable[[Sequence[Greeting], Emit], Coroutine[Any, Any, None]]
 """Runs trials and emits their results, given the greetings of the implementations."""
-
-
-def can_fork() -> bool:
-    """Return whether this process can be forked."""
-    # A fork has none of the other threads, but all the locks that they hold. On macOS, system libraries start
-    # threads of their own: https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
-    exists = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
-    return exists and threading.active_count() == 1
 
 
 class Failure(Struct, frozen=True):
@@ -63,8 +53,7 @@ class WorkerProcess:
         self.channel, theirs = socket.socketpair()
         inherited = [self.channel, *(other.channel for other in others)]
         arguments = (work, theirs, inherited)
-        context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=_run_fork, args=arguments, daemon=True)
+        self._process = get_context().Process(target=_run_fork, args=arguments, daemon=True)
         self._deadline: float | None = None
         self._process.start()
         theirs.close()

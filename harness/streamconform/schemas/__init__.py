@@ -127,7 +127,7 @@ def accepts(name: str, value: Any, definition: str | None = None) -> bool:
 
 def read_checked(path: Path, schema: str) -> Document:
     """Return the document in `path`. Raises a `SourceError` with everything wrong by YAML or the schema."""
-    return parse_checked(reader.read_bytes(path, str(path)), str(path), schema)
+    return parse_checked(reader.read_file(path, str(path)), str(path), schema)
 
 
 def parse_checked(data: bytes, path: str, schema: str) -> Document:

@@ -116,7 +116,7 @@ def read_case_ids(path: Path, store: Store | None = None) -> tuple[str, ...]:
 
     It is parsed only if it is not in block style.
     """
-    data = reader.read_bytes(path, str(path))
+    data = reader.read_file(path, str(path))
     kept = store and store.find(path, data)
     if kept:
         return tuple(case.id for case in kept.cases)

@@ -199,7 +199,7 @@ def _read_cassette(
 def _read_unchanged(path: str, sha256: str) -> bytes | None:
     """Return the content of a file, or None if it does not have this digest."""
     try:
-        data = read_regular(path, MAX_BODY + 1)
+        data = read_regular(path, MAX_BODY)
     except OSError:
         return None
     return data if hashlib.sha256(data).hexdigest() == sha256 else None
@@ -255,6 +255,6 @@ def _compute_code_digest() -> bytes:
             for name in sorted(names):
                 if name.endswith((".py", ".json")):
                     path = f"{folder}/{name}"
-                    data = read_regular(path, _MAX_BYTES)
+                    data = read_regular(path)
                     digest.update(f"{path[len(str(root)) :]} {len(data)}\n".encode() + data)
     return digest.digest()

@@ -171,7 +171,7 @@ class _Loader:
     def _read_bytes(self, path: Path) -> bytes | None:
         """Return the content of a spec, or None after reporting why it cannot be read."""
         try:
-            return reader.read_bytes(path, str(path))
+            return reader.read_file(path, str(path))
         except SourceError as error:
             self.result.problems += error.problems
             return None

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from streamconform.errors import SelectionError
+from streamconform.files import read_regular
 from streamconform.model.case import AnyCase, Case, CaseHead, Level
 from streamconform.model.trial import (
     DELIVERIES,
@@ -126,7 +127,7 @@ class Selection(Struct, frozen=True):
         digest = hashlib.sha256("\n".join(trial.id for trial in self.trials).encode())
         cases = {trial.case.id: trial.case for trial in self.trials}
         for path in self.catalog.find_files(cases):
-            digest.update(path.read_bytes())
+            digest.update(read_regular(path))
         for case in cases.values():
             if isinstance(case, Case):
                 digest.update(case.cassette.body)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.files import read_regular
 from streamconform.model.cassette import Cassette
 from streamconform.schemas import read_checked
 from streamconform.wire import framings
@@ -181,7 +182,7 @@ def read_known(specs: Path, api: str) -> Known:
     """
     generated = specs / FOLDER / f"{api}.json"
     try:
-        entries = json.loads(generated.read_text("utf-8"))["events"]
+        entries = json.loads(read_regular(generated))["events"]
     except (OSError, ValueError, KeyError) as error:
         raise _report(generated, f"no known shapes ({error}); {REWRITE}") from None
     origins = {

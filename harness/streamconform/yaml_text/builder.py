@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from streamconform.errors import Problem, SourceError
+from streamconform.files.json_text import MAX_VALUES, count_signs
 from streamconform.yaml_text.reader import Document, ValuePath
 
 MAX_DEPTH = 64
@@ -37,6 +38,9 @@ def parse(data: bytes, name: str) -> Document:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SourceError((Problem(name, line, f"not UTF-8 at byte {error.start}"),)) from error
+    # In block style, a value is on a line of its own.
+    if count_signs(data) + data.count(b"\n") > MAX_VALUES:
+        raise SourceError((Problem(name, None, f"more than {MAX_VALUES} values; split it"),))
     # Values are built from the parser's events, not composed by it: PyYAML would expand aliases without
     # bound, and deep nesting crashes libyaml's binding.
     builder = _Builder(name)

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streamconform.errors import Problem, SourceError
-from streamconform.files import read_regular
-
-MAX_BYTES = 4 * 1024 * 1024
-"""The maximum size of a YAML file; the largest bundled one is smaller than 200 kB."""
+from streamconform.files import MAX_TEXT, TooLargeError, read_regular
 
 ValuePath = tuple[str | int, ...]
 
@@ -38,18 +35,17 @@ class Document(NamedTuple):
 
 def read(path: Path) -> Document:
     """Return the document in `path`. Raises a `SourceError` that lists every problem in the file."""
-    return parse(read_bytes(path, str(path)), str(path))
+    return parse(read_file(path, str(path)), str(path))
 
 
-def read_bytes(path: Path, name: str) -> bytes:
+def read_file(path: Path, name: str) -> bytes:
     """Return the contents of `path`. Raises `SourceError` if it is unreadable or too large."""
     try:
-        data = read_regular(path, MAX_BYTES + 1)
+        return read_regular(path, MAX_TEXT)
+    except TooLargeError as error:
+        raise SourceError((Problem(name, None, f"{error}; split it"),)) from error
     except OSError as error:
         raise SourceError((Problem(name, None, f"cannot be read: {error.strerror}"),)) from error
-    if len(data) > MAX_BYTES:
-        raise SourceError((Problem(name, None, f"the file is larger than {MAX_BYTES} bytes; split it"),))
-    return data
 
 
 def parse(data: bytes, name: str) -> Document:

@@ -9,6 +9,8 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.files import TooLargeError
+from streamconform.files.json_text import check_values
 from streamconform.model.cassette import Cassette
 from streamconform.suite.cassettes import format_metadata
 from streamconform_capture.importers import har, httprr, langchain, litellm, mitmproxy, raw, vcr
@@ -105,8 +107,17 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
     for recognises, read in READERS:
         if recognises(path, data):
+            if data[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{":
+                _check_values(path, data)
             return read(path, data)
     return (Entry(path.name, lambda: raw.read(path, data, api)),)
+
+
+def _check_values(path: Path, data: bytes) -> None:
+    try:
+        check_values(data)
+    except TooLargeError as error:
+        raise SourceError((Problem(str(path), None, str(error)),)) from error
 
 
 def _is_stream(exchange: ImportedExchange, api: str) -> bool:

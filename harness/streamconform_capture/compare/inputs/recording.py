@@ -24,6 +24,8 @@ FRAMINGS: Final[Mapping[str, Framing]] = {
     ".eventstream": "eventstream",
 }
 """The framing of a body without a content type, by its suffix; payloads get their API's usual framing."""
+MAX_NAME: Final = 100
+"""The maximum length of the name of an unknown API; each name is a row of the report."""
 SUFFIXES: Final = (*FRAMINGS, PAYLOADS)
 _SUFFIX_OF: Final = {framing: suffix for suffix, framing in FRAMINGS.items()}
 
@@ -69,7 +71,7 @@ class UnreadableRecordingError(ValueError):
 def name_api(name: str) -> str:
     """Return our name for the API that a corpus calls `name`, or `name` itself if it is unknown."""
     api = find_api(name)
-    return name if api is None else api.name
+    return name[:MAX_NAME] if api is None else api.name
 
 
 def make_case(entry: Entry, body: bytes) -> Case:
