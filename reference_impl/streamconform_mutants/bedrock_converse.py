@@ -142,7 +142,7 @@ class MetadataAsEnd(BedrockConverseDecoder):
 
     def end_of_body(self) -> None:
         if self.stop_reason is None and self.message.usage() is not None:
-            self.stop("end_turn")
+            self.stop("end_turn", None)
         super().end_of_body()
 
 

@@ -85,7 +85,7 @@ def on_block_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
 
 def on_message_stop(answer: BedrockConverseDecoder, payload: Payload) -> None:
     """Set the stop reason; the answer stays open because its metadata follows."""
-    answer.stop(read_text(payload, "stopReason"))
+    answer.stop(read_text(payload, "stopReason"), payload.get("additionalModelResponseFields"))
 
 
 def on_metadata(answer: BedrockConverseDecoder, payload: Payload) -> None:
@@ -155,11 +155,15 @@ class BedrockConverseDecoder(Decoder):
         """Return the error for a failed response; a header names its type."""
         return read_failed_response(document, self.status, self.headers)
 
-    def stop(self, raw: str) -> None:
-        """Set the stop reason, and end open blocks."""
+    def stop(self, raw: str, fields: object) -> None:
+        """Set the stop reason, and the matched stop sequence if the request asked for it; end open blocks.
+
+        `fields` are the members of the model's own answer that the request named, such as `/stop_sequence`.
+        """
         self.stop_reason = raw
         reason = STOP_REASONS.get(raw, "other")
-        self.message.stop(reason, raw or None)
+        sequence = fields.get("stop_sequence") if isinstance(fields, dict) else None
+        self.message.stop(reason, raw or None, sequence=sequence if isinstance(sequence, str) else None)
         self.message.end_all(calls=reason not in _TRUNCATING)
 
     def end_of_body(self) -> None:

@@ -34,7 +34,8 @@ def to_payloads(document: Payload) -> Iterator[Payload]:
             for event, body in _split_block(kind, value):
                 yield {event: {"contentBlockIndex": number, **body}}
         yield {"contentBlockStop": {"contentBlockIndex": number}}
-    yield {"messageStop": {"stopReason": document.get("stopReason")}}
+    stop = {key: document.get(key) for key in ("stopReason", "additionalModelResponseFields")}
+    yield {"messageStop": stop}
     yield {"metadata": {key: document[key] for key in ("usage", "serviceTier") if key in document}}
 
 
