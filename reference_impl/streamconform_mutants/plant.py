@@ -16,6 +16,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import unquote
 
 from streamconform_reference.adapter import Adapter, adapter, adapter_for
 from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
@@ -58,7 +59,7 @@ def load(path: str) -> Adapter:
 def __getattr__(name: str) -> Adapter:
     if name.startswith("__"):
         raise AttributeError(name)
-    return load(name)
+    return load(unquote(name))  # in a target, the path has no colon
 
 
 def _change_outcome(change: Callable[[Json], Json | None]) -> Callable[[Any], Iterator[Json]]:

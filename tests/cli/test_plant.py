@@ -123,6 +123,13 @@ def test_an_option_that_does_not_go_with_a_planted_bug_is_rejected(tmp_path, wor
     assert "`--plant` judges the bug in its file; leave out" in ran.err
 
 
+def test_the_path_of_the_file_may_have_any_characters(tmp_path):
+    name = "a folder/100%25:1.py"
+    words = ("--plant", name, "-k", "openai-chat/tool-calls/malformed-arguments", "--deliver", "fast")
+    ran = Project(tmp_path, {name: EXAMPLES["repaired.py"]}).run("run", *words)
+    assert ran.code == 0, ran.out + ran.err
+
+
 def test_a_missing_file_is_a_usage_error(tmp_path):
     ran = Project(tmp_path).run("run", "--plant", "nosuch.py")
     assert ran.code == 2

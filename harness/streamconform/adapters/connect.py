@@ -114,7 +114,8 @@ def _host_plant(path: str) -> tuple[str, ...]:
     from streamconform.adapters.planted_file import check_planted_file
 
     check_planted_file(path)
-    return _host_argv(f"streamconform_mutants.plant:{path}")
+    # The last colon of a target precedes its name, and a path may have one.
+    return _host_argv(f"streamconform_mutants.plant:{path.replace('%', '%25').replace(':', '%3A')}")
 
 
 def _proxy_argv(address: str) -> tuple[str, ...]:
