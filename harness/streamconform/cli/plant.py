@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from typing import Any, Final
 
 import click
@@ -101,6 +100,8 @@ def _print_smallest(catches: list[planted.Catch], connection: Connection) -> Non
 
 def _find_smallest(connection: Connection, trial: Trial) -> str | None:
     """Return the smallest stream that fails like `trial`, as text; None if nothing can make it smaller."""
+    from importlib.metadata import entry_points  # few runs need it
+
     find: Smallest
     for entry in entry_points(group=GROUP):
         find = entry.load()
