@@ -50,7 +50,7 @@ class EveryApi(Registry):
                 change(outcome)
                 yield {"outcome": outcome}
 
-            return _describe(broken, name, tuple(DECODERS))
+            return describe_without_events(broken, f"mutant:{name}", tuple(DECODERS))
 
         return self.register({"trials": "once", **bug}, make)
 
@@ -61,7 +61,7 @@ class EveryApi(Registry):
             def broken(run: Any) -> Iterator[Json]:
                 yield {"outcome": _read(run, tuple(change(run.chunks)))}
 
-            return _describe(broken, name, apis)
+            return describe_without_events(broken, f"mutant:{name}", apis)
 
         return self.register(bug, make)
 
@@ -69,8 +69,11 @@ class EveryApi(Registry):
 mutants = EveryApi()
 
 
-def _describe(broken: Callable[[Any], Iterator[Json]], name: str, apis: tuple[str, ...]) -> Adapter:
-    described = describe_adapter(broken, name=f"mutant:{name}", apis=apis, claimed=(DOCUMENTS,))
+def describe_without_events(
+    broken: Callable[[Any], Iterator[Json]], name: str, apis: tuple[str, ...]
+) -> Adapter:
+    """Return `broken` as an adapter that claims everything except events."""
+    described = describe_adapter(broken, name=name, apis=apis, claimed=(DOCUMENTS,))
     vars(broken)["capabilities"] = [claim for claim in described.capabilities if claim != "events"]
     return described
 

@@ -90,7 +90,7 @@ def test_at_most_three_names_are_suggested_each_once():
 
 OFFERED = {
     "verbs": (("re",), ["report", "record"]),
-    "forms of an implementation": (("run", "-i", "p"), ["peer:", "proxy:", "python:"]),
+    "forms of an implementation": (("run", "-i", "p"), ["peer:", "plant:", "proxy:", "python:"]),
     "peers": (("run", "-i", "peer:open"), ["peer:openai", "peer:openai-helper", "peer:openai-agents"]),
     "mutants": (("explain", CASE, "-i", "mutant:usage-su"), ["mutant:usage-summed"]),
     "profiles": (("run", "--profile", "core"), ["core", "core-2026.1", "core-2026.2"]),

@@ -25,6 +25,8 @@ BUNDLED: Final = {"reference": "streamconform_reference:adapter"}
 """The callables of names that no entry point has: to find one takes longer than a trial."""
 PROXY_PROGRAM: Final = "streamconform_capture.probe.proxy_program"
 """The program that acts as the client and the upstream of a proxy under test."""
+BROKEN: Final = ("mutant:", "plant:")
+"""The forms of parsers with a bug. They are judged strictly: a mutant that only warns has been caught."""
 _PROXY: Final = (sys.executable, "-m", PROXY_PROGRAM)
 
 
@@ -108,6 +110,14 @@ def _host_mutant(name: str) -> tuple[str, ...]:
     return _host_argv(f"streamconform_mutants:{name}")
 
 
+def _host_plant(path: str) -> tuple[str, ...]:
+    from streamconform.adapters.planted_file import check_planted_file
+
+    check_planted_file(path)
+    # The last colon of a target precedes its name, and a path may have one.
+    return _host_argv(f"streamconform_mutants.plant:{path.replace('%', '%25').replace(':', '%3A')}")
+
+
 def _proxy_argv(address: str) -> tuple[str, ...]:
     from streamconform.adapters import proxy_address
 
@@ -119,6 +129,7 @@ FORMS: Final[Mapping[str, Callable[[str], tuple[str, ...]]]] = {
     "python": _host_callable,
     "cmd": _split_command,
     "mutant": _host_mutant,
+    "plant": _host_plant,
     "proxy": _proxy_argv,
 }
 """Maps the word before the colon to the function that returns the program to start; see also `forms`."""

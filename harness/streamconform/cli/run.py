@@ -7,14 +7,14 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from streamconform import reports
-from streamconform.adapters.connect import Connection
+from streamconform.adapters.connect import BROKEN, Connection
 from streamconform.cli import commands, completion, options
 from streamconform.cli.known_failures import (
     check_update_options,
@@ -22,6 +22,7 @@ from streamconform.cli.known_failures import (
     update_known_failures,
 )
 from streamconform.cli.not_run import describe_not_run
+from streamconform.cli.plant import answer_plant, apply_plant, is_answered, locate_load_error
 from streamconform.cli.profile_summary import describe_rest
 from streamconform.cli.progress import ProgressLines
 from streamconform.cli.recordings import fetch_recordings
@@ -73,7 +74,7 @@ RECORDED_SETTINGS: Final = (
 
 
 SECTIONS: Final = {
-    "What to judge": ("impl", "input", "headers", "key_env"),
+    "What to judge": ("impl", "plant", "input", "headers", "key_env"),
     "Which trials": (
         "select",
         "api",
@@ -103,6 +104,7 @@ class RunOptions:
     The others can also be set in the config, and are part of `ProjectSettings`.
     """
 
+    plant: str | None
     headers: tuple[str, ...]
     key_env: str | None
     select: tuple[str, ...]
@@ -133,7 +135,14 @@ class RunOptions:
     multiple=True,
     metavar="IMPL",
     help='Implementation to judge: reference, a package, python:MODULE:NAME, "cmd:PROGRAM ARGS", peer:NAME '
-    "(`conform peers list`), proxy:URL (docs/judging-proxies.md), mutant:NAME. Repeatable.",
+    "(`conform peers list`), proxy:URL (docs/judging-proxies.md), mutant:NAME, "
+    "plant:FILE. Repeatable.",
+)
+@click.option(
+    "--plant",
+    metavar="FILE",
+    help="Which cases catch the bug in this Python file, and what is the smallest stream that does? "
+    "(docs/plant.md) Exit codes: 0 caught, 1 not caught, 3 the file itself is at fault.",
 )
 @options.input_option
 @options.proxy_options
@@ -213,6 +222,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform run --report html=r.html              a page with every difference and its bytes
     conform run --last-failed                     only trials that failed in the last run
     conform run -i mypkg --budget 60              a minute of trials: first those that find the most bugs
+    conform run --plant bug.py                    would a case catch my bug?
     conform run --resume                          the rest of a run that was interrupted or out of time
 
     Without --impl or a config file, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
@@ -220,7 +230,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     130 interrupted.
     """
     with ExitStack() as stack:
-        ctx.exit(_run(arguments, stack))
+        ctx.exit(_run(apply_plant(arguments), stack))
 
 
 def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
@@ -239,9 +249,42 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     check_update_options(arguments, settings.known_failures)
     selection = _select(settings, chosen)
     files = _read_known_failures(settings, chosen, connections, selection)
-    run_settings = _make_run_settings(settings, chosen, connections)
     path, copy, folder = _choose_results_files(settings.report, interrupted, stack)
-    order = RunRequest(
+    order = replace(
+        _make_request(settings, chosen, connections, selection, files), resumed=earlier, copy=copy
+    )
+    to_stdout = any(target == "-" for _, target in report_targets)
+    # A report on stdout is for a machine, so nothing else is printed there.
+    quiet = 2 if to_stdout else chosen.quiet
+    with locate_load_error(chosen.plant):
+        finished, terminal = _execute(order, path, folder, chosen, quiet=quiet, to_stdout=to_stdout)
+    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
+    rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
+    # Each of these runs even if one before it raises.
+    with ExitStack() as reversed_steps:
+        reversed_steps.callback(write_reports, report_targets, finished.results, page_context, baseline)
+        if chosen.plant is not None and is_answered(finished):
+            return answer_plant(order, finished, quiet=quiet, verbose=bool(chosen.verbose))
+        reversed_steps.callback(_print_unjudged, selection, rest, quiet)
+        if not quiet:
+            reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
+        if quiet < 2:
+            terminal.finish(finished.results, time.perf_counter() - started)
+    if chosen.update:
+        update_known_failures(files, finished, strict=order.settings.strict)
+    return finished.exit
+
+
+def _make_request(
+    settings: ProjectSettings,
+    chosen: RunOptions,
+    connections: tuple[Connection, ...],
+    selection: Selection,
+    files: tuple[KnownFailuresFile, ...],
+) -> RunRequest:
+    """Return the request for a run that begins now."""
+    run_settings = _make_run_settings(settings, chosen, connections)
+    return RunRequest(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
@@ -251,28 +294,9 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
-        resumed=earlier,
         answers=chosen.answers,
         budget=_make_budget(chosen.budget, selection.catalog.sources.specs),
-        copy=copy,
     )
-    to_stdout = any(target == "-" for _, target in report_targets)
-    # A report on stdout is for a machine, so nothing else is printed there.
-    quiet = 2 if to_stdout else chosen.quiet
-    finished, terminal = _execute(order, path, folder, chosen, quiet=quiet, to_stdout=to_stdout)
-    page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
-    rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
-    # Each of these runs even if one before it raises.
-    with ExitStack() as reversed_steps:
-        reversed_steps.callback(write_reports, report_targets, finished.results, page_context, baseline)
-        reversed_steps.callback(_print_unjudged, selection, rest, quiet)
-        if not quiet:
-            reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
-        if quiet < 2:
-            terminal.finish(finished.results, time.perf_counter() - started)
-    if chosen.update:
-        update_known_failures(files, finished, strict=run_settings.strict)
-    return finished.exit
 
 
 def _select(settings: ProjectSettings, chosen: RunOptions) -> Selection:
@@ -416,14 +440,13 @@ def _make_budget(seconds: float | None, specs: Path) -> Budget | None:
 def _make_run_settings(
     settings: ProjectSettings, chosen: RunOptions, connections: tuple[Connection, ...]
 ) -> Settings:
-    # Mutants are judged strictly: a mutant that only warns has been caught.
-    has_mutants = any(connection.impl.startswith("mutant:") for connection in connections)
+    is_broken = any(connection.impl.startswith(BROKEN) for connection in connections)
     return Settings(
         workers=settings.workers or count_default_workers(),
         timeout=settings.timeout or 10.0,
         start_timeout=settings.start_timeout,
         seed=settings.selection.seed,
-        strict=has_mutants or settings.strict,
+        strict=is_broken or settings.strict,
         input=settings.selection.input,
         maxfail=options.get_failure_limit(exitfirst=chosen.exitfirst, maxfail=chosen.maxfail),
     )

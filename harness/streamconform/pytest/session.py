@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from streamconform._version import __version__
-from streamconform.adapters.connect import Connection, connect, get_python_target
+from streamconform.adapters.connect import BROKEN, Connection, connect, get_python_target
 from streamconform.adapters.in_process import InProcessAdapter
 from streamconform.adapters.program import Program
 from streamconform.config import read_settings
@@ -95,9 +95,8 @@ class TrialSession:
     @property
     def is_strict(self) -> bool:
         """Return whether warnings count as failures: for mutants, or if the config file says so."""
-        # A mutant that only warns has been caught.
-        has_mutants = any(connection.impl.startswith("mutant:") for connection in self.connections)
-        return has_mutants or self.settings.strict
+        is_broken = any(connection.impl.startswith(BROKEN) for connection in self.connections)
+        return is_broken or self.settings.strict
 
     def select(self) -> Selection:
         """Return the selected trials, or only the requested ones if every requested node id is a trial."""

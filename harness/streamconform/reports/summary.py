@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from streamconform.adapters.connect import BROKEN
 from streamconform.causes.difference_kinds import generalize_path
 from streamconform.conservation import Balance
 from streamconform.errors import Problem
@@ -191,7 +192,7 @@ def describe_borrowed_parser(results: Results) -> list[str]:
     return [
         f"note: `{escape_line(impl, 200)}` imported the bundled reference parser"
         for impl in infos
-        if impl != "reference" and not impl.startswith("mutant:")
+        if impl != "reference" and not impl.startswith(BROKEN)
     ]
 
 

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from streamconform.adapters.connect import Connection
 from streamconform.adapters.preflight import connect_startable
 from streamconform.cli import commands, completion, options
 from streamconform.config import ProjectSettings, read_settings
@@ -25,10 +26,13 @@ from streamconform.suite.expand import expand, make_trial
 from streamconform.suite.selection import SelectionSettings, find_case
 from streamconform_capture.minimise import render
 from streamconform_capture.minimise.oracle import Candidate, SearchBudget
-from streamconform_capture.minimise.search import MinimiseJob, Search, select_reducible
+from streamconform_capture.minimise.search import MinimiseJob, NothingToMinimise, Search, select_reducible
 from streamconform_capture.minimise.write import WrittenFiles, format_command, scan_result, write_result
 
 DEFAULT_FOLDER: Final = "minimised"
+QUICK_TRIALS: Final = 500
+"""The limit of a search that another command starts; most searches take fewer than a hundred trials."""
+QUICK_SECONDS: Final = 60.0
 
 
 @click.command("minimise")
@@ -137,6 +141,25 @@ def command(
     written = _write(search, search.best, settings, None if no_write else Path(out))
     click.echo(_render_result(form, search, written))
     ctx.exit(Exit.INTERRUPTED if is_interrupted else Exit.EXPECTED)
+
+
+def find_smallest(connection: Connection, trial: Trial) -> str | None:
+    """Return the smallest stream on which an implementation fails like in `trial`, as text; None if none is.
+
+    The search is short: it answers `conform run --plant`.
+    """
+    trials = select_reducible((trial,))
+    if not trials:
+        return None
+    job = MinimiseJob(connection, trials, max_trials=QUICK_TRIALS, seconds=QUICK_SECONDS)
+    try:
+        search, _ = _run_search(job)
+    except NothingToMinimise:
+        return None
+    if search.best is None:
+        return None
+    run = f"conform explain {trial.id} -i {shlex.quote(connection.impl)}"
+    return render.render_text(search, search.final_failures, None, run)
 
 
 def _run_search(job: MinimiseJob) -> tuple[Search, bool]:

@@ -12,6 +12,7 @@ from streamconform.cli.commands import LazyGroup
 SUMMARIES: Final[Mapping[str, str]] = {
     "selftest": "Test the suite itself with broken parsers.",
     "kinds": "Show which kinds of bugs the suite asks of which API.",
+    "names": "Show which names of the providers' SDKs no case contains.",
     "docs": "Regenerate what is generated in the documentation.",
     "site": "Build the website.",
     "bench": "Measure the speed of the reference, of peers and of the suite.",

@@ -91,7 +91,12 @@ def read_official_types(api: str) -> frozenset[Shape]:
     environment = read_environment(get_environments_folder(), peer)
     if environment is None:
         sys.exit(f"`{name}` is not installed; run `conform peers install {name}`")
-    words = (str(environment.runtime), str(Path(__file__).with_name("sdk_types.py")), *classes)
+    return read_types(environment.runtime, classes)
+
+
+def read_types(python: Path, classes: Iterable[str]) -> frozenset[Shape]:
+    """Return the shapes that classes describe which `python`, of an SDK's environment, can import."""
+    words = (str(python), str(Path(__file__).with_name("sdk_types.py")), *classes)
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     return frozenset(Shape(*json.loads(line)) for line in done.stdout.splitlines())
 

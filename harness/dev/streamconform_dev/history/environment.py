@@ -58,7 +58,7 @@ def build_command(root: Path, peer: Peer, folder: Path) -> tuple[str, ...]:
     """Return the command that runs `peer`'s adapter in an environment made by `install_release`."""
     if peer.language == "javascript":
         return node_package.build_command(node_runtime.install_runtime(root), folder, peer)
-    return environments.build_python_command(_find_python(folder), peer)
+    return environments.build_python_command(find_python(folder), peer)
 
 
 def _list_requirements(peer: Peer, package: Package, version: str) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _list_requirements(peer: Peer, package: Package, version: str) -> Iterator[s
 def _install_python(folder: Path, requirements: list[str], day: date | None) -> None:
     venv.create(folder, symlinks=os.name != "nt")
     until = () if day is None else ("--uploaded-prior-to", day.isoformat())
-    _run((*PIP, str(_find_python(folder)), *PIP_INSTALL, *until, *requirements), folder, "pip", requirements)
+    _run((*PIP, str(find_python(folder)), *PIP_INSTALL, *until, *requirements), folder, "pip", requirements)
 
 
 def _install_node(folder: Path, requirements: list[str], day: date | None) -> None:
@@ -87,7 +87,8 @@ def _install_node(folder: Path, requirements: list[str], day: date | None) -> No
     _run((npm, *NPM_INSTALL, *until, *requirements), folder, "npm", requirements)
 
 
-def _find_python(folder: Path) -> Path:
+def find_python(folder: Path) -> Path:
+    """Return the Python of an environment made by `install_release`."""
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
