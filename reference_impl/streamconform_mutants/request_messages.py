@@ -35,6 +35,14 @@ def _names(body: Body) -> tuple[str, str]:
     return ("contents", "parts") if "contents" in body else ("messages", "content")
 
 
+def _is_thinking(block: Block) -> bool:
+    return str(block.get("type")).endswith("thinking") or "reasoningContent" in block
+
+
+def _is_redacted(block: Block) -> bool:
+    return block.get("type") == "redacted_thinking" or "redactedContent" in block.get("reasoningContent", {})
+
+
 def _change_results(
     conversation: Conversation, change: Callable[[Conversation], Conversation]
 ) -> Conversation:
@@ -106,6 +114,21 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
+    kind="thinking-unsent",
+    issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260"),
+    fails=_MESSAGES,
+)
+def signed_thinking_unsent(_: Conversation, body: Body) -> None:
+    """Sends calls back without the signed thinking before them."""
+    for content in _block_lists(body):
+        content[:] = [block for block in content if not _is_thinking(block) or _is_redacted(block)]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     kind="redacted-unsent",
     issues=("BerriAI/litellm#9058", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=_MESSAGES,
@@ -113,16 +136,13 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
 def sent_redacted_lost(_: Conversation, body: Body) -> None:
     """Does not send redacted thinking back."""
     for content in _block_lists(body):
-        content[:] = [
-            block
-            for block in content
-            if block.get("type") != "redacted_thinking"
-            and "redactedContent" not in block.get("reasoningContent", {})
-        ]
+        content[:] = [block for block in content if not _is_redacted(block)]
 
 
 @mutants.body(
     "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     kind="thinking-misplaced",
     issues=("BerriAI/litellm#23137", "NousResearch/hermes-agent#43943", "stacklok/mecatl#1465"),
     fails=_MESSAGES,
@@ -130,12 +150,13 @@ def sent_redacted_lost(_: Conversation, body: Body) -> None:
 def thoughts_sent_first(_: Conversation, body: Body) -> None:
     """Sends all of an answer's thinking back before its text and tool calls."""
     for content in _block_lists(body):
-        content.sort(key=lambda block: not block["type"].endswith("thinking"))
+        content.sort(key=lambda block: not _is_thinking(block))
 
 
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
     "openai-responses",
     kind="foreign-thinking-sent",
@@ -165,6 +186,41 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
             if "functionCall" in parts[index] and "thoughtSignature" in parts[index]:
                 signature = parts[index].pop("thoughtSignature")
                 parts.insert(index + 1, {"text": "", "thoughtSignature": signature})
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    kind="items-unsent",
+    fails=_MESSAGES,
+)
+def server_results_not_sent(_: Conversation, body: Body) -> None:
+    """Drops what the provider's tools returned when sending an answer back."""
+    for message in body["messages"]:
+        if message["role"] == "assistant":
+            message["content"] = [
+                block
+                for block in message["content"]
+                if not str(block.get("type")).endswith("_tool_result") and "toolResult" not in block
+            ]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    kind="answer-in-another-form",
+    fails=_MESSAGES,
+)
+def call_sent_as_text(_: Conversation, body: Body) -> None:
+    """Sends an earlier answer's calls as text, so their results match nothing."""
+    for content in _block_lists(body):
+        for index, block in enumerate(content):
+            if "toolUse" in block:
+                content[index] = {"text": format_json(block["toolUse"])}
+            elif block.get("type") == "tool_use":
+                content[index] = {"type": "text", "text": format_json(block)}
 
 
 @mutants.body(
@@ -285,6 +341,7 @@ def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     kind="empty-sent",
     issues=("anthropics/anthropic-sdk-python#461", "OpenHands/OpenHands#5339"),
     fails=_MESSAGES,
@@ -343,6 +400,7 @@ def _is_result(block: Block) -> bool:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
     kind="turns-unmerged",
     issues=("crewAIInc/crewAI#4749", "cloudwego/eino-ext#571", "docker/docker-agent#2959"),
@@ -362,6 +420,7 @@ def results_apart(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
     kind="result-changed",
     issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
@@ -377,6 +436,7 @@ def failure_untold(conversation: Conversation) -> Conversation:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="result-changed",
@@ -398,6 +458,7 @@ def result_image_lost(conversation: Conversation) -> Conversation:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
     "ollama-chat",
@@ -440,6 +501,8 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
     "openai-chat",
     kind="result-missing",
@@ -463,6 +526,7 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="ids-unpaired",
@@ -559,3 +623,16 @@ def empty_tool_calls_sent(_: Conversation, body: Body) -> None:
     for message in body["messages"]:
         if message["role"] == "assistant":
             message.setdefault("tool_calls", [])
+
+
+@mutants.body(
+    "openai-responses", kind="ids-unpaired", issues=("vercel/ai#14843",), fails=("**:invariant.unique-ids",)
+)
+def reasoning_item_sent_twice(conversation: Conversation, body: Body) -> None:
+    """Sends a reasoning item with its id as often as the history has it."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    thoughts = [block for answer in answers for block in answer["content"] if block["type"] == "thinking"]
+    items = [item for item in body["input"] if item.get("type") == "reasoning"]
+    for item, thought in zip(items, thoughts, strict=False):
+        if "id" in thought:
+            item["id"] = thought["id"]

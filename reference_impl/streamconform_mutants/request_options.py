@@ -20,6 +20,10 @@ _MESSAGES: Final = ("**:body.messages.**",)
 _FORMATS: Final = (
     "**:body.format",
     "**:body.format.**",
+    "**:body.output_config",
+    "**:body.output_config.**",
+    "**:body.outputConfig",
+    "**:body.outputConfig.**",
     "**:body.response_format",
     "**:body.response_format.**",
     "**:body.text",
@@ -71,6 +75,7 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
     "openai-chat",
@@ -158,6 +163,17 @@ def limit_unsent(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "bedrock-converse",
+    kind="limit-changed",
+    fails=("**:body.maxTokens", "**:body.inferenceConfig", "**:body.inferenceConfig.**"),
+)
+def limit_outside_the_configuration(_: Conversation, body: Body) -> None:
+    """Sends the token limit beside `inferenceConfig`, so the service ignores it."""
+    if "maxTokens" in body.get("inferenceConfig", {}):
+        body["maxTokens"] = body["inferenceConfig"].pop("maxTokens")
+
+
+@mutants.body(
     "ollama-chat",
     kind="limit-changed",
     issues=("acon96/home-llm#40", "langchain-ai/langchain#16633"),
@@ -196,6 +212,7 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="thinking-settings-wrong",
@@ -205,7 +222,7 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     """Sends a temperature to a model that is thinking."""
     if "temperature" in conversation:
-        place = body if "model" in body else body.setdefault("inferenceConfig", {})
+        place = body if "max_tokens" in body else body.setdefault("inferenceConfig", {})
         place["temperature"] = conversation["temperature"]
 
 
@@ -215,6 +232,7 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     kind="thinking-settings-wrong",
     issues=(
         "sigoden/aichat#1304",
@@ -349,6 +367,7 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     kind="cache-unasked",
     issues=("karthink/gptel#1436", "cline/cline#12928"),
     fails=("**:body.system.**", *_MESSAGES),
@@ -356,6 +375,32 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
 def cache_unmarked(conversation: Conversation) -> Conversation:
     """Does not mark where the cached part of the prompt ends."""
     return {**conversation, "cache": "none"}
+
+
+@mutants.body(
+    "anthropic-messages",
+    kind="field-to-another-host",
+    fails=("**:body.system.**", *_MESSAGES),
+)
+def lifetime_everywhere(_: Conversation, body: Body) -> None:
+    """Asks every host to keep the cache for an hour."""
+    system = body.get("system", ())
+    blocks = [*(system if isinstance(system, list) else ()), *body["messages"][-1]["content"]]
+    for block in blocks:
+        if "cache_control" in block:
+            block["cache_control"]["ttl"] = "1h"
+
+
+@mutants.body(
+    "bedrock-converse",
+    kind="field-to-another-host",
+    fails=_BUDGETS,
+)
+def thinking_of_claude_everywhere(_: Conversation, body: Body) -> None:
+    """Asks models of every family for thinking with Claude's field."""
+    fields = body.get("additionalModelRequestFields", {})
+    if fields.pop("reasoningConfig", None):
+        fields["thinking"] = {"type": "enabled", "budget_tokens": 1024}
 
 
 # Stream options
@@ -387,6 +432,22 @@ def stream_options_always(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    kind="image-in-another-form",
+    fails=_MESSAGES,
+)
+def image_as_data_url(_: Conversation, body: Body) -> None:
+    """Sends an image's data as a data URL, where the API expects base64 alone."""
+    for message in body["messages"]:
+        for block in message["content"]:
+            source = block.get("image", block).get("source", {})
+            for key in source.keys() & {"data", "bytes"}:
+                source[key] = f"data:image/png;base64,{source[key]}"
+
+
+@mutants.body(
     "ollama-chat",
     kind="image-in-another-form",
     issues=("BerriAI/litellm#18338", "BerriAI/litellm#2948"),
@@ -415,6 +476,9 @@ def content_as_parts(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "ollama-chat",
     "openai-chat",
@@ -425,8 +489,9 @@ def content_as_parts(_: Conversation, body: Body) -> None:
 )
 def schema_lost(_: Conversation, body: Body) -> None:
     """Does not send the answer's schema."""
-    for member in ("format", "response_format", "text"):
+    for member in ("format", "outputConfig", "response_format", "text"):
         body.pop(member, None)
+    body.get("output_config", {}).pop("format", None)
 
 
 @mutants.body(

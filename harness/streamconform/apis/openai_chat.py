@@ -117,6 +117,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("choices",),
+        kinds=(("choices", "*", "delta"),),
         text_keys=("content",),
         delta_keys=("reasoning_content", "refusal", "arguments"),
         error_frame={
