@@ -586,7 +586,8 @@ def schema_wrapped(_: Conversation, body: Body) -> None:
 )
 def citations_sent_as_they_are(conversation: Conversation, body: Body) -> None:
     """Sends the sources of an earlier answer's text in a member that the API rejects."""
-    blocks = [block for message in conversation["messages"] for block in message["content"]]
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    blocks = [block for message in answers for block in message["content"]]
     cited = {block["text"]: block["citations"] for block in blocks if "citations" in block}
     for holder in (*body.get("contents", ()), *body.get("input", ())):
         for part in holder.get("parts", holder.get("content", ())):
