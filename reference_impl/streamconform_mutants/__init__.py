@@ -37,6 +37,7 @@ MODULES: Final = (
     "cohere_chat",
     "bedrock_converse",
     "bedrock_invoke",
+    "google_and_ollama",
     "request_messages",
     "request_options",
     "every_api",
