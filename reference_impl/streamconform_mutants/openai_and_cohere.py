@@ -12,7 +12,7 @@ from streamconform_reference.outcome import Json
 
 from .every_api import EveryApi
 from .json_values import close_json, drop_key, object_at
-from .model import CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
+from .model import CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE, Path
 from .registry import SharedMutants
 
 _OPENAI: Final = ("openai-chat", "openai-responses")

@@ -443,7 +443,9 @@ class BareFragmentsToTheFirst(ToolCalls):
         return super().resolve(fragment)
 
 
-@mutants.decoder(issues=("microsoft/vscode#330279",), fails=(*CONTENT, "**:invariant.**"))
+@mutants.decoder(
+    kind="thoughts-split", issues=("microsoft/vscode#330279",), fails=(*CONTENT, "**:invariant.**")
+)
 class ThoughtPerDelta(OpenaiChatDecoder):
     """Makes each piece of reasoning a block of its own, so that a thought is shown with one word per line."""
 

@@ -38,6 +38,21 @@ def test_a_json_file_of_too_many_values_is_not_parsed(monkeypatch, head):
         import_file(Path("a.json"), f"{head}{'1, ' * 60}1]".encode(), None, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.har", b'{"log":{"entries":[0,0,0,0]}}'),
+        ("a.yaml", b"interactions: [0, 0, 0, 0]"),
+        ("a.flow", b"10:4:type,0:~}" * 4),
+        ("a.httprr", b"httprr trace v1\n" + b"0 0\n" * 4),
+    ],
+)
+def test_a_file_of_too_many_exchanges_is_refused(name, data, monkeypatch):
+    monkeypatch.setattr(importers, "MAX_EXCHANGES", 3)
+    with pytest.raises(SourceError, match="more than 3 exchanges"):
+        import_file(Path(name), data, None, None)
+
+
 def test_a_vcrpy_cassette_of_too_many_nodes_is_refused(monkeypatch):
     monkeypatch.setattr(vcr, "MAX_EVENTS", 50)
     text = "version: 1\ninteractions: []\nmore: [" + "1, " * 60 + "1]\n"

@@ -24,6 +24,7 @@ MAX_HEADER: Final = 64 * 1024
 """The maximum size of the headers of a tar member, which include long names and PAX fields."""
 MAX_DIRECTORY: Final = 16 * 1024 * 1024
 """The maximum size of a zip archive's directory: about 150,000 members."""
+MAX_POSITION: Final = 2**63
 BLOCK: Final = 512
 """The size of a tar header; contents are padded to a multiple of it."""
 _DAMAGES: Final = (
@@ -76,9 +77,9 @@ def iterate_tar(file: IO[bytes], stop: int | None = None) -> Iterator[TarMember]
             info = archive.next()
         if info is None:
             break
-        # Such a size would lead back, and so without end.
-        if info.size < 0 or archive.offset <= end:
-            raise DamagedError("the archive is broken: a size is negative")
+        # Such a size would lead back, and so without end, or to where no file can be read.
+        if info.size < 0 or not end < archive.offset < MAX_POSITION:
+            raise DamagedError("the archive is broken: a size is negative or too large")
         end = archive.offset
         yield TarMember(info, end, file)
         archive.members = []  # type: ignore[attr-defined]  # otherwise it keeps every member that it has seen
@@ -122,6 +123,12 @@ def list_zip(file: IO[bytes]) -> list[zipfile.ZipInfo]:
     size = file.seek(0, io.SEEK_END)
     with _name_damage(), zipfile.ZipFile(_DirectoryReader(file)) as archive:
         members = archive.infolist()
+    file.seek(max(0, size - _MAX_END))
+    end = file.read()
+    (count,) = struct.unpack_from("<H", end, end.rindex(b"PK\x05\x06") + 10)
+    # A damaged length in the directory hides the members after it. An archive with more members is zip64.
+    if count not in (len(members), 0xFFFF):
+        raise DamagedError(f"the archive is broken: it has {count} members, but {len(members)} are listed")
     # Each byte is unpacked only once, so that a small archive cannot be the same bomb a thousand times.
     if sum(member.compress_size for member in members) > size:
         raise DamagedError("the archive is broken: its members overlap")
@@ -175,6 +182,8 @@ def read_zip_member(file: IO[bytes], member: zipfile.ZipInfo, limit: int) -> byt
     return data
 
 
+_MAX_END: Final = 22 + 0xFFFF
+"""The maximum size of the record at the end of a zip archive, which includes a comment."""
 _UNKNOWN_SIZE: Final = 2**64 - 1
 _LOCAL_HEADER: Final = struct.Struct("<26xHH")
 _ZIP_CODECS: Final[Mapping[int, Codec | None]] = {

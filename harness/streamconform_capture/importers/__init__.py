@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,9 @@ Entries = Iterable[Entry | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
 """The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
+
+MAX_EXCHANGES: Final = 10_000
+"""The maximum number of exchanges in a file: a few bytes can be one, which takes half a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,10 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
         if recognises(path, data):
             if data[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{":
                 _check_values(path, data)
-            return read(path, data)
+            entries = [*islice(read(path, data), MAX_EXCHANGES + 1)]
+            if len(entries) > MAX_EXCHANGES:
+                raise SourceError((Problem(str(path), None, f"more than {MAX_EXCHANGES} exchanges"),))
+            return entries
     return (Entry(path.name, lambda: raw.read(path, data, api)),)
 
 
@@ -131,14 +138,14 @@ def _is_stream(exchange: ImportedExchange, api: str) -> bool:
 
 READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Entries]], ...]] = (
     (lambda path, _: path.name.endswith(".yaml.gz"), langchain.read),
-    (lambda _, data: httprr.is_trace(data), httprr.read),
-    (lambda _, data: mitmproxy.is_flows(data), mitmproxy.read),
+    (lambda path, data: path.suffix == ".httprr" or httprr.is_trace(data), httprr.read),
+    (lambda path, data: path.suffix == ".flow" or mitmproxy.is_flows(data), mitmproxy.read),
     (lambda _, data: litellm.is_interaction(data), litellm.read),
-    (lambda _, data: har.is_har(data), har.read),
+    (lambda path, data: path.suffix == ".har" or har.is_har(data), har.read),
     (vcr.is_cassette, vcr.read),
 )
 """For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
-is treated as a body."""
+is treated as a body. The suffix is enough, because a file with a damaged beginning is not a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str:

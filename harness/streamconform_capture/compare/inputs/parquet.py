@@ -67,6 +67,8 @@ def read_parquet(partition: Partition) -> Recordings:
 
 def _check_growth(group: Any) -> None:
     """Raise `TooLargeError` if a column of the row group grows too much when decompressed."""
+    if group.total_byte_size <= MAX_LINE:
+        return  # pyarrow ends the process if the metadata of a column is damaged
     for column in map(group.column, range(group.num_columns)):
         check_growth(column.total_compressed_size, column.total_uncompressed_size, MAX_LINE)
 
@@ -75,7 +77,10 @@ def _read_row(file: str, batch: Any) -> Case | UnreadRecording:
     # Asked before anything is copied. A dictionary has the values of other rows, too.
     if batch.nbytes > MAX_LINE and sum(map(_measure_value, batch.columns)) > MAX_LINE:
         return UnreadRecording(file, UNKNOWN, f"its row is larger than {MAX_LINE} bytes")
-    (given,) = batch.to_pylist()
+    try:
+        (given,) = batch.to_pylist()
+    except (ValueError, ArithmeticError) as error:  # such as a date after the year 9999
+        return UnreadRecording(file, UNKNOWN, f"its row cannot be read: {error}")
     entry = build_entry(file, given)
     try:
         return read_case(entry, read_body(given))
