@@ -37,6 +37,7 @@ MODULES: Final = (
     "cohere_chat",
     "bedrock_converse",
     "bedrock_invoke",
+    "messages",
     "request_messages",
     "request_options",
     "every_api",

@@ -20,8 +20,8 @@ from streamconform_reference.adapter import (
     build_request,
     describe_adapter,
 )
-from streamconform_reference.apis import DECODERS
-from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
+from streamconform_reference.decoding.decoder import Decoder, Payload
 from streamconform_reference.document import DocumentReader
 from streamconform_reference.outcome import Json
 
@@ -134,6 +134,35 @@ class StreamMutants(Registry):
 
     def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
         return adapter_for({self.api: decoder}, name=f"mutant:{name}")
+
+
+class SharedMutants(Registry):
+    """Mutants with one bug in all APIs that can have it, in streams and in non-streaming answers."""
+
+    paths: tuple[Path, ...] = ("stream",)
+
+    def payloads(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
+        """Read what the decorated function returns for each payload of these APIs."""
+
+        def make(name: str, change: Callable[[Payload], Payload]) -> Adapter:
+            class Changed:
+                def read(self, payload: Payload) -> None:
+                    super().read(change(payload))  # type: ignore[misc]
+
+            return self._decode_with(name, apis, Changed)
+
+        return self.register(bug, make)
+
+    def decoder(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
+        """Let the members of the decorated class come before those of these APIs' decoders."""
+        return self.register(bug, lambda name, broken: self._decode_with(name, apis, broken))
+
+    def _decode_with(self, name: str, apis: tuple[str, ...], broken: type) -> Adapter:
+        decoders = {
+            api: cast("type[Decoder]", type(f"Broken{DECODERS[api].__name__}", (broken, DECODERS[api]), {}))
+            for api in apis
+        }
+        return adapter_for(decoders, documents=DOCUMENT_READERS, name=f"mutant:{name}")
 
 
 class RequestMutants(Registry):
