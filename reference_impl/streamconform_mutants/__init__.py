@@ -43,6 +43,7 @@ MODULES: Final = (
     "every_api",
     "borders",
     "functions",
+    "text",
 )
 
 

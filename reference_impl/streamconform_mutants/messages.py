@@ -191,6 +191,19 @@ def other_blocks_emptied(outcome: Json) -> None:
             block["data"] = None
 
 
+@mutants.decoder(*_ALL, kind="thoughts-split", fails=(*CONTENT, "**:invariant.**"))
+class BlockPerThought:
+    """Makes a block of each delta of a thought."""
+
+    message: Any
+
+    def read(self, payload: Payload) -> None:
+        super().read(payload)  # type: ignore[misc]
+        delta = object_at(payload, "delta")
+        if "thinking" in delta or "reasoningContent" in delta:
+            self.message.end(payload.get("index", payload.get("contentBlockIndex")))
+
+
 # Usage
 
 

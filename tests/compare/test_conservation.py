@@ -109,7 +109,7 @@ def test_the_rest_of_a_cut_file_is_named_and_the_exit_code_is_2(cut, words):
     assert ran.code == 2, ran.err
     assert ", 1 not read in " in ran.last
     assert words or ran.last.startswith("16 recordings, 16 trials, 0 causes in 0 recordings")
-    reason = "not read: 1 of unknown: it is broken after"
+    reason = "not read: 1 of unknown: it ends inside a gzip member after recording"
     (position,) = [i for i, line in enumerate(ran.out.splitlines()) if line.startswith(reason)]
     assert ran.out.splitlines()[position + 1] == "    a.jsonl.gz"
 
@@ -124,7 +124,7 @@ def test_a_fuzz_campaign_lists_the_recordings_that_it_cannot_mutate(cut):
     words = ("--mode", "differential", "--corpus", "a.jsonl.gz", "--examples", "1", "--api", "openai-chat")
     ran = cut.run("fuzz", "-i", "reference", *words)
     assert ran.code == 2
-    assert "not read: a.jsonl.gz: it is broken after" in ran.err
+    assert "not read: a.jsonl.gz: it ends inside a gzip member after recording" in ran.err
 
 
 @pytest.mark.usefixtures("lines")

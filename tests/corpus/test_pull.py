@@ -54,6 +54,27 @@ def quietly(done, total):
     del done, total
 
 
+WHOLE = (
+    b'{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":"end_turn"}'
+)
+GENERATE = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash:generateContent"
+CANDIDATE = b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'
+
+
+def test_answers_that_do_not_stream_are_imported_under_names_of_their_own(offered, root):
+    whole = interaction(body=WHOLE, media="application/json", stream=False)
+    google = interaction(GENERATE, CANDIDATE, media="application/json", stream=None)
+    files = {"tests/cassettes/a.yaml": vcr(whole, interaction(), google)}
+    found = pull(root, sdist(offered, files), quietly)
+    assert (found.recordings, found.left) == ({"anthropic-messages": 2, "google-generate": 1}, {})
+    read_back = {case.id: case.stream for case in read(str(found.folder), (), None).cases}
+    assert read_back == {
+        "anthropic-messages/a-at-once.json": False,
+        "anthropic-messages/a.sse": True,
+        "google-generate/a-at-once.json": False,
+    }
+
+
 def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
     source = sdist(offered, FILES)
     found = pull(root, source, quietly)
@@ -86,7 +107,7 @@ def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
 
 def test_an_exchange_that_is_lost_is_a_bug_and_nothing_is_kept(offered, root, monkeypatch):
     read_file = importers.import_file
-    monkeypatch.setattr(importers, "import_file", lambda *words: replace(read_file(*words), skipped=()))
+    monkeypatch.setattr(importers, "import_file", lambda *a, **b: replace(read_file(*a, **b), skipped=()))
     with pytest.raises(LostError, match="7 exchanges read, but 3 imported, 3 not imported"):
         pull(root, sdist(offered, FILES), quietly)
     assert list(root.iterdir()) == []
@@ -289,7 +310,7 @@ def test_the_body_of_a_request_determines_the_api_where_its_address_was_removed(
 
 
 NOT_LANGCHAIN = {
-    "not gzip": b"requests: []",
+    "its gzip data is damaged": b"requests: []",
     "not a LangChain cassette": gzip.compress(b"requests: []"),
     "nested deeper than 64 levels": gzip.compress(b"- " * 100 + b"x"),
     "larger than 67108864 bytes when decompressed": gzip.compress(b" " * (64 * 1024 * 1024 + 1), 1),

@@ -140,7 +140,7 @@ def test_shards_in_two_files_are_one_report(project):
             ("report", "junit"),
             "no results in `.conform/runs`; `conform run` writes them",
         ),
-        (("report", "junit", "."), "`.` cannot be read: Is a directory"),
+        (("report", "junit", "."), "`.` cannot be read: it is a folder, expected a regular file"),
         (("report", "junit", "empty"), "`empty` contains no results: the file is empty"),
         (("report", "junit", "half"), "`half` contains no results: the run was killed before its first line"),
         (("report", "junit", "broken"), "broken:2: invalid JSON: "),

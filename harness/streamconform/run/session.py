@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from msgspec import Struct
+
 from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
@@ -59,8 +61,9 @@ from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import RUN_FACTS, Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
 from streamconform.run.tickets import MAX_TICKETS, Batch, Tickets, divide
-from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess, can_fork
+from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess
 from streamconform.suite.order import order_trials
+from streamconform.system import can_fork
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
@@ -97,8 +100,7 @@ class RunRequest:
     """A second file for the results, in which later commands look for the last run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Callbacks during a run."""
 
     on_start: Callable[[Header], None]
@@ -111,8 +113,7 @@ SILENT: Final = Progress(lambda _: None, lambda _: None)
 """Callbacks that do nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
+class FinishedRun(Struct, frozen=True):
     """The sorted results of a run and its exit code."""
 
     results: Results

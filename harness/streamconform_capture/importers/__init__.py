@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.files import TooLargeError
+from streamconform.files.json_text import check_values
 from streamconform.model.cassette import Cassette
 from streamconform.suite.cassettes import format_metadata
 from streamconform_capture.importers import har, httprr, langchain, litellm, mitmproxy, raw, vcr
@@ -27,6 +30,9 @@ Entries = Iterable[Entry | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
 """The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
+
+MAX_EXCHANGES: Final = 10_000
+"""The maximum number of exchanges in a file: a few bytes can be one, which takes half a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +58,20 @@ class ImportedFile:
     """What is missing from a recording, by the cassette's name."""
 
 
-def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
+def import_file(
+    path: Path, data: bytes, api: str | None, name: str | None, *, documents: bool = False
+) -> ImportedFile:
     """Return the cassettes in `data`, the contents of the file `path`.
 
-    Without `api`, the API is detected from the path of each request. If there are several cassettes, they are
-    numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
-    is needed but missing.
+    Answers that do not stream are skipped unless `documents` is set. Without `api`, the API is detected from
+    the path of each request. If there are several cassettes, they are numbered. Raises `SourceError` if the
+    file does not have the format that its suffix indicates, or if `api` is needed but missing.
     """
     entries = [*_read_entries(path, data, api)]
-    results = [entry if isinstance(entry, SkippedExchange) else _convert(entry, api) for entry in entries]
+    results = [
+        entry if isinstance(entry, SkippedExchange) else _convert(entry, api, documents=documents)
+        for entry in entries
+    ]
     converted = [result for result in results if isinstance(result, ConvertedExchange)]
     stem = make_slug(name or path.name.partition(".")[0])
     numbers = [f"-{number}" for number in range(1, len(converted) + 1)] if len(converted) > 1 else [""]
@@ -76,12 +87,12 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
     )
 
 
-def _convert(entry: Entry, api: str | None) -> ConvertedExchange | SkippedExchange:
+def _convert(entry: Entry, api: str | None, *, documents: bool) -> ConvertedExchange | SkippedExchange:
     """Return the cassette of one exchange, or why there is none, whatever the exchange contains."""
     try:
         exchange = entry.read()
-        detected = _detect_api(exchange, api)
-        cassette, damage = to_cassette(exchange, detected)
+        detected = (exchange.document_api if documents else None) or _detect_api(exchange, api)
+        cassette, damage = to_cassette(exchange, detected, documents=documents)
         _check_savable(cassette)
         return ConvertedExchange(cassette, find_secrets(exchange), damage)
     except NotImportable as error:
@@ -105,8 +116,20 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
     for recognises, read in READERS:
         if recognises(path, data):
-            return read(path, data)
+            if data[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{":
+                _check_values(path, data)
+            entries = [*islice(read(path, data), MAX_EXCHANGES + 1)]
+            if len(entries) > MAX_EXCHANGES:
+                raise SourceError((Problem(str(path), None, f"more than {MAX_EXCHANGES} exchanges"),))
+            return entries
     return (Entry(path.name, lambda: raw.read(path, data, api)),)
+
+
+def _check_values(path: Path, data: bytes) -> None:
+    try:
+        check_values(data)
+    except TooLargeError as error:
+        raise SourceError((Problem(str(path), None, str(error)),)) from error
 
 
 def _is_stream(exchange: ImportedExchange, api: str) -> bool:
@@ -115,21 +138,21 @@ def _is_stream(exchange: ImportedExchange, api: str) -> bool:
 
 READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Entries]], ...]] = (
     (lambda path, _: path.name.endswith(".yaml.gz"), langchain.read),
-    (lambda _, data: httprr.is_trace(data), httprr.read),
-    (lambda _, data: mitmproxy.is_flows(data), mitmproxy.read),
+    (lambda path, data: path.suffix == ".httprr" or httprr.is_trace(data), httprr.read),
+    (lambda path, data: path.suffix == ".flow" or mitmproxy.is_flows(data), mitmproxy.read),
     (lambda _, data: litellm.is_interaction(data), litellm.read),
-    (lambda _, data: har.is_har(data), har.read),
+    (lambda path, data: path.suffix == ".har" or har.is_har(data), har.read),
     (vcr.is_cassette, vcr.read),
 )
 """For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
-is treated as a body."""
+is treated as a body. The suffix is enough, because a file with a damaged beginning is not a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str:
     """Return the API of `exchange`. Raises `NotImportable` if there is none, or it is not the wanted one."""
     detected = exchange.api
     body = exchange.decoded_body
-    if detected is None and exchange.wants_document:
+    if detected is None and exchange.document_api is not None:
         raise NotImportable(f"not a stream: non-streaming path `{exchange.path[-100:]}`")
     if detected is None and wanted is not None and (exchange.url is None or _is_stream(exchange, wanted)):
         # A gateway may serve an API at a different path; the API is then detected from the frames.

@@ -155,6 +155,7 @@ def _make_cassette(
         received=exchange.received,
         marks=tuple(exchange.marks),
         cut=exchange.cut,
+        server=scrub.blank(exchange.headers.get("server", "").encode(), secrets).decode(),
     )
     body = _parse(recording.request_body)
     scrubbed = scrub_exchange(

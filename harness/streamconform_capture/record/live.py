@@ -73,6 +73,8 @@ class RawRecording:
     """One chunk per read: an HTTP chunk, or the part of one that arrived in that read."""
     cut: Cut | None
     """None if the server ended the body correctly."""
+    server: str = ""
+    """The `Server` header, which is not kept."""
 
 
 def record(
@@ -155,6 +157,7 @@ async def record_async(
         received=tape.received,
         marks=tuple(tape.marks),
         cut=cut,
+        server=_blank_values({"": tape.head.headers.get("server", "")}, secrets)[""],
     )
 
 

@@ -6,14 +6,12 @@ which takes up to seconds. In this process, it would delay every stream, and Ctr
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import traceback
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 
 from streamconform.errors import WorkerError
-from streamconform.run.worker_process import can_fork
+from streamconform.system import get_context
 from streamconform_capture.record.listen import Overheard
 from streamconform_capture.record.listened import (
     KeptExchange,
@@ -29,9 +27,10 @@ class WritingProcess:
 
     def __init__(self, settings: ListenSettings) -> None:
         """Start the process."""
-        process = multiprocessing.get_context("fork").Process if can_fork() else SpawnProcess
-        self._channel, theirs = multiprocessing.Pipe()
-        self._process = process(target=_write_exchanges, args=(theirs, self._channel, settings), daemon=True)
+        context = get_context()
+        self._channel, theirs = context.Pipe()
+        arguments = (theirs, self._channel, settings)
+        self._process = context.Process(target=_write_exchanges, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -23,12 +23,13 @@ from streamconform.loopback import LOOPBACK
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform.suite.documents import is_document
+from streamconform.system import calling_on_signals
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
 from streamconform_capture.record.listened import KeptExchange, ListenSettings, NotKept
-from streamconform_capture.record.providers import HOSTS
 from streamconform_capture.record.sign import sign_again
 from streamconform_capture.record.writing_process import WritingProcess
 
@@ -59,22 +60,19 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     conform record listen --upstream https://api.openai.com -- python my_agent.py
 
     The program runs with the environment variables from which SDKs read their base URL. Every exchange is
-    saved, whatever its API. The exit code is the program's, or 2 if an answer could not be saved or no answer
-    arrived, or 4 if an answer was lost.
+    saved, whatever its API; the same values are replaced as by `conform record`. The exit code is the
+    program's, or 2 if an answer could not be saved or no answer arrived, or 4 if an answer was lost.
     """
     settings = read_save_settings(**saving)
     check_slug("--name", name)
     host, port = _parse_address(address)
-    url, server = parse_base_url(upstream, "--upstream")
+    url, _ = parse_base_url(upstream, "--upstream")
     listen_settings = ListenSettings(
         specs=settings.specs,
         folder=settings.folder,
         name=name,
         topic=settings.topic,
-        origin=Origin(
-            server=settings.server or (server if server in HOSTS else "unnamed server"),
-            note=settings.note,
-        ),
+        origin=Origin(server=settings.server, base_url=url, note=settings.note),
         names=settings.scrubbed,
         allowed=settings.allowed,
     )
@@ -94,7 +92,7 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     summary = writer.summarise(proxy.received)
     if writer.has_saved:
         words = f"--specs {settings.specs} --cassettes {settings.folder}"
-        click.echo(f"review the drafts, then `conform run {words} -i …`", err=True)
+        click.echo(f"review the drafts, also for {NOT_REPLACED}, then `conform run {words} -i …`", err=True)
     ctx.exit(code or summary)
 
 
@@ -102,10 +100,15 @@ async def _serve(
     proxy: RecordingProxy, upstream: str, words: Sequence[str], interrupted: threading.Event
 ) -> int:
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stopped.set)
-    loop.add_signal_handler(signal.SIGINT, _set_all, stopped, interrupted)
-    async with proxy:
+
+    def interrupt() -> None:
+        interrupted.set()
+        stopped.set()
+
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(calling_on_signals(stopped.set, signal.SIGTERM))
+        stack.enter_context(calling_on_signals(interrupt, signal.SIGINT))
+        await stack.enter_async_context(proxy)
         # With a command, stdout belongs to the command.
         click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
         if not words:
@@ -113,11 +116,6 @@ async def _serve(
             await stopped.wait()
             return Exit.EXPECTED
         return await _run_command(words, _make_environment(proxy.url), stopped)
-
-
-def _set_all(*events: asyncio.Event | threading.Event) -> None:
-    for event in events:
-        event.set()
 
 
 async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
@@ -156,7 +154,7 @@ class _Writer:
     def finish(self, patience: float | None) -> None:
         """Wait until all is written, or nothing has been for `patience` seconds. Raises the first error."""
         self._waiting.put(None)
-        with suppress(KeyboardInterrupt):  # a second Ctrl-C
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C
             count = -1
             while self._thread.is_alive() and count != len(self._unwritten):
                 count = len(self._unwritten) if patience is not None else -1

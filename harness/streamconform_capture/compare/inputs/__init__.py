@@ -113,8 +113,9 @@ def _read_listed(partition: Partition) -> Iterator[Case | UnreadRecording]:
             arrival = f"listed in {name}"
             require_balance(Balance("recording", arrival, end.value, {"read or refused": count}))
             return
-        except SourceError as error:
-            yield UnreadRecording(name, UNKNOWN, error.problems[0].message)
+        except (SourceError, OSError) as error:
+            reason = error.problems[0].message if isinstance(error, SourceError) else str(error)
+            yield UnreadRecording(name, UNKNOWN, reason)
             return
         count += 1
         yield recording
