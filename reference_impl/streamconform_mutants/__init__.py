@@ -37,6 +37,7 @@ MODULES: Final = (
     "cohere_chat",
     "bedrock_converse",
     "bedrock_invoke",
+    "messages",
     "openai_and_cohere",
     "request_messages",
     "request_options",

@@ -13,7 +13,7 @@ from streamconform_reference.adapter import DOCUMENTS, Adapter, adapter, describ
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.outcome import Json
 
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE, Path
 from .registry import Bug, Named, Registry
 
 SAFE_INTEGER: Final = 2**53
@@ -39,7 +39,7 @@ class Answer:
 class EveryApi(Registry):
     """Mutants that read all APIs, and report no events."""
 
-    paths = ("stream", "document")
+    paths: tuple[Path, ...] = ("stream", "document")
 
     def outcome(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Let the decorated function change the outcome of these APIs, or of all, in place."""
@@ -137,7 +137,7 @@ def comments_as_data(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield text.replace(b"\r\n", b"\n").replace(b"\n:", b"\ndata:")[1:]
 
 
-@mutants.chunks(*TEXTUAL, kind="text-garbled", fails=GIVES_UP)
+@mutants.chunks(*DECODERS, kind="text-garbled", fails=GIVES_UP)
 def text_as_latin_1(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Decodes the body as Latin-1, so every character beyond ASCII becomes several."""
     for chunk in chunks:

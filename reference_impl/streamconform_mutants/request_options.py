@@ -222,7 +222,8 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     """Sends a temperature to a model that is thinking."""
     if "temperature" in conversation:
-        place = body if "max_tokens" in body else body.setdefault("inferenceConfig", {})
+        flat = body.keys() & {"model", "anthropic_version"}
+        place = body if flat else body.setdefault("inferenceConfig", {})
         place["temperature"] = conversation["temperature"]
 
 
