@@ -192,7 +192,7 @@ def phases_unread(payload: Payload) -> Payload:
     return changed
 
 
-@mutants.payloads("openai-responses", kind="parts-glued", paths=_BOTH, fails=CONTENT)
+@mutants.payloads("openai-responses", kind="parts-glued", paths=("document",), fails=CONTENT)
 def summaries_glued(payload: Payload) -> Payload:
     """Joins the parts of a whole summary without a separator."""
     for item in _items(payload):
@@ -200,6 +200,16 @@ def summaries_glued(payload: Payload) -> Payload:
             text = "".join(part["text"] for part in item["summary"])
             item["summary"] = [{"type": "summary_text", "text": text}]
     return payload
+
+
+@mutants.outcome("openai-responses", "cohere-chat", kind="thoughts-split", fails=CONTENT)
+def thought_per_word(outcome: Json) -> None:
+    """Makes a block of each delta of a thought, which is a word."""
+    content = []
+    for block in outcome["content"]:
+        words = block["text"].split(" ") if block["type"] == "thinking" else ()
+        content += [{**block, "text": word} for word in words] or [block]
+    outcome["content"] = content
 
 
 # Usage
