@@ -188,15 +188,15 @@ class SecondCallWithAnIdLost:
     """Keeps calls by id, so the second of two calls with one id is lost."""
 
     def begin(self) -> None:
-        self.seen: set[str] = set()
+        self.seen: set[object] = set()
         super().begin()  # type: ignore[misc]
 
     def read(self, payload: Payload) -> None:
         identity = object_at(payload, "content_block").get("id")
         identity = identity or object_at(object_at(payload, "start"), "toolUse").get("toolUseId")
-        if identity not in self.seen:
+        if identity is None or identity not in self.seen:
             super().read(payload)  # type: ignore[misc]
-        self.seen |= {identity} - {None}
+        self.seen.add(identity)
 
 
 @mutants.outcome(*_ALL, kind="details-lost", paths=_BOTH, fails=CONTENT)
