@@ -183,6 +183,22 @@ class GapFatal:
         super().read_event(kind, body)  # type: ignore[misc]
 
 
+@mutants.decoder(*_ALL, kind="identity-trusted", fails=(*CONTENT, "**:invariant.**"))
+class SecondCallWithAnIdLost:
+    """Keeps calls by id, so the second of two calls with one id is lost."""
+
+    def begin(self) -> None:
+        self.seen: set[object] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        identity = object_at(payload, "content_block").get("id")
+        identity = identity or object_at(object_at(payload, "start"), "toolUse").get("toolUseId")
+        if identity is None or identity not in self.seen:
+            super().read(payload)  # type: ignore[misc]
+        self.seen.add(identity)
+
+
 @mutants.outcome(*_ALL, kind="details-lost", paths=_BOTH, fails=CONTENT)
 def other_blocks_emptied(outcome: Json) -> None:
     """Keeps only the kind of a block that is neither text nor thinking nor a call."""
