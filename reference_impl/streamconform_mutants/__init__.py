@@ -37,6 +37,8 @@ MODULES: Final = (
     "cohere_chat",
     "bedrock_converse",
     "bedrock_invoke",
+    "messages",
+    "openai_and_cohere",
     "google_and_ollama",
     "request_messages",
     "request_options",

@@ -149,20 +149,21 @@ class SharedMutants(Registry):
                 def read(self, payload: Payload) -> None:
                     super().read(change(payload))  # type: ignore[misc]
 
-            return self._decode_with(name, apis, Changed)
+            return self._decode_with(name, apis, Changed, bug)
 
         return self.register(bug, make)
 
     def decoder(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Let the members of the decorated class come before those of these APIs' decoders."""
-        return self.register(bug, lambda name, broken: self._decode_with(name, apis, broken))
+        return self.register(bug, lambda name, broken: self._decode_with(name, apis, broken, bug))
 
-    def _decode_with(self, name: str, apis: tuple[str, ...], broken: type) -> Adapter:
+    def _decode_with(self, name: str, apis: tuple[str, ...], broken: type, bug: Bug) -> Adapter:
         decoders = {
             api: cast("type[Decoder]", type(f"Broken{DECODERS[api].__name__}", (broken, DECODERS[api]), {}))
             for api in apis
         }
-        return adapter_for(decoders, documents=DOCUMENT_READERS, name=f"mutant:{name}")
+        documents = DOCUMENT_READERS if "document" in bug.get("paths", self.paths) else None
+        return adapter_for(decoders, documents=documents, name=f"mutant:{name}")
 
 
 class RequestMutants(Registry):

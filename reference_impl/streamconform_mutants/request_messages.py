@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from streamconform_reference.json_text import codec
 from streamconform_reference.requests.conversation import ANY_ID, NO_RESULT, format_json
 
 from .registry import Body, Conversation, RequestMutants
@@ -581,10 +582,12 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "cohere-chat",
     "google-generate",
     "google-interactions",
     "ollama-chat",
     "openai-chat",
+    "openai-responses",
     kind="result-missing",
     issues=("OpenHands/OpenHands#7512", "agno-agi/agno#4345", "vybestack/llxprt-code#194"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.input"),
@@ -747,3 +750,114 @@ def reasoning_item_sent_twice(conversation: Conversation, body: Body) -> None:
     for item, thought in zip(items, thoughts, strict=False):
         if "id" in thought:
             item["id"] = thought["id"]
+
+
+# Chat Completions, Responses and Cohere
+
+
+@mutants.body(
+    "openai-chat",
+    kind="redacted-unsent",
+    fails=_MESSAGES,
+)
+def encrypted_details_unsent(_: Conversation, body: Body) -> None:
+    """Sends the reasoning details that can be read back to OpenRouter, without the encrypted ones."""
+    for message in body["messages"]:
+        details = message.get("reasoning_details", [])
+        details[:] = [detail for detail in details if detail["type"] != "reasoning.encrypted"]
+
+
+@mutants.body(
+    "openai-chat",
+    kind="items-unsent",
+    fails=_MESSAGES,
+)
+def details_sent_as_text(_: Conversation, body: Body) -> None:
+    """Sends OpenRouter the reasoning alone, without the details beside it."""
+    for message in body["messages"]:
+        details = message.pop("reasoning_details", ())
+        if details:
+            texts = (detail.get("text", detail.get("summary")) for detail in details)
+            message["reasoning"] = "".join(filter(None, texts))
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    kind="thinking-misplaced",
+    fails=_MESSAGES,
+)
+def thinking_sent_as_text(conversation: Conversation, body: Body) -> None:
+    """Sends thinking back at the start of the answer's text."""
+    answers = (message for message in conversation["messages"] if message["role"] == "assistant")
+    sent = (message for message in body["messages"] if message["role"] == "assistant")
+    for answer, message in zip(answers, sent, strict=False):
+        thoughts = [block["text"] for block in answer["content"] if block["type"] == "thinking"]
+        texts = [block["text"] for block in answer["content"] if block["type"] == "text"]
+        if any(thoughts):
+            message["content"] = "".join([*thoughts, *texts])
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    kind="answer-in-another-form",
+    fails=_MESSAGES,
+)
+def answer_as_the_users(_: Conversation, body: Body) -> None:
+    """Sends the text of an earlier answer as a message of the user."""
+    for message in body["messages"]:
+        if message["role"] == "assistant" and "tool_calls" not in message:
+            message["role"] = "user"
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    kind="turns-unmerged",
+    fails=_MESSAGES,
+)
+def calls_apart(_: Conversation, body: Body) -> None:
+    """Sends each of parallel calls, and the text before them, in a message of its own."""
+    messages = []
+    for message in body["messages"]:
+        calls = message.pop("tool_calls", ())
+        if message.get("content") or not calls:
+            messages.append(message)
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]} for call in calls]
+    body["messages"] = messages
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="ids-unpaired",
+    fails=(*_MESSAGES, *_INPUT),
+)
+def results_numbered(_: Conversation, body: Body) -> None:
+    """Sends the number of a result for the id of its call."""
+    results = [message for message in body.get("messages", ()) if "tool_call_id" in message]
+    for number, message in enumerate(results):
+        message["tool_call_id"] = str(number)
+    for number, item in enumerate(item for item in body.get("input", ()) if "output" in item):
+        item["call_id"] = str(number)
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="arguments-in-another-form",
+    fails=(*_MESSAGES, *_INPUT),
+)
+def arguments_as_objects(_: Conversation, body: Body) -> None:
+    """Sends arguments as an object, where the API expects JSON text."""
+    calls = [
+        call["function"]
+        for message in body.get("messages", ())
+        for call in message.get("tool_calls", ())
+        if "function" in call
+    ]
+    for call in [*calls, *(item for item in body.get("input", ()) if "arguments" in item)]:
+        call["arguments"] = codec.loads_text(call["arguments"])

@@ -248,7 +248,8 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     """Sends a temperature to a model that is thinking."""
     if "temperature" in conversation:
-        place = body if "max_tokens" in body else body.setdefault("inferenceConfig", {})
+        flat = body.keys() & {"model", "anthropic_version"}
+        place = body if flat else body.setdefault("inferenceConfig", {})
         place["temperature"] = conversation["temperature"]
 
 
@@ -619,3 +620,59 @@ def crashes_without_parameters(conversation: Conversation) -> Conversation:
     for tool in conversation.get("tools", ()):
         next(iter(tool["parameters"]["properties"]))
     return conversation
+
+
+# Chat Completions, Responses and Cohere
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-responses",
+    kind="limit-changed",
+    fails=("**:body.max_tokens", "**:body.max_output_tokens", "**:body.max_completion_tokens"),
+)
+def limit_under_another_name(_: Conversation, body: Body) -> None:
+    """Sends the token limit under the newer name in Chat Completions, which these APIs do not know."""
+    for name in ("max_tokens", "max_output_tokens"):
+        if name in body:
+            body["max_completion_tokens"] = body.pop(name)
+
+
+@mutants.body(
+    "cohere-chat", kind="thinking-settings-wrong", fails=("**:body.thinking", "**:body.thinking.**")
+)
+def budget_tokens_sent(_: Conversation, body: Body) -> None:
+    """Sends the thinking budget under the name in another API."""
+    thinking = body.get("thinking", {})
+    if "token_budget" in thinking:
+        thinking["budget_tokens"] = thinking.pop("token_budget")
+
+
+@mutants.body("cohere-chat", kind="field-to-another-host", fails=("**:body.prompt_cache_key",))
+def cache_key_to_cohere(conversation: Conversation, body: Body) -> None:
+    """Sends OpenAI's cache key to Cohere, which rejects fields that it does not know."""
+    if "session" in conversation:
+        body["prompt_cache_key"] = conversation["session"]
+
+
+@mutants.body("openai-chat", kind="stored-unasked", fails=("**:body.store",))
+def storage_switched_on(_: Conversation, body: Body) -> None:
+    """Asks the provider to store every answer."""
+    body["store"] = True
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="image-in-another-form",
+    fails=(*_MESSAGES, "**:body.input.**"),
+)
+def image_without_its_type(_: Conversation, body: Body) -> None:
+    """Sends the base64 of an image alone, where the API expects a data URL."""
+    for message in [*body.get("messages", ()), *body.get("input", ())]:
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if "image_url" in part:
+                holder, key = (part, "image_url") if "input" in body else (part["image_url"], "url")
+                holder[key] = holder[key].partition(",")[2]

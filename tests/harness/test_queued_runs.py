@@ -15,6 +15,7 @@ from streamconform.adapters.connect import HOST, Connection
 from streamconform.adapters.interface import Hang, Observation, ProtocolFault
 from streamconform.adapters.program import MAX_QUEUED, MAX_UNSENT, Collateral, Program
 from streamconform.model.case import Counts
+from streamconform.model.trial import Call
 from streamconform.run.plan import Settings
 from streamconform.run.session import SILENT, RunRequest, execute_run
 
@@ -234,7 +235,7 @@ def test_the_calls_of_one_trial_are_answered_before_the_trials_after_it(tmp_path
 
     def count(id_, *inputs):
         call = builders.call(list(inputs), Counts("increasing"), kind="tokens", id=f"common/tokens/{id_}")
-        return replace(call, case=replace(call.case, api=builders.ANTHROPIC))
+        return Call(replace(call.case, api=builders.ANTHROPIC))
 
     good, exits = make_trials(("good", "exits"))
     trials = (good, count("a", 1, 2), count("b", 1, 3, 4), count("c", 5, 6, 7, 8, 9), exits, count("d", 1, 2))

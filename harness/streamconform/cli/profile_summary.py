@@ -11,8 +11,8 @@ from streamconform.apis import APIS
 from streamconform.files import read_regular
 from streamconform.model.result import Header
 from streamconform.plural import format_count
+from streamconform.suite.build import COMMON
 from streamconform.suite.catalog import Catalog
-from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.causes.difference_kinds import generalize_path
 from streamconform.conservation import Balance
@@ -28,8 +29,7 @@ MAX_UNKNOWN_KEYS: Final = 12
 """The maximum number of unknown keys listed with a suggestion; the rest are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """The counts of a run."""
 
     trials: int

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from msgspec import Struct
+
 from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
@@ -98,8 +100,7 @@ class RunRequest:
     """A second file for the results, in which later commands look for the last run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Callbacks during a run."""
 
     on_start: Callable[[Header], None]
@@ -112,8 +113,7 @@ SILENT: Final = Progress(lambda _: None, lambda _: None)
 """Callbacks that do nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
+class FinishedRun(Struct, frozen=True):
     """The sorted results of a run and its exit code."""
 
     results: Results

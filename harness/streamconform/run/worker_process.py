@@ -15,8 +15,9 @@ import struct
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import WorkerError
@@ -35,8 +36,7 @@ Work = Callable[[Sequence[Greeting], Emit], Coroutine[Any, Any, None]]
 """Runs trials and emits their results, given the greetings of the implementations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """The last message of a fork that raised an exception, which is a bug in streamconform."""
 
     traceback: str
