@@ -199,6 +199,44 @@ class SecondCallWithAnIdLost:
         self.seen.add(identity)
 
 
+@mutants.decoder(*_ANTHROPIC, kind="call-doubled", fails=(*CONTENT, *ARGUMENTS, "**:invariant.**"))
+class CallAtEachStop:
+    """Reports a call at each `content_block_stop`, also at a second one."""
+
+    def begin(self) -> None:
+        self.starts: dict[Any, Payload] = {}
+        self.stops: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index")
+        if payload.get("type") == "content_block_start":
+            self.starts[index] = payload
+            self.stops.discard(index)
+        elif payload.get("type") == "content_block_stop":
+            if index in self.stops and index in self.starts:
+                super().read(self.starts[index])  # type: ignore[misc]
+            self.stops.add(index)
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder(*_ALL, kind="identity-trusted", fails=GIVES_UP)
+class StrayStopFatal:
+    """Fails on the end of a block that never began."""
+
+    def begin(self) -> None:
+        self.begun: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index", payload.get("contentBlockIndex"))
+        if payload.keys() & {"content_block", "delta", "start"}:
+            self.begun.add(index)
+        elif index is not None and index not in self.begun:
+            raise BrokenPayloadError("the end of an unknown block")
+        super().read(payload)  # type: ignore[misc]
+
+
 @mutants.outcome(*_ALL, kind="details-lost", paths=_BOTH, fails=CONTENT)
 def other_blocks_emptied(outcome: Json) -> None:
     """Keeps only the kind of a block that is neither text nor thinking nor a call."""
