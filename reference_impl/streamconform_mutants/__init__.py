@@ -38,6 +38,8 @@ MODULES: Final = (
     "bedrock_converse",
     "bedrock_invoke",
     "messages",
+    "openai_and_cohere",
+    "google_and_ollama",
     "request_messages",
     "request_options",
     "every_api",

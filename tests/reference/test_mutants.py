@@ -67,7 +67,11 @@ BUNDLED = {
         "refusal-after-a-whole-call",
         "stop-sequence-second",
     ),
-    "cohere-chat": ("half-a-character-per-delta",),
+    "cohere-chat": (
+        "half-a-character-per-delta",
+        "v1-calls-only-in-stream-end",
+        "v1-text-only-in-stream-end",
+    ),
     "google-generate": (
         "cost-audio",
         "cost-traffic-type-flex",
@@ -92,7 +96,13 @@ BUNDLED = {
         "one-index-twice-in-the-first-chunk",
         "python-llama-cpp-named-call",
     ),
-    "openai-responses": ("done-events-are-empty", "half-a-character-per-delta", "keepalive-events"),
+    "openai-responses": (
+        "done-events-are-empty",
+        "half-a-character-per-delta",
+        "keepalive-events",
+        "reasoning-first-event-names",
+        "usage-reported-early",
+    ),
 }
 """Cassettes that reveal bugs that the other samples do not reveal."""
 WHOLE = ("arguments", "citations", "data", "details")
