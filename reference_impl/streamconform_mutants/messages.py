@@ -15,7 +15,7 @@ from streamconform_reference.outcome import Json
 
 from .every_api import EveryApi
 from .json_values import close_json, drop_key, object_at
-from .model import ARGUMENTS, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import SharedMutants
 
 _ANTHROPIC: Final = ("anthropic-messages", "bedrock-invoke")
@@ -126,7 +126,7 @@ def calls_as_the_reason(outcome: Json) -> None:
         outcome["stop"]["reason"] = "tool_use"
 
 
-@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*STATUS, *USAGE, *ERROR))
+@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*STATUS, *USAGE, *COMPLETE))
 class FirstMessageDeltaEnds:
     """Ends the answer at the first `message_delta`, before later counts."""
 
@@ -141,7 +141,7 @@ class FirstMessageDeltaEnds:
 # Calls and content
 
 
-@mutants.decoder(*_ANTHROPIC, kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT, *STATUS))
+@mutants.decoder(*_ANTHROPIC, kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT))
 class StartInputKept:
     """Joins the input in the start of a call with the fragments that follow."""
 
