@@ -100,6 +100,7 @@ BUNDLED = {
         "done-events-are-empty",
         "half-a-character-per-delta",
         "keepalive-events",
+        "one-output-index-for-all",
         "reasoning-first-event-names",
         "usage-reported-early",
     ),
