@@ -68,7 +68,10 @@ BUNDLED = {
         "stop-sequence-second",
     ),
     "cohere-chat": (
+        "empty-deltas",
+        "end-events-twice",
         "half-a-character-per-delta",
+        "id-shared-by-two-calls",
         "v1-calls-only-in-stream-end",
         "v1-text-only-in-stream-end",
     ),
