@@ -39,6 +39,7 @@ MODULES: Final = (
     "bedrock_invoke",
     "messages",
     "openai_and_cohere",
+    "google_and_ollama",
     "request_messages",
     "request_options",
     "every_api",

@@ -37,7 +37,11 @@ def _names(body: Body) -> tuple[str, str]:
 
 
 def _is_thinking(block: Block) -> bool:
-    return str(block.get("type")).endswith("thinking") or "reasoningContent" in block
+    return (
+        str(block.get("type")).endswith("thinking")
+        or "reasoningContent" in block
+        or block.get("thought") is True
+    )
 
 
 def _is_redacted(block: Block) -> bool:
@@ -100,9 +104,10 @@ def call_signature_not_sent(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "google-interactions",
     kind="signature-unsent",
     issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260", "earendil-works/pi#8314"),
-    fails=_MESSAGES,
+    fails=(*_MESSAGES, *_INPUT),
 )
 def sent_signature_lost(_: Conversation, body: Body) -> None:
     """Sends thinking back without its signature."""
@@ -110,18 +115,21 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
         for block in content:
             block.pop("signature", None)
             block.get("reasoningContent", {}).get("reasoningText", {}).pop("signature", None)
+    for step in body.get("input", ()):
+        step.pop("signature", None)
 
 
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "google-generate",
     kind="thinking-unsent",
     issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260"),
-    fails=_MESSAGES,
+    fails=(*_MESSAGES, *_CONTENTS),
 )
 def signed_thinking_unsent(_: Conversation, body: Body) -> None:
-    """Sends calls back without the signed thinking before them."""
+    """Sends an answer back without its thinking."""
     for content in _block_lists(body):
         content[:] = [block for block in content if not _is_thinking(block) or _is_redacted(block)]
 
@@ -159,6 +167,7 @@ def thoughts_sent_first(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     "google-generate",
+    "google-interactions",
     "openai-responses",
     kind="foreign-thinking-sent",
     issues=("vybestack/llxprt-code#2335", "openclaw/openclaw#107221", "decolua/9router#4136"),
@@ -226,14 +235,17 @@ def call_sent_as_text(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "google-generate",
+    "google-interactions",
     kind="items-unsent",
     issues=("LibreChat-AI/agents#221",),
-    fails=_CONTENTS,
+    fails=(*_CONTENTS, *_INPUT, "**:body.input"),
 )
 def server_tools_not_sent(_: Conversation, body: Body) -> None:
     """Drops the calls to the provider's tools, and their responses, when sending an answer back."""
     for parts in _block_lists(body):
         parts[:] = [part for part in parts if part.keys().isdisjoint({"toolCall", "toolResponse"})]
+    if "input" in body:
+        body["input"] = [step for step in body["input"] if "google_search" not in step["type"]]
 
 
 @mutants.body(
@@ -298,6 +310,28 @@ def encrypted_unasked(_: Conversation, body: Body) -> None:
     body.pop("include", None)
 
 
+@mutants.body("google-generate", kind="answer-in-another-form", fails=_CONTENTS)
+def answer_of_the_assistant(_: Conversation, body: Body) -> None:
+    """Sends an earlier answer with the role `assistant`, which the API rejects."""
+    for content in body["contents"]:
+        if content["role"] == "model":
+            content["role"] = "assistant"
+
+
+@mutants.body(
+    "google-interactions",
+    kind="answer-in-another-form",
+    issues=("defog-ai/defog#288",),
+    fails=(*_INPUT, "**:body.input"),
+)
+def answer_as_turn(_: Conversation, body: Body) -> None:
+    """Sends an earlier answer as a turn with a role, whose content the server ignores."""
+    body["input"] = [
+        {"role": "model", "content": step["content"]} if step["type"] == "model_output" else step
+        for step in body["input"]
+    ]
+
+
 @mutants.body(
     "openai-responses",
     kind="answer-in-another-form",
@@ -322,6 +356,49 @@ def deepseek_thinking_unsent(_: Conversation, body: Body) -> None:
     """Does not send thinking back to a host that requires it with every tool call."""
     for message in body["messages"]:
         message.pop("reasoning_content", None)
+
+
+@mutants.body(
+    "ollama-chat",
+    kind="thinking-unsent",
+    issues=("QuantumNous/new-api#6605",),
+    fails=_MESSAGES,
+)
+def thinking_field_not_sent(_: Conversation, body: Body) -> None:
+    """Sends calls back without the thinking before them."""
+    for message in body["messages"]:
+        message.pop("thinking", None)
+
+
+@mutants.body(
+    "ollama-chat",
+    kind="thinking-misplaced",
+    issues=("QuantumNous/new-api#6605",),
+    fails=_MESSAGES,
+)
+def thinking_in_the_text(_: Conversation, body: Body) -> None:
+    """Sends thinking back in the text, in tags."""
+    for message in body["messages"]:
+        if "thinking" in message:
+            message["content"] = f"<think>{message.pop('thinking')}</think>{message['content']}"
+
+
+@mutants.body("google-generate", kind="thinking-misplaced", fails=_CONTENTS)
+def thoughts_sent_last(_: Conversation, body: Body) -> None:
+    """Sends an answer's thinking back after its text."""
+    for parts in _block_lists(body):
+        parts.sort(key=_is_thinking)
+
+
+@mutants.body(
+    "google-interactions",
+    kind="thinking-misplaced",
+    issues=("scriptit-fr/GenAIApp#103",),
+    fails=_INPUT,
+)
+def thought_steps_sent_first(_: Conversation, body: Body) -> None:
+    """Sends all thoughts back before the first call."""
+    body["input"].sort(key=lambda step: (step["type"] != "user_input", step["type"] != "thought"))
 
 
 @mutants.body(
@@ -423,9 +500,10 @@ def results_apart(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     "google-generate",
+    "google-interactions",
     kind="result-changed",
     issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
-    fails=(*_MESSAGES, *_CONTENTS),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def failure_untold(conversation: Conversation) -> Conversation:
     """Does not report to the model that a tool failed."""
@@ -506,6 +584,8 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
     "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
+    "ollama-chat",
     "openai-chat",
     "openai-responses",
     kind="result-missing",
@@ -515,7 +595,7 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
 def missing_result_left_out(_: Conversation, body: Body) -> None:
     """Sends a tool call without a result if the user continued before there was one."""
     if "input" in body:
-        body["input"] = [item for item in body["input"] if item.get("output") != NO_RESULT]
+        body["input"] = [step for step in body["input"] if NO_RESULT not in str(step)]
         return
     messages_key, blocks_key = _names(body)
     for message in body[messages_key]:
@@ -561,6 +641,25 @@ def call_alone_respelled(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    kind="ids-unpaired",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def results_of_the_first_call(_: Conversation, body: Body) -> None:
+    """Sends the result of each parallel call as one of the first call."""
+    parts = [part for parts in _block_lists(body) for part in parts]
+    results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    results += [step for step in body.get("input", ()) if step["type"] == "function_result"]
+    results += [message for message in body.get("messages", ()) if message["role"] == "tool"]
+    for result in results:
+        result |= {
+            key: results[0][key] for key in ("id", "call_id", "tool_call_id", "tool_name") if key in result
+        }
+
+
+@mutants.body(
     "openai-chat",
     kind="ids-unpaired",
     issues=("NousResearch/hermes-agent#72766", "open-webui/open-webui#28305"),
@@ -582,10 +681,12 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
     "ollama-chat",
     kind="arguments-in-another-form",
     issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "lijunzh/koda#501", "aliasrobotics/cai#76"),
-    fails=_MESSAGES,
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def input_as_text(_: Conversation, body: Body) -> None:
     """Sends arguments as text to APIs that require an object."""
@@ -594,13 +695,20 @@ def input_as_text(_: Conversation, body: Body) -> None:
             call = block.get("toolUse", block)
             if "input" in call:
                 call["input"] = format_json(call["input"])
-    for message in body["messages"]:
+            if "functionCall" in call:
+                call["functionCall"]["args"] = format_json(call["functionCall"]["args"])
+    for step in body.get("input", ()):
+        if step["type"] == "function_call":
+            step["arguments"] = format_json(step["arguments"])
+    for message in body.get("messages", ()):
         for call in message.get("tool_calls", ()):
             call["function"]["arguments"] = format_json(call["function"]["arguments"])
 
 
 @mutants.body(
     "cohere-chat",
+    "google-interactions",
+    "ollama-chat",
     "openai-chat",
     "openai-responses",
     kind="empty-sent",
@@ -614,7 +722,7 @@ def empty_arguments_sent(_: Conversation, body: Body) -> None:
     ]
     calls += [item for item in body.get("input", ()) if "arguments" in item]
     for call in calls:
-        if call["arguments"] == "{}":
+        if call["arguments"] in ("{}", {}):
             call["arguments"] = ""
 
 

@@ -29,6 +29,12 @@ _FORMATS: Final = (
     "**:body.text",
     "**:body.text.**",
 )
+_CONFIGURATION: Final = (
+    "**:body.generationConfig",
+    "**:body.generationConfig.**",
+    "**:body.generation_config",
+    "**:body.generation_config.**",
+)
 _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
 
 
@@ -41,6 +47,7 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
     "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
     "ollama-chat",
     "openai-chat",
     "openai-responses",
@@ -78,6 +85,7 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
     "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
     "openai-chat",
     "openai-responses",
     kind="tool-choice-changed",
@@ -88,7 +96,7 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
         "mozilla-ai/any-llm#107",
         "vectorize-io/hindsight#4470",
     ),
-    fails=(*_TOOL_CHOICE, *_TOOLS),
+    fails=(*_TOOL_CHOICE, *_TOOLS, *_CONFIGURATION),
 )
 def tool_choice_lost(_: Conversation, body: Body) -> None:
     """Does not send the tool choice."""
@@ -96,6 +104,7 @@ def tool_choice_lost(_: Conversation, body: Body) -> None:
     if "contents" in body:
         body.pop("toolConfig", None)
     body.get("toolConfig", {}).pop("toolChoice", None)
+    body.get("generation_config", {}).pop("tool_choice", None)
 
 
 @mutants.body(
@@ -134,6 +143,12 @@ def empty_tools_sent(_: Conversation, body: Body) -> None:
     body.setdefault("tools", [])
 
 
+@mutants.conversation("ollama-chat", kind="tool-choice-changed", fails=_TOOLS)
+def tools_despite_none(conversation: Conversation) -> Conversation:
+    """Sends the tools although none may be called, to a server that has no tool choice."""
+    return {key: value for key, value in conversation.items() if key != "tool_choice"}
+
+
 @mutants.body(
     "bedrock-converse",
     kind="tools-changed",
@@ -164,13 +179,24 @@ def limit_unsent(conversation: Conversation, body: Body) -> None:
 
 @mutants.body(
     "bedrock-converse",
+    "google-generate",
+    "google-interactions",
     kind="limit-changed",
-    fails=("**:body.maxTokens", "**:body.inferenceConfig", "**:body.inferenceConfig.**"),
+    fails=(
+        *_CONFIGURATION,
+        "**:body.inferenceConfig",
+        "**:body.inferenceConfig.**",
+        "**:body.maxTokens",
+        "**:body.maxOutputTokens",
+        "**:body.max_output_tokens",
+    ),
 )
 def limit_outside_the_configuration(_: Conversation, body: Body) -> None:
-    """Sends the token limit beside `inferenceConfig`, so the service ignores it."""
-    if "maxTokens" in body.get("inferenceConfig", {}):
-        body["maxTokens"] = body["inferenceConfig"].pop("maxTokens")
+    """Sends the token limit beside the configuration of which it is a part."""
+    for name in ("inferenceConfig", "generationConfig", "generation_config"):
+        configuration = body.get(name, {})
+        for limit in configuration.keys() & {"maxTokens", "maxOutputTokens", "max_output_tokens"}:
+            body[limit] = configuration.pop(limit)
 
 
 @mutants.body(
@@ -282,6 +308,14 @@ def level_beside_budget(_: Conversation, body: Body) -> None:
         config.setdefault("thinkingBudget", 8192)
 
 
+@mutants.body("google-interactions", kind="thinking-settings-wrong", fails=_CONFIGURATION)
+def level_in_a_configuration(_: Conversation, body: Body) -> None:
+    """Sends the thinking level in the form of Google's other API."""
+    configuration = body.get("generation_config", {})
+    if "thinking_level" in configuration:
+        configuration["thinking_config"] = {"thinking_level": configuration.pop("thinking_level")}
+
+
 @mutants.body(
     "ollama-chat",
     kind="thinking-settings-wrong",
@@ -320,6 +354,7 @@ def stored_everywhere(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "google-interactions",
     "openai-responses",
     kind="stored-unasked",
     issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
@@ -436,14 +471,16 @@ def stream_options_always(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
     kind="image-in-another-form",
-    fails=_MESSAGES,
+    fails=(*_MESSAGES, "**:body.contents.**", "**:body.input.**"),
 )
 def image_as_data_url(_: Conversation, body: Body) -> None:
     """Sends an image's data as a data URL, where the API expects base64 alone."""
-    for message in body["messages"]:
-        for block in message["content"]:
-            source = block.get("image", block).get("source", {})
+    for message in (*body.get("messages", ()), *body.get("contents", ()), *body.get("input", ())):
+        for block in message.get("parts", message.get("content", ())):
+            source = block.get("inlineData", block.get("image", block).get("source", block))
             for key in source.keys() & {"data", "bytes"}:
                 source[key] = f"data:image/png;base64,{source[key]}"
 
@@ -481,18 +518,22 @@ def content_as_parts(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     "cohere-chat",
+    "google-generate",
+    "google-interactions",
     "ollama-chat",
     "openai-chat",
     "openai-responses",
     kind="answer-schema-lost",
     issues=("elizaOS/eliza#28168", "rynfar/meridian#898", "BerriAI/litellm#7131"),
-    fails=_FORMATS,
+    fails=(*_FORMATS, *_CONFIGURATION),
 )
 def schema_lost(_: Conversation, body: Body) -> None:
     """Does not send the answer's schema."""
     for member in ("format", "outputConfig", "response_format", "text"):
         body.pop(member, None)
     body.get("output_config", {}).pop("format", None)
+    for member in ("responseMimeType", "responseSchema", "responseJsonSchema"):
+        body.get("generationConfig", {}).pop(member, None)
 
 
 @mutants.body(
@@ -536,6 +577,30 @@ def schema_wrapped(_: Conversation, body: Body) -> None:
 
 
 # Members that belong elsewhere
+
+
+@mutants.body(
+    "google-generate",
+    "google-interactions",
+    kind="field-to-another-host",
+    fails=("**:body.contents.**", "**:body.input.**"),
+)
+def citations_sent_as_they_are(conversation: Conversation, body: Body) -> None:
+    """Sends the sources of an earlier answer's text in a member that the API rejects."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    blocks = [block for message in answers for block in message["content"]]
+    cited = {block["text"]: block["citations"] for block in blocks if "citations" in block}
+    for holder in (*body.get("contents", ()), *body.get("input", ())):
+        for part in holder.get("parts", holder.get("content", ())):
+            if part.get("text") in cited:
+                part["citations"] = cited[part["text"]]
+
+
+@mutants.body("ollama-chat", kind="field-to-another-host", fails=_TOOL_CHOICE)
+def choice_without_meaning(conversation: Conversation, body: Body) -> None:
+    """Sends a tool choice, which this server does not know, so the user's wish has no effect."""
+    if "tool_choice" in conversation:
+        body["tool_choice"] = conversation["tool_choice"]
 
 
 @mutants.body(

@@ -53,17 +53,23 @@ BUNDLED = {
     "anthropic-messages": (
         "cost-fast-mode",
         "fallback-before-any-text",
+        "id-shared-by-two-calls",
+        "index-gap",
+        "payload-not-json",
         "refusal-after-a-whole-call",
         "refusal-details",
         "search-called-from-code",
+        "start-input-replaced-by-deltas",
         "stop-sequence-second",
     ),
     "bedrock-converse": (
         "content-filtered-after-a-whole-call",
         "guardrail-detects-only",
         "half-a-character-per-delta",
+        "indices-with-gaps",
     ),
     "bedrock-invoke": (
+        "block-stopped-twice",
         "refusal-after-a-whole-call",
         "stop-sequence-second",
     ),

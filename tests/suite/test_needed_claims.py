@@ -21,6 +21,8 @@ NEEDS_PROVIDER_TOOLS = {
     "anthropic-messages/requests-blocks/paused-answer-with-thinking",
     "anthropic-messages/requests-history/paused-answer",
     "anthropic-messages/requests-history/server-tool-and-its-result",
+    "bedrock-converse/requests-results/server-tool-and-its-result",
+    "bedrock-invoke/requests-history/server-tool-and-its-result",
     "google-generate/requests-history/server-tool",
     "google-generate/requests-history/server-tool-of-another-api",
     "google-generate/requests-history/signed-picture",
