@@ -74,7 +74,10 @@ BUNDLED = {
         "stop-sequence-second",
     ),
     "cohere-chat": (
+        "empty-deltas",
+        "end-events-twice",
         "half-a-character-per-delta",
+        "id-shared-by-two-calls",
         "v1-calls-only-in-stream-end",
         "v1-text-only-in-stream-end",
     ),
@@ -106,6 +109,7 @@ BUNDLED = {
         "done-events-are-empty",
         "half-a-character-per-delta",
         "keepalive-events",
+        "one-output-index-for-all",
         "reasoning-first-event-names",
         "usage-reported-early",
     ),
