@@ -15,7 +15,7 @@ from streamconform_reference.outcome import Json
 
 from .every_api import EveryApi
 from .json_values import close_json, drop_key, object_at
-from .model import ARGUMENTS, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import SharedMutants
 
 _ANTHROPIC: Final = ("anthropic-messages", "bedrock-invoke")
@@ -126,7 +126,7 @@ def calls_as_the_reason(outcome: Json) -> None:
         outcome["stop"]["reason"] = "tool_use"
 
 
-@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*STATUS, *USAGE, *ERROR))
+@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*STATUS, *USAGE, *COMPLETE))
 class FirstMessageDeltaEnds:
     """Ends the answer at the first `message_delta`, before later counts."""
 
@@ -141,7 +141,7 @@ class FirstMessageDeltaEnds:
 # Calls and content
 
 
-@mutants.decoder(*_ANTHROPIC, kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT, *STATUS))
+@mutants.decoder(*_ANTHROPIC, kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT))
 class StartInputKept:
     """Joins the input in the start of a call with the fragments that follow."""
 
@@ -197,6 +197,44 @@ class SecondCallWithAnIdLost:
         if identity is None or identity not in self.seen:
             super().read(payload)  # type: ignore[misc]
         self.seen.add(identity)
+
+
+@mutants.decoder(*_ANTHROPIC, kind="call-doubled", fails=(*CONTENT, *ARGUMENTS, "**:invariant.**"))
+class CallAtEachStop:
+    """Reports a call at each `content_block_stop`, also at a second one."""
+
+    def begin(self) -> None:
+        self.starts: dict[Any, Payload] = {}
+        self.stops: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index")
+        if payload.get("type") == "content_block_start":
+            self.starts[index] = payload
+            self.stops.discard(index)
+        elif payload.get("type") == "content_block_stop":
+            if index in self.stops and index in self.starts:
+                super().read(self.starts[index])  # type: ignore[misc]
+            self.stops.add(index)
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder(*_ALL, kind="identity-trusted", fails=GIVES_UP)
+class StrayStopFatal:
+    """Fails on the end of a block that never began."""
+
+    def begin(self) -> None:
+        self.begun: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index", payload.get("contentBlockIndex"))
+        if payload.keys() & {"content_block", "delta", "start"}:
+            self.begun.add(index)
+        elif index is not None and index not in self.begun:
+            raise BrokenPayloadError("the end of an unknown block")
+        super().read(payload)  # type: ignore[misc]
 
 
 @mutants.outcome(*_ALL, kind="details-lost", paths=_BOTH, fails=CONTENT)

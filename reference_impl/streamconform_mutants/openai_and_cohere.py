@@ -157,6 +157,53 @@ def index_required(payload: Payload) -> Payload:
     return payload
 
 
+@mutants.decoder("cohere-chat", kind="identity-trusted", fails=CONTENT)
+class CallsById:
+    """Keeps calls by their id, so the second of two calls with the same id is lost."""
+
+    known: frozenset[str] = frozenset()
+    lost: object = None
+
+    def read(self, payload: Payload) -> None:
+        if payload.get("type") == "tool-call-start":
+            name = object_at(object_at(object_at(payload, "delta"), "message"), "tool_calls").get("id")
+            self.lost = payload.get("index") if name in self.known else None
+            self.known |= {name} if name else set()
+        if self.lost is None or payload.get("index") != self.lost:
+            super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder("cohere-chat", "openai-responses", kind="identity-trusted", fails=GIVES_UP)
+class IndexUsedTwiceFatal:
+    """Fails on a call or an item whose index another one had, and on an end of a call that is not open."""
+
+    used: frozenset[object] = frozenset()
+    ended: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        kind, index = payload.get("type"), payload.get("index", payload.get("output_index"))
+        if kind in ("tool-call-start", "response.output_item.added") and index is not None:
+            if index in self.used:
+                raise BrokenPayloadError("two calls or items have one index")
+            self.used |= {index}
+        if kind == "tool-call-end" and index is not None:
+            if index not in self.used or index in self.ended:
+                raise BrokenPayloadError("no such call is open")
+            self.ended |= {index}
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.payloads("cohere-chat", kind="absent-fatal", fails=GIVES_UP)
+def empty_delta_fatal(payload: Payload) -> Payload:
+    """Takes an empty text or fragment for a missing one, and fails."""
+    message = object_at(object_at(payload, "delta"), "message")
+    values = [*object_at(message, "content").values()]
+    values += object_at(object_at(message, "tool_calls"), "function").values()
+    if str(payload.get("type")).endswith("-delta") and "" in values:
+        raise BrokenPayloadError("an empty delta")
+    return payload
+
+
 @mutants.payloads("openai-responses", "cohere-chat", kind="identity-joined", fails=CONTENT)
 def names_of_both_ends_joined(payload: Payload) -> Payload:
     """Joins the name in the first event of a call with the one that its last event repeats."""
