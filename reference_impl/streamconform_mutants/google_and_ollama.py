@@ -228,6 +228,50 @@ def ids_required(payload: Payload) -> Payload:
     return payload
 
 
+@mutants.decoder(*_ALL, kind="identity-trusted", fails=(*CONTENT, "**:invariant.**"))
+class CallOfAKnownIdLost:
+    """Keeps calls by id, so the second of two calls with one id is lost."""
+
+    def begin(self) -> None:
+        self.known: set[object] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        message = object_at(payload, "message")
+        if message.get("tool_calls"):
+            calls = [call for call in message["tool_calls"] if self._is_new(call.get("id"))]
+            payload = {**payload, "message": {**message, "tool_calls": calls}}
+        for part in _parts(payload):
+            if "functionCall" in part and not self._is_new(object_at(part, "functionCall").get("id")):
+                del part["functionCall"]
+        if self._is_new(object_at(payload, "step").get("id")):
+            super().read(payload)  # type: ignore[misc]
+
+    def _is_new(self, identity: object) -> bool:
+        known = identity in self.known
+        self.known |= {identity} - {None, ""}
+        return not known
+
+
+@mutants.decoder("google-interactions", kind="identity-trusted", fails=GIVES_UP)
+class StopOfAnEndedStepFatal:
+    """Fails on the end of a step that has ended, or that never began."""
+
+    def begin(self) -> None:
+        self.open: set[object] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index")
+        if payload.get("event_type") == "step.stop" and index not in self.open:
+            raise BrokenPayloadError("no such step")
+        if payload.get("event_type") == "step.start":
+            self.open.add(index)
+        elif payload.get("event_type") == "step.stop":
+            self.open.discard(index)
+        super().read(payload)  # type: ignore[misc]
+
+
 @mutants.decoder(*_ALL, kind="identity-joined", fails=("**:model", "**:response_id"))
 class AnswerNamesJoined:
     """Joins the model and the id of the answer, which several payloads repeat."""
