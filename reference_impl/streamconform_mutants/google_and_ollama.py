@@ -119,18 +119,30 @@ def optional_members_required(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("google-generate", kind="absent-fatal", paths=("document",), fails=GIVES_UP)
-def parts_required(payload: Payload) -> Payload:
-    """Fails on a document whose candidate has no parts."""
+@mutants.payloads(
+    "google-generate",
+    kind="absent-fatal",
+    paths=_BOTH,
+    issues=("musistudio/llms#21", "pydantic/pydantic-ai#2631", "brainlid/langchain#365"),
+    fails=GIVES_UP,
+)
+def content_without_parts_fatal(payload: Payload) -> Payload:
+    """Fails on a candidate that has a finish reason but no parts."""
     for candidate in _candidates(payload):
         if not object_at(candidate, "content").get("parts"):
             raise BrokenPayloadError("no `content.parts`")
     return payload
 
 
-@mutants.payloads("ollama-chat", kind="absent-fatal", paths=("document",), fails=GIVES_UP)
-def counts_required(payload: Payload) -> Payload:
-    """Fails on an answer without counts."""
+@mutants.payloads(
+    "ollama-chat",
+    kind="absent-fatal",
+    paths=_BOTH,
+    issues=("ollama/ollama#2068", "ollama/ollama#3427", "SWE-agent/SWE-agent#44"),
+    fails=(*ERROR, *USAGE, *CONTENT, "**:invariant.**"),
+)
+def missing_count_fatal(payload: Payload) -> Payload:
+    """Fails if the last record has no `prompt_eval_count`."""
     if payload.get("done") and "prompt_eval_count" not in payload:
         raise BrokenPayloadError("no `prompt_eval_count`")
     return payload
@@ -143,7 +155,7 @@ class OnlyEventsRead:
     framing_factory: type[Framing] = SseFraming
 
 
-@mutants.payloads("google-generate", kind="old-form-unread", paths=("document",), fails=(*STATUS, *ERROR))
+@mutants.payloads("google-generate", kind="old-form-unread", paths=_BOTH, fails=(*STATUS, *ERROR))
 def only_names_of_reasons_read(payload: Payload) -> Payload:
     """Reads a finish reason only as a name, and not as a number."""
     for candidate in _candidates(payload):
@@ -240,9 +252,7 @@ class _CallsWithBoth(FunctionCalls):
         super().close()
 
 
-@mutants.decoder(
-    "google-generate", kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT, *COMPLETE, *STATUS)
-)
+@mutants.decoder("google-generate", kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT, *COMPLETE))
 class PiecesAndTheWhole:
     """Joins the pieces of streamed arguments, and adds the whole arguments at the end."""
 
@@ -256,9 +266,7 @@ class _StartAndFragments(Steps):
             self.message.add_arguments(self._last, codec.dumps(data["arguments"]).decode())
 
 
-@mutants.decoder(
-    "google-interactions", kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT, *COMPLETE, *STATUS)
-)
+@mutants.decoder("google-interactions", kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT, *COMPLETE))
 class StartAndFragmentsJoined:
     """Joins the arguments in the start of a call with the fragments that follow."""
 
@@ -353,7 +361,7 @@ def grounding_unread(payload: Payload) -> Payload:
 
 
 @mutants.decoder("google-generate", kind="usage-outdated", fails=USAGE)
-class FirstUsageKept:
+class FirstReportKept:
     """Keeps the first report of each count, so later ones are ignored."""
 
     message: Any

@@ -90,12 +90,18 @@ BUNDLED = {
         "search-between-texts",
     ),
     "google-interactions": (
+        "arguments-in-both",
         "checkpoint-then-last-token",
         "cost-audio",
         "file-search",
         "google-maps",
+        "running-totals",
     ),
-    "ollama-chat": ("half-a-character-per-record",),
+    "ollama-chat": (
+        "counts-in-every-record",
+        "done-reason-before-the-end",
+        "half-a-character-per-record",
+    ),
     "openai-chat": (
         "audio",
         "bare-fragments-of-both-calls",

@@ -32,6 +32,7 @@ NEEDS_PROVIDER_TOOLS = {
     "google-interactions/requests-history/search",
     "google-interactions/requests-history/signed-search",
     "openai-chat/requests-history/tool-of-the-provider",
+    "openai-chat/requests-vendors/reasoning-details-back-to-openrouter",
     "openai-responses/requests-history/compaction-goes-back",
 }
 
