@@ -126,7 +126,7 @@ def calls_as_the_reason(outcome: Json) -> None:
         outcome["stop"]["reason"] = "tool_use"
 
 
-@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*STATUS, *USAGE, *COMPLETE))
+@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*ERROR, *USAGE, *COMPLETE))
 class FirstMessageDeltaEnds:
     """Ends the answer at the first `message_delta`, before later counts."""
 

@@ -263,7 +263,7 @@ def thought_per_word(outcome: Json) -> None:
 
 
 @mutants.decoder("openai-responses", kind="usage-outdated", fails=USAGE)
-class FirstUsageKept:
+class EarlyUsageKept:
     """Keeps the first report of the usage, so the last one is ignored."""
 
     first: Any = None

@@ -41,8 +41,9 @@ LENIENT: Mapping[str, str] = {
         two-blocks-at-one-index
         """,
     "cohere-chat": """
-        arguments-null-in-start call-without-end calls-without-id calls-without-index
-        finish-reason-missing interleaved-calls thinking-and-text-at-one-index
+        arguments-null-in-start call-without-end calls-at-one-index calls-without-id calls-without-index
+        end-events-twice finish-reason-missing id-shared-by-two-calls interleaved-calls
+        thinking-and-text-at-one-index
         tool-call-reason-without-calls usage-missing usage-nulls usage-of-the-output usage-only-tokens
         v1-call-parameters-null v1-cut-after-parameters-that-parse v1-cut-in-a-call v1-cut-in-text
         v1-cut-inside-stream-end v1-invalid-line v1-token-count v1-without-is-finished
