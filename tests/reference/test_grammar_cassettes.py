@@ -52,7 +52,9 @@ LENIENT: Mapping[str, str] = {
         no-arguments-null null-and-zero-counts pieces-without-a-call stop-before-the-text
         stop-between-two-runs-of-code stop-on-every-chunk streamed-cut
         """,
-    "google-interactions": "call-without-stop end-events-twice id-shared-by-two-calls interleaved-calls unknown-status",
+    "google-interactions": """
+        call-without-stop end-events-twice id-shared-by-two-calls interleaved-calls unknown-status
+        """,
     "ollama-chat": """
         arguments-as-broken-text arguments-as-empty-text arguments-as-json-text arguments-escaped-twice
         arguments-missing arguments-null counts-null empty-done-reason empty-ids empty-ids-over-records
